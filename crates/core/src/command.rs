@@ -1,0 +1,174 @@
+//! What somebody wants to happen.
+//!
+//! Texts in a command are already checked, frames are already named by their full ids, and new ids
+//! are already drawn. Whether the wish can be granted is [`crate::decide()`]'s to say.
+
+use crate::event::{Edit, Goal, Results};
+use crate::frame::{Frame, LogEntry, Outcome};
+use crate::id::{BlobId, FrameId, SessionRef};
+use crate::note::Note;
+use crate::text::Prose;
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// The conversation that asks.
+    pub session: SessionRef,
+    /// The worktree it runs in, where that is known.
+    pub worktree: Option<String>,
+    /// The host's message in which it asks, where the host names its messages.
+    pub message: Option<String>,
+}
+
+/// A wish. Where `frame` is `None`, the session's active frame is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Open a frame and turn to it.
+    Push {
+        /// The name of the new frame.
+        id: FrameId,
+        /// Where it belongs.
+        under: Under,
+        /// What it is about.
+        goal: Goal,
+    },
+    /// Finish a frame, or set it down as blocked, and return to its parent.
+    Pop {
+        /// Which.
+        frame: Option<FrameId>,
+        /// How it ends.
+        outcome: Outcome,
+        /// What came out of it.
+        results: Results,
+    },
+    /// Open planned frames, each with its own planned frames below it.
+    Plan {
+        /// Where they belong.
+        under: Under,
+        /// The plan, in order.
+        items: Vec<PlanItem>,
+    },
+    /// Turn to a frame, beginning it if it is planned.
+    Activate {
+        /// Which.
+        frame: FrameId,
+    },
+    /// Let a frame wait.
+    Block {
+        /// Which.
+        frame: Option<FrameId>,
+        /// For what.
+        reason: Prose,
+    },
+    /// End the wait.
+    Unblock {
+        /// Which.
+        frame: FrameId,
+    },
+    /// Correct a goal or results.
+    Edit {
+        /// Which.
+        frame: Option<FrameId>,
+        /// How.
+        edit: Edit,
+    },
+    /// Record what was learned.
+    Note {
+        /// Where.
+        frame: Option<FrameId>,
+        /// What.
+        note: Note,
+    },
+    /// Attach raw text.
+    Log {
+        /// To which frame.
+        frame: Option<FrameId>,
+        /// Which text.
+        entry: LogEntry,
+    },
+    /// Give up a frame and what is planned below it.
+    Invalidate {
+        /// Which.
+        frame: Option<FrameId>,
+        /// Why.
+        reason: Prose,
+    },
+    /// Give a planned frame another parent or place.
+    Move {
+        /// Which.
+        frame: FrameId,
+        /// Where to.
+        to: Place,
+    },
+    /// Take a planned frame out of the tree.
+    Delete {
+        /// Which.
+        frame: FrameId,
+    },
+    /// Make a frame and a session one.
+    Bind {
+        /// Which frame.
+        frame: FrameId,
+        /// Which session.
+        session: SessionRef,
+    },
+    /// Part them.
+    Unbind {
+        /// Which session.
+        session: SessionRef,
+    },
+    /// Take back the session's last command.
+    Undo,
+    /// Bring in frames from a file.
+    Import(Box<Import>),
+    /// Forget raw text that was dropped.
+    DropBlobs(Vec<(BlobId, u64)>),
+}
+
+/// Where new frames belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// Below the session's active frame, else below its own frame, else nowhere.
+    Active,
+    /// Below this frame.
+    Frame(FrameId),
+    /// Below none: a new root.
+    Root,
+}
+
+/// A planned frame and those below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanItem {
+    /// The name of the new frame.
+    pub id: FrameId,
+    /// What it is about.
+    pub goal: Goal,
+    /// What is planned below it.
+    pub children: Vec<PlanItem>,
+}
+
+/// Where a frame is moved to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The last place below a frame.
+    Under(FrameId),
+    /// The last place among the roots.
+    Root,
+    /// Just before a sibling-to-be.
+    Before(FrameId),
+    /// Just after a sibling-to-be.
+    After(FrameId),
+}
+
+/// Frames from a file, parents before children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The file's kind and content hash.
+    pub source: String,
+    /// What the file said besides its frames, as JSON.
+    pub foreign: String,
+    /// The frames.
+    pub frames: Vec<Frame>,
+    /// Which session worked on which frame.
+    pub focus: Vec<(SessionRef, FrameId)>,
+}

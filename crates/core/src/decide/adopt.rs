@@ -1,0 +1,148 @@
+//! How frames meet what exists outside: host sessions and files of other tools.
+
+use std::collections::BTreeSet;
+
+use super::{Ground, Remark, Ruling};
+use crate::Rejected;
+use crate::command::Import;
+use crate::event::Event;
+use crate::frame::{Frame, Status};
+use crate::id::{FrameId, SessionRef};
+use crate::neighbourhood::Neighbourhood;
+use crate::refusal::Refusal;
+
+impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
+    pub(super) fn bind(&mut self, frame: &FrameId, session: &SessionRef) -> Ruling<(), N> {
+        let frame = self.frame(frame)?;
+        let known = self.require_session(session)?;
+        if known.own.as_ref() == Some(&frame.id) {
+            self.events.clear();
+            self.remarks.push(Remark::AlreadyRecorded);
+            return Ok(());
+        }
+        if let Some(own) = &known.own {
+            let frame = self.frame(own)?;
+            return Err(Refusal::SessionBound {
+                session: session.clone(),
+                frame,
+            }
+            .into());
+        }
+        if let Some(other) = frame.session.clone() {
+            return Err(Refusal::FrameBound {
+                frame,
+                session: other,
+            }
+            .into());
+        }
+        if !frame.status.is_open() {
+            return Err(Refusal::AlreadyFinished { frame }.into());
+        }
+        self.events.push(Event::SessionBound {
+            session: session.clone(),
+            frame: frame.id.clone(),
+        });
+        if known.active.is_none() && frame.status == Status::InProgress {
+            self.events.push(Event::SessionFocused {
+                session: session.clone(),
+                from: None,
+                to: Some(frame.id),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn unbind(&mut self, session: &SessionRef) -> Ruling<(), N> {
+        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+        let Some(frame) = known.and_then(|known| known.own) else {
+            return Err(Refusal::NotBound {
+                session: session.clone(),
+            }
+            .into());
+        };
+        self.events.push(Event::SessionUnbound {
+            session: session.clone(),
+            frame,
+        });
+        Ok(())
+    }
+
+    pub(super) fn import(&mut self, import: &Import) -> Ruling<(), N> {
+        if self
+            .tree
+            .is_imported(&import.source)
+            .map_err(Rejected::Unreadable)?
+        {
+            self.remarks.push(Remark::AlreadyImported);
+            return Ok(());
+        }
+        let mut brought: BTreeSet<&FrameId> = BTreeSet::new();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for frame in &import.frames {
+            self.check_imported(frame, &brought)?;
+            for alias in &frame.aliases {
+                let known = self.tree.alias(alias).map_err(Rejected::Unreadable)?;
+                if known.is_some() || !names.insert(alias) {
+                    return Err(bad(format!("the former id `{alias}` is in use already")).into());
+                }
+            }
+            brought.insert(&frame.id);
+            self.events
+                .push(Event::FrameImported(Box::new(frame.clone())));
+        }
+        for (session, frame) in &import.focus {
+            let in_progress = import
+                .frames
+                .iter()
+                .any(|known| known.id == *frame && known.status == Status::InProgress);
+            if !in_progress {
+                return Err(bad(format!(
+                    "{session} works on {frame}, which is not in progress"
+                ))
+                .into());
+            }
+            let known = self.require_session(session)?;
+            if known.active.is_none() {
+                self.events.push(Event::SessionFocused {
+                    session: session.clone(),
+                    from: None,
+                    to: Some(frame.clone()),
+                });
+            }
+        }
+        self.events.push(Event::StackImported {
+            source: import.source.clone(),
+            foreign: import.foreign.clone(),
+        });
+        Ok(())
+    }
+
+    /// Parents come before children, so a cycle cannot be expressed and an orphan is noticed.
+    fn check_imported(&mut self, frame: &Frame, brought: &BTreeSet<&FrameId>) -> Ruling<(), N> {
+        let id = &frame.id;
+        if brought.contains(id) || self.tree.is_taken(id).map_err(Rejected::Unreadable)? {
+            return Err(Refusal::IdTaken { id: id.clone() }.into());
+        }
+        if let Some(parent) = &frame.parent
+            && !brought.contains(parent)
+            && self
+                .tree
+                .frame(parent)
+                .map_err(Rejected::Unreadable)?
+                .is_none()
+        {
+            return Err(bad(format!("the parent {parent} of {id} is unknown")).into());
+        }
+        if let Some(session) = &frame.session {
+            let known = self.require_session(session)?;
+            if let Some(own) = known.own {
+                return Err(bad(format!("{session} is bound to {own} already")).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bad(problem: String) -> Refusal {
+    Refusal::BadImport { problem }
+}

@@ -1,0 +1,411 @@
+//! What happened: the facts that the journal keeps.
+//!
+//! An event says everything that is needed to fold it. How it is written down is the store's
+//! business; [`crate::tree`] says what it means.
+
+use crate::frame::{Frame, LogEntry, Outcome, Rank, Status};
+use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
+use crate::note::Note;
+use crate::text::{Prose, Rewrite, Title};
+
+/// A fact, with its place in the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its place.
+    pub seq: Seq,
+    /// The first event of the same command; the events of one command stand or fall together.
+    pub batch: Seq,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Who caused it.
+    pub session: SessionRef,
+    /// The host's message in which it was caused, where the host names its messages.
+    pub message: Option<String>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// A fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A conversation was seen for the first time.
+    SessionOpened {
+        /// The conversation.
+        session: SessionRef,
+        /// The worktree it runs in.
+        worktree: Option<String>,
+    },
+    /// A conversation turned to another frame, or to none.
+    SessionFocused {
+        /// The conversation.
+        session: SessionRef,
+        /// What it worked on before.
+        from: Option<FrameId>,
+        /// What it works on now.
+        to: Option<FrameId>,
+    },
+    /// A conversation and a frame became one.
+    SessionBound {
+        /// The conversation.
+        session: SessionRef,
+        /// The frame.
+        frame: FrameId,
+    },
+    /// They parted.
+    SessionUnbound {
+        /// The conversation.
+        session: SessionRef,
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A frame came into being, planned or at once in progress.
+    FrameOpened {
+        /// Its name.
+        frame: FrameId,
+        /// The frame it is part of.
+        parent: Option<FrameId>,
+        /// Its place among its siblings.
+        rank: Rank,
+        /// Whether work began at once.
+        planned: bool,
+        /// What it is about.
+        goal: Goal,
+    },
+    /// Work on a planned frame began.
+    FrameStarted {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A frame was popped as completed or failed.
+    FrameClosed {
+        /// The frame.
+        frame: FrameId,
+        /// Completed or failed; `Blocked` is [`Event::FrameBlocked`].
+        outcome: Closing,
+        /// What came out of it.
+        results: Results,
+        /// Planned descendants that went with a failed frame.
+        cascaded: Vec<FrameId>,
+    },
+    /// A frame began to wait for something.
+    FrameBlocked {
+        /// The frame.
+        frame: FrameId,
+        /// What it waits for.
+        reason: Prose,
+        /// What was found so far, when it was popped as blocked.
+        results: Option<Results>,
+    },
+    /// The wait is over.
+    FrameUnblocked {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// Goal or results were corrected; only what is `Some` changed.
+    FrameEdited {
+        /// The frame.
+        frame: FrameId,
+        /// What changed.
+        edit: Edit,
+    },
+    /// A frame is no longer wanted, and with it the planned frames below it.
+    FrameInvalidated {
+        /// The frame.
+        frame: FrameId,
+        /// Why.
+        reason: Prose,
+        /// The planned descendants that went with it.
+        cascaded: Vec<FrameId>,
+    },
+    /// A planned frame got another parent or place.
+    FrameMoved {
+        /// The frame.
+        frame: FrameId,
+        /// Its parent from now on.
+        parent: Option<FrameId>,
+        /// Its place from now on.
+        rank: Rank,
+    },
+    /// A planned frame left the tree, and with it the frames below it.
+    FrameDeleted {
+        /// The frame.
+        frame: FrameId,
+        /// Its descendants.
+        with: Vec<FrameId>,
+    },
+    /// Something was learned.
+    Noted {
+        /// In which frame.
+        frame: FrameId,
+        /// What.
+        note: Note,
+    },
+    /// Raw text was kept.
+    Logged {
+        /// For which frame.
+        frame: FrameId,
+        /// Which text.
+        entry: LogEntry,
+    },
+    /// A whole frame was brought in from a file.
+    FrameImported(Box<Frame>),
+    /// A file was brought in; what it said besides its frames, as JSON, for export.
+    StackImported {
+        /// The file's kind and content hash, so that the same file is known again.
+        source: String,
+        /// The rest of the file.
+        foreign: String,
+    },
+    /// A command was taken back: its events count no longer.
+    CommandUndone {
+        /// The first event of the command.
+        batch: Seq,
+    },
+    /// Raw text was dropped to keep the store small.
+    BlobDropped {
+        /// Which.
+        blob: BlobId,
+        /// Its size, uncompressed.
+        bytes: u64,
+    },
+}
+
+/// What a frame is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// A short name.
+    pub title: Title,
+    /// What defines "done".
+    pub criteria: Option<Prose>,
+    /// The dense version of it, where one was given.
+    pub criteria_compacted: Option<Prose>,
+}
+
+/// What came out of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Results {
+    /// In full.
+    pub full: Prose,
+    /// In dense form, where one was given.
+    pub compacted: Option<Prose>,
+}
+
+/// How a frame was finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// The goal was reached.
+    Completed,
+    /// It was not.
+    Failed,
+}
+
+impl Closing {
+    /// The status that a frame has afterwards.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Completed => Outcome::Completed.status(),
+            Self::Failed => Outcome::Failed.status(),
+        }
+    }
+}
+
+/// A correction; only what is `Some` changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edit {
+    /// The new title.
+    pub title: Option<Title>,
+    /// The new criteria.
+    pub criteria: Option<Prose>,
+    /// Their dense version. New criteria without it take the old dense version away.
+    pub criteria_compacted: Option<Prose>,
+    /// The new results.
+    pub results: Option<Prose>,
+    /// Their dense version. New results without it take the old dense version away.
+    pub results_compacted: Option<Prose>,
+}
+
+/// The prefix of the reason that a cascade leaves on the frames it takes along.
+pub const CASCADE_PREFIX: &str = "Parent frame invalidated: ";
+/// The same for the planned frames of a frame that failed.
+pub const FAILED_PREFIX: &str = "Parent frame failed: ";
+
+impl Event {
+    /// The planned frames that this event takes along, and the reason it leaves on them.
+    pub fn cascade(&self) -> Option<(Prose, &[FrameId])> {
+        let (prefix, reason, cascaded) = match self {
+            Self::FrameInvalidated {
+                reason, cascaded, ..
+            } => (CASCADE_PREFIX, reason.as_str().to_owned(), cascaded),
+            Self::FrameClosed {
+                results, cascaded, ..
+            } => {
+                let compacted = results
+                    .compacted
+                    .as_ref()
+                    .map(|text| text.as_str().to_owned());
+                (
+                    FAILED_PREFIX,
+                    compacted.unwrap_or_else(|| results.full.compacted()),
+                    cascaded,
+                )
+            }
+            _ => return None,
+        };
+        let marked = Prose::new(&format!("{prefix}{reason}"));
+        // Only a reason that already fills all the room there is fails to take the prefix.
+        let reason = marked.or_else(|_| Prose::new(&reason)).ok()?;
+        Some((reason, cascaded))
+    }
+}
+
+/// What an event is about. Undo asks: has anyone touched what this command changed?
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A frame whose state the event changes.
+    Frame(FrameId),
+    /// A frame that the event needs to be there, such as the parent of a new frame.
+    Support(FrameId),
+    /// A session whose state the event changes.
+    Session(SessionRef),
+}
+
+impl Event {
+    /// Everything the event is about.
+    pub fn subjects(&self) -> Vec<Subject> {
+        let frame = |id: &FrameId| Subject::Frame(id.clone());
+        let support = |id: &FrameId| Subject::Support(id.clone());
+        match self {
+            Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
+            Self::SessionFocused { session, to, .. } => {
+                let mut subjects = vec![Subject::Session(session.clone())];
+                subjects.extend(to.as_ref().map(support));
+                subjects
+            }
+            Self::SessionBound { session, frame: id }
+            | Self::SessionUnbound { session, frame: id } => {
+                vec![Subject::Session(session.clone()), frame(id)]
+            }
+            Self::FrameOpened {
+                frame: id, parent, ..
+            }
+            | Self::FrameMoved {
+                frame: id, parent, ..
+            } => {
+                let mut subjects = vec![frame(id)];
+                subjects.extend(parent.as_ref().map(support));
+                subjects
+            }
+            Self::FrameStarted { frame: id }
+            | Self::FrameBlocked { frame: id, .. }
+            | Self::FrameUnblocked { frame: id }
+            | Self::FrameEdited { frame: id, .. }
+            | Self::Noted { frame: id, .. }
+            | Self::Logged { frame: id, .. } => vec![frame(id)],
+            Self::FrameClosed {
+                frame: id,
+                cascaded: others,
+                ..
+            }
+            | Self::FrameInvalidated {
+                frame: id,
+                cascaded: others,
+                ..
+            }
+            | Self::FrameDeleted {
+                frame: id,
+                with: others,
+            } => std::iter::once(id).chain(others).map(frame).collect(),
+            Self::FrameImported(imported) => {
+                let mut subjects = vec![frame(&imported.id)];
+                subjects.extend(imported.parent.as_ref().map(support));
+                subjects
+            }
+            Self::StackImported { .. } | Self::CommandUndone { .. } | Self::BlobDropped { .. } => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl Rewrite for Goal {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Results {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.full.rewrite(change);
+        self.compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Edit {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+        self.results.rewrite(change);
+        self.results_compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Frame {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+        self.results.rewrite(change);
+        self.results_compacted.rewrite(change);
+        self.blocked_on.rewrite(change);
+        self.notes.iter_mut().for_each(|note| note.rewrite(change));
+        self.log
+            .iter_mut()
+            .for_each(|entry| entry.label.rewrite(change));
+        if let Some(invalidation) = &mut self.invalidation {
+            invalidation.reason.rewrite(change);
+        }
+        if let Some(foreign) = &mut self.foreign
+            && let Some(changed) = change(foreign)
+        {
+            *foreign = changed;
+        }
+    }
+}
+
+impl Rewrite for Event {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        match self {
+            Self::FrameOpened { goal, .. } => goal.rewrite(change),
+            Self::FrameClosed { results, .. } => results.rewrite(change),
+            Self::FrameBlocked {
+                reason, results, ..
+            } => {
+                reason.rewrite(change);
+                results.rewrite(change);
+            }
+            Self::FrameEdited { edit, .. } => edit.rewrite(change),
+            Self::FrameInvalidated { reason, .. } => reason.rewrite(change),
+            Self::Noted { note, .. } => note.rewrite(change),
+            Self::Logged { entry, .. } => entry.label.rewrite(change),
+            Self::FrameImported(frame) => frame.rewrite(change),
+            Self::StackImported { foreign, .. } => {
+                if let Some(changed) = change(foreign) {
+                    *foreign = changed;
+                }
+            }
+            Self::SessionOpened { .. }
+            | Self::SessionFocused { .. }
+            | Self::SessionBound { .. }
+            | Self::SessionUnbound { .. }
+            | Self::FrameStarted { .. }
+            | Self::FrameUnblocked { .. }
+            | Self::FrameMoved { .. }
+            | Self::FrameDeleted { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Names of things: frames, host sessions, raw text, points in the journal.
+//!
+//! How a name that somebody typed is matched to a frame is the store's business, not ours.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Letters and digits that cannot be taken for one another when read aloud or retyped.
+const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstvwxyz0123456789";
+/// How many of [`ALPHABET`] are letters; an id starts with one, so it never looks like a number.
+const LETTERS: u64 = 22;
+/// Length of a frame id: about 39 bits, checked for uniqueness when a frame is opened.
+pub const FRAME_ID_LEN: usize = 8;
+
+/// The short, random, permanent name of a frame, such as `k3f9x2mq`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(String);
+
+impl FrameId {
+    /// Makes an id out of randomness that the caller supplies.
+    pub fn from_entropy(entropy: u64) -> Self {
+        let mut id = String::with_capacity(FRAME_ID_LEN);
+        let mut rest = entropy;
+        for place in 0..FRAME_ID_LEN {
+            let base = if place == 0 { LETTERS } else { 32 };
+            let symbol = ALPHABET
+                .iter()
+                .nth((rest % base) as usize)
+                .copied()
+                .unwrap_or(b'a');
+            id.push(char::from(symbol));
+            rest /= base;
+        }
+        Self(id)
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FrameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that is not a whole frame id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a frame id: eight lower-case letters and digits, starting with a letter")]
+pub struct NotAFrameId(pub String);
+
+impl FromStr for FrameId {
+    type Err = NotAFrameId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let letters_first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+        let known = text.bytes().all(|b| ALPHABET.contains(&b));
+        if text.len() == FRAME_ID_LEN && letters_first && known {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NotAFrameId(text.chars().take(80).collect()))
+        }
+    }
+}
+
+/// One conversation in one host, written `host:id`, such as `opencode:ses_7f2a`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionRef {
+    host: String,
+    id: String,
+}
+
+/// The host name of a person at a terminal.
+pub const SHELL: &str = "shell";
+
+impl SessionRef {
+    /// The session of a person at the terminal of one worktree.
+    pub fn shell(worktree: &str) -> Self {
+        Self {
+            host: SHELL.to_owned(),
+            id: worktree.to_owned(),
+        }
+    }
+
+    /// The host program, such as `opencode` or `shell`.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The id the host itself uses.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether this is a person at a terminal rather than an agent.
+    pub fn is_shell(&self) -> bool {
+        self.host == SHELL
+    }
+}
+
+impl fmt::Display for SessionRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.id)
+    }
+}
+
+/// Why a text cannot name a session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotASession {
+    /// There is no `host:` in front.
+    #[error("`{0}` names no host: write it as `host:id`, for example `opencode:{0}`")]
+    NoHost(String),
+    /// The host's name has other characters than `a-z`, `0-9` and `-`.
+    #[error("`{0}` is not a host name: use lower-case letters, digits and `-`")]
+    BadHost(String),
+    /// The id is empty, too long or holds blanks or control characters.
+    #[error(
+        "a session id is 1 to 200 characters without blanks or control characters, unlike `{0}`"
+    )]
+    BadId(String),
+}
+
+impl FromStr for SessionRef {
+    type Err = NotASession;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let shown = || {
+            text.chars()
+                .take(80)
+                .flat_map(char::escape_debug)
+                .collect::<String>()
+        };
+        let Some((host, id)) = text.split_once(':') else {
+            return Err(NotASession::NoHost(shown()));
+        };
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if host.is_empty() || host.len() > 40 || !host.bytes().all(plain) {
+            return Err(NotASession::BadHost(host.chars().take(80).collect()));
+        }
+        let blank = |c: char| c.is_whitespace() || c.is_control();
+        if id.is_empty() || id.chars().count() > 200 || id.chars().any(blank) {
+            return Err(NotASession::BadId(shown()));
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            id: id.to_owned(),
+        })
+    }
+}
+
+/// The name of a piece of raw text: the hash of its content, in hex.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(String);
+
+impl BlobId {
+    /// Accepts the 64 hex digits of a 256-bit hash.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        let digits = hex
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        (hex.len() == 64 && digits).then(|| Self(hex.to_owned()))
+    }
+
+    /// The hash in hex.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The place of an event in the journal; the first is 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub i64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Milliseconds since 1970-01-01 UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_survives_being_typed_again() {
+        for entropy in [0, 1, 22, 703, u64::MAX, 0x9e37_79b9_7f4a_7c15] {
+            let id = FrameId::from_entropy(entropy);
+            assert_eq!(id.as_str().parse::<FrameId>(), Ok(id.clone()));
+            assert!(
+                id.as_str().starts_with(|c: char| c.is_ascii_lowercase()),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_said() {
+        for text in [
+            "",
+            "abc",
+            "1bcdefgh",
+            "ABCDEFGH",
+            "abcdefgi",
+            "abcdefgh9",
+            "日本語日本語日本",
+        ] {
+            assert!(text.parse::<FrameId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_a_host_and_an_id() {
+        let session: SessionRef = "opencode:ses_7f2a:1".parse().unwrap();
+        assert_eq!((session.host(), session.id()), ("opencode", "ses_7f2a:1"));
+        assert_eq!(session.to_string(), "opencode:ses_7f2a:1");
+        assert!(
+            "ses_7f2a"
+                .parse::<SessionRef>()
+                .unwrap_err()
+                .to_string()
+                .contains("opencode:")
+        );
+        for text in [":x", "Open:x", "a b:x", "x:", "x:a b", "x:a\0b"] {
+            assert!(text.parse::<SessionRef>().is_err(), "{text}");
+        }
+    }
+}

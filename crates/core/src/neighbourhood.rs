@@ -1,0 +1,67 @@
+//! What the rules may ask about the tree.
+//!
+//! [`crate::decide()`] never sees a whole tree: it asks for the few frames around the one that a
+//! command is about, so that its cost follows the neighbourhood and not the history. A store
+//! answers from its projections, [`crate::Tree`] from memory.
+
+use crate::event::Event;
+use crate::frame::{FrameHead, Rank, Status};
+use crate::id::{FrameId, Seq, SessionRef};
+use crate::note::Note;
+use crate::session::Session;
+
+/// A view of the tree at one point of the journal. All answers are of that same point.
+pub trait Neighbourhood {
+    /// What can go wrong in answering.
+    type Error;
+
+    /// A frame, unless there is none of that name (any more).
+    fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, Self::Error>;
+    /// Whether a name is or ever was a frame's.
+    fn is_taken(&self, id: &FrameId) -> Result<bool, Self::Error>;
+    /// A session, unless it was never seen.
+    fn session(&self, session: &SessionRef) -> Result<Option<Session>, Self::Error>;
+    /// The sessions that work on a frame, by name.
+    fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Self::Error>;
+    /// The children that are planned, in progress or blocked, in order, at most `limit` of them,
+    /// and how many there are in all.
+    fn open_children(
+        &self,
+        frame: &FrameId,
+        limit: usize,
+    ) -> Result<(Vec<FrameHead>, usize), Self::Error>;
+    /// All descendants of one status, in the order of the tree's levels.
+    fn descendants(
+        &self,
+        frame: &FrameId,
+        status: Option<Status>,
+    ) -> Result<Vec<FrameHead>, Self::Error>;
+    /// The rank of the last child of a frame, or of the last root.
+    fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, Self::Error>;
+    /// The ranks just before and just after a rank among the children of a frame.
+    fn ranks_around(
+        &self,
+        parent: Option<&FrameId>,
+        rank: Rank,
+    ) -> Result<(Option<Rank>, Option<Rank>), Self::Error>;
+    /// Whether a frame already has a note with this kind and text.
+    fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Self::Error>;
+    /// Whether a file was brought in before.
+    fn is_imported(&self, source: &str) -> Result<bool, Self::Error>;
+    /// The frame that a former name belongs to.
+    fn alias(&self, alias: &str) -> Result<Option<FrameId>, Self::Error>;
+    /// The last command of a session that still counts: its events, first to last.
+    fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Self::Error>;
+}
+
+/// A command that could be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastCommand {
+    /// Its first event.
+    pub batch: Seq,
+    /// All of its events.
+    pub events: Vec<Event>,
+    /// The first later event that still counts and touches what this command changed:
+    /// who caused it, and what it was.
+    pub touched_by: Option<(SessionRef, Event)>,
+}

@@ -1,0 +1,177 @@
+//! The tree in memory, asked by the rules.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use super::Tree;
+use crate::event::{Event, Recorded, Subject};
+use crate::frame::{FrameHead, Rank, Status};
+use crate::id::{FrameId, Seq, SessionRef};
+use crate::neighbourhood::{LastCommand, Neighbourhood};
+use crate::note::Note;
+use crate::session::Session;
+
+impl Neighbourhood for Tree {
+    type Error = Infallible;
+
+    fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, Infallible> {
+        Ok(self.frames.get(id).map(super::Frame::head))
+    }
+
+    fn is_taken(&self, id: &FrameId) -> Result<bool, Infallible> {
+        let named = Subject::Frame(id.clone());
+        Ok(self
+            .journal
+            .iter()
+            .any(|recorded| recorded.event.subjects().contains(&named)))
+    }
+
+    fn session(&self, session: &SessionRef) -> Result<Option<Session>, Infallible> {
+        Ok(self.sessions.get(session).cloned())
+    }
+
+    fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
+        let focused = self
+            .sessions
+            .values()
+            .filter(|known| known.active.as_ref() == Some(frame));
+        Ok(focused.map(|known| known.key.clone()).collect())
+    }
+
+    fn open_children(
+        &self,
+        frame: &FrameId,
+        limit: usize,
+    ) -> Result<(Vec<FrameHead>, usize), Infallible> {
+        let open = || {
+            self.children(Some(frame))
+                .filter(|child| child.status.is_open())
+        };
+        Ok((
+            open().take(limit).map(super::Frame::head).collect(),
+            open().count(),
+        ))
+    }
+
+    fn descendants(
+        &self,
+        frame: &FrameId,
+        status: Option<Status>,
+    ) -> Result<Vec<FrameHead>, Infallible> {
+        let mut level = vec![frame.clone()];
+        let mut found = Vec::new();
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for child in level.iter().flat_map(|id| self.children(Some(id))) {
+                next.push(child.id.clone());
+                if status.is_none_or(|wanted| wanted == child.status) {
+                    found.push(child.head());
+                }
+            }
+            level = next;
+        }
+        Ok(found)
+    }
+
+    fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, Infallible> {
+        let siblings = self.children.get(&parent.cloned());
+        Ok(siblings.and_then(BTreeSet::last).map(|(rank, _)| *rank))
+    }
+
+    fn ranks_around(
+        &self,
+        parent: Option<&FrameId>,
+        rank: Rank,
+    ) -> Result<(Option<Rank>, Option<Rank>), Infallible> {
+        let ranks = || self.children(parent).map(|child| child.rank);
+        Ok((
+            ranks().filter(|r| *r < rank).max(),
+            ranks().filter(|r| *r > rank).min(),
+        ))
+    }
+
+    fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Infallible> {
+        let same = |known: &Note| known.kind() == note.kind() && known.text() == note.text();
+        Ok(self
+            .frames
+            .get(frame)
+            .is_some_and(|frame| frame.notes.iter().any(same)))
+    }
+
+    fn is_imported(&self, source: &str) -> Result<bool, Infallible> {
+        Ok(self.imports.contains_key(source))
+    }
+
+    fn alias(&self, alias: &str) -> Result<Option<FrameId>, Infallible> {
+        let named = |frame: &&super::Frame| frame.aliases.iter().any(|known| known == alias);
+        Ok(self
+            .frames
+            .values()
+            .find(named)
+            .map(|frame| frame.id.clone()))
+    }
+
+    fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
+        let kept = |batch: Seq| {
+            self.of_batch(batch).any(|recorded| {
+                matches!(
+                    recorded.event,
+                    Event::CommandUndone { .. }
+                        | Event::StackImported { .. }
+                        | Event::BlobDropped { .. }
+                )
+            })
+        };
+        let last = self.journal.iter().rev().find(|recorded| {
+            recorded.session == *session
+                && !self.undone.contains(&recorded.batch)
+                && !kept(recorded.batch)
+        });
+        let Some(batch) = last.map(|recorded| recorded.batch) else {
+            return Ok(None);
+        };
+        let events: Vec<Event> = self
+            .of_batch(batch)
+            .map(|recorded| recorded.event.clone())
+            .collect();
+        let changed: BTreeSet<Subject> = events
+            .iter()
+            .flat_map(Event::subjects)
+            .flat_map(|subject| match subject {
+                Subject::Frame(id) => vec![Subject::Support(id.clone()), Subject::Frame(id)],
+                Subject::Session(_) => vec![subject],
+                Subject::Support(_) => Vec::new(),
+            })
+            .collect();
+        let undo_batches: BTreeSet<Seq> = self
+            .journal
+            .iter()
+            .filter(|recorded| matches!(recorded.event, Event::CommandUndone { .. }))
+            .map(|recorded| recorded.batch)
+            .collect();
+        let touching = self.journal.iter().find(|later| {
+            later.batch > batch
+                && !self.undone.contains(&later.batch)
+                && !undo_batches.contains(&later.batch)
+                && later
+                    .event
+                    .subjects()
+                    .iter()
+                    .any(|subject| changed.contains(subject))
+        });
+        let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
+        Ok(Some(LastCommand {
+            batch,
+            events,
+            touched_by,
+        }))
+    }
+}
+
+impl Tree {
+    fn of_batch(&self, batch: Seq) -> impl Iterator<Item = &Recorded> {
+        self.journal
+            .iter()
+            .filter(move |recorded| recorded.batch == batch)
+    }
+}
