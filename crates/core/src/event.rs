@@ -270,6 +270,16 @@ pub enum Subject {
 }
 
 impl Event {
+    /// The frames whose state the event changes.
+    pub fn frames(&self) -> impl Iterator<Item = FrameId> {
+        self.subjects()
+            .into_iter()
+            .filter_map(|subject| match subject {
+                Subject::Frame(id) => Some(id),
+                Subject::Support(_) | Subject::Session(_) => None,
+            })
+    }
+
     /// Everything the event is about.
     pub fn subjects(&self) -> Vec<Subject> {
         let frame = |id: &FrameId| Subject::Frame(id.clone());

@@ -23,11 +23,8 @@ impl FrameId {
         let mut rest = entropy;
         for place in 0..FRAME_ID_LEN {
             let base = if place == 0 { LETTERS } else { 32 };
-            let symbol = ALPHABET
-                .iter()
-                .nth((rest % base) as usize)
-                .copied()
-                .unwrap_or(b'a');
+            let place = usize::try_from(rest % base).unwrap_or_default();
+            let symbol = ALPHABET.get(place).copied().unwrap_or(b'a');
             id.push(char::from(symbol));
             rest /= base;
         }

@@ -10,6 +10,7 @@
 pub mod command;
 pub mod decide;
 pub mod event;
+pub mod fold;
 pub mod frame;
 pub mod id;
 pub mod neighbourhood;

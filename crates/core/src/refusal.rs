@@ -236,7 +236,6 @@ impl Refusal {
                 }
                 _ => redo(voice),
             },
-            Self::AlreadyFinished { .. } => redo(voice),
             Self::ChildrenOpen { children, .. } => match children.first() {
                 Some(child) => format!(
                     "finish each with {} or give it up with {}",
@@ -245,7 +244,7 @@ impl Refusal {
                 ),
                 None => return None,
             },
-            Self::GoalIsHistory { .. } => redo(voice),
+            Self::AlreadyFinished { .. } | Self::GoalIsHistory { .. } => redo(voice),
             Self::NoResultsYet { frame } => {
                 format!(
                     "results are given when it ends: {}",

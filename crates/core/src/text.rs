@@ -69,6 +69,11 @@ impl Title {
         }
     }
 
+    /// Takes a title back that was checked when it was recorded.
+    pub fn recorded(text: String) -> Self {
+        Self(text)
+    }
+
     /// The title as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -89,6 +94,11 @@ impl Prose {
             length if length > PROSE_LIMIT => Err(TextProblem::ProseTooLong { length }),
             _ => Ok(Self(text.to_owned())),
         }
+    }
+
+    /// Takes a text back that was checked when it was recorded.
+    pub fn recorded(text: String) -> Self {
+        Self(text)
     }
 
     /// The text.
