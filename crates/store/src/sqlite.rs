@@ -1,0 +1,101 @@
+//! The embedded store: one SQLite database in WAL mode.
+//!
+//! Any number of processes may open it. A writer takes the write lock before it reads what it
+//! decides on, so no decision is made on a state that somebody else changes meanwhile; readers see
+//! one point of the journal and are never in the way.
+
+mod append;
+mod open;
+mod project;
+mod reading;
+mod rows;
+mod verify;
+mod view;
+
+use std::path::PathBuf;
+
+use flamestack_core::command::Actor;
+use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::id::Timestamp;
+use rusqlite::{Connection, TransactionBehavior};
+
+pub use self::open::{OpenOptions, private_dir, private_file, set_aside};
+use self::view::SqliteView;
+use crate::error::StoreError;
+use crate::store::{Committed, Reading, Rebuilt, Rejection, Store, Verified};
+
+// Older ones can corrupt a database when a checkpoint and a WAL reset meet.
+const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
+
+/// A journal and its projections in an SQLite database.
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl SqliteStore {
+    /// The database file.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(
+        &mut self,
+        at: Timestamp,
+        actor: &Actor,
+        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+    ) -> Result<Committed, Rejection> {
+        let path = self.path.clone();
+        let unreadable = |error: StoreError| Rejected::Unreadable(error.at(&path));
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| unreadable(error.into()))?;
+        let decision =
+            decide(&SqliteView::new(&transaction)).map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => unreadable(error),
+                refused @ Rejected::Refused(_) => refused,
+            })?;
+        if decision.events.is_empty() {
+            return Ok(Committed {
+                events: Vec::new(),
+                remarks: decision.remarks,
+            });
+        }
+        let events =
+            append::append(&transaction, at, actor, decision.events).map_err(unreadable)?;
+        for recorded in &events {
+            project::project(&transaction, recorded).map_err(unreadable)?;
+        }
+        transaction
+            .commit()
+            .map_err(|error| unreadable(error.into()))?;
+        Ok(Committed {
+            events,
+            remarks: decision.remarks,
+        })
+    }
+
+    fn read(
+        &self,
+        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut attempt = || -> Result<(), StoreError> {
+            // Dropping it rolls back; a reading has nothing to keep.
+            let snapshot = self.connection.unchecked_transaction()?;
+            work(&SqliteView::new(&snapshot))
+        };
+        attempt().map_err(|error| error.at(&self.path))
+    }
+
+    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
+        let rebuilt = verify::rebuild(&mut self.connection, progress);
+        rebuilt.map_err(|error| error.at(&self.path))
+    }
+
+    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError> {
+        verify::verify(&self.connection, &self.path, progress).map_err(|error| error.at(&self.path))
+    }
+}
