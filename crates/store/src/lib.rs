@@ -19,8 +19,8 @@ pub use blobs::{Blobs, Kept};
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
-pub use sqlite::{OpenOptions, SqliteStore, private_dir, private_file, set_aside};
+pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Finding, FrameRow, Named, Reading, Rebuilt, Rejection, Slice, Store, Totals,
-    Verified,
+    Committed, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice, Store,
+    Totals, Verified,
 };

@@ -8,21 +8,22 @@ mod append;
 mod open;
 mod project;
 mod reading;
+mod recover;
 mod rows;
 mod verify;
 mod view;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
 use flamestack_core::id::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 
-pub use self::open::{OpenOptions, private_dir, private_file, set_aside};
+pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Rejection, Store, Verified};
+use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -35,8 +36,26 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// The database file.
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A store with nothing in it that vanishes with its connection: what a project looks like
+    /// that has no store yet.
+    pub fn empty() -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: open::in_memory()?,
+            path: PathBuf::new(),
+        })
+    }
+
+    /// Brings back what can be read of a store that was set aside, behind what is here now.
+    pub fn recover(
+        &mut self,
+        from: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Recovered, StoreError> {
+        recover::recover(&mut self.connection, from, progress)
     }
 }
 

@@ -179,6 +179,15 @@ pub struct Rebuilt {
     pub frames: u64,
 }
 
+/// What was brought back from a damaged store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Events brought back.
+    pub events: u64,
+    /// Events known to be missing.
+    pub lost: u64,
+}
+
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {

@@ -160,6 +160,13 @@ fn create(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// An empty database that is nowhere on disk.
+pub(super) fn in_memory() -> Result<Connection, StoreError> {
+    let connection = Connection::open_in_memory()?;
+    migrate(&connection)?;
+    Ok(connection)
+}
+
 /// Tells threads of one process apart in a file name.
 fn thread_name() -> String {
     let id = format!("{:?}", std::thread::current().id());
@@ -200,6 +207,17 @@ pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> 
     if readable {
         return Ok(None);
     }
+    move_files(dir, name).map(Some)
+}
+
+/// Moves a store out of the way although it can be opened, because its owner says so.
+pub fn move_aside(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let lock = private_file(&dir.join("set-aside.lock"))?;
+    lock.lock()?;
+    move_files(dir, name)
+}
+
+fn move_files(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let mut place = dir.join("set-aside").join(name);
     let mut attempt = 1;
     while place.exists() {
@@ -218,5 +236,5 @@ pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> 
             fs_err::rename(&from, place.join(file_name))?;
         }
     }
-    Ok(Some(place))
+    Ok(place)
 }
