@@ -163,7 +163,8 @@ fn undo(lines: &mut Vec<String>, receipt: &Receipt) {
     }
 }
 
-fn said(remark: &Remark) -> String {
+/// A remark in words.
+pub fn said(remark: &Remark) -> String {
     match remark {
         Remark::StillOpen(head) => {
             format!(
