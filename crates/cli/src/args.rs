@@ -19,7 +19,13 @@ pub(crate) struct Cli {
     pub(crate) json: bool,
 
     /// Act in this session (`host:id`) instead of this worktree's shell
-    #[arg(long, global = true, value_name = "SESSION", env = "FLAME_SESSION", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SESSION",
+        env = "FLAME_SESSION",
+        hide_env_values = true
+    )]
     pub(crate) session: Option<String>,
 
     /// Act on the project of this directory

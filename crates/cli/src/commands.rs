@@ -84,8 +84,9 @@ fn tell(place: &Workplace, output: &mut Output, receipt: &Receipt) -> Result<(),
     if output.is_json() {
         return output.data(&receipt_json(receipt));
     }
-    let lines =
-        place.engine.read(|reading| views::receipt::lines(reading, &place.actor, receipt))?;
+    let lines = place
+        .engine
+        .read(|reading| views::receipt::lines(reading, &place.actor, receipt))?;
     for line in lines {
         output.line(line)?;
     }
@@ -94,7 +95,11 @@ fn tell(place: &Workplace, output: &mut Output, receipt: &Receipt) -> Result<(),
 
 fn receipt_json(receipt: &Receipt) -> Value {
     let mut frames: Vec<String> = Vec::new();
-    for frame in receipt.events.iter().flat_map(|recorded| recorded.event.frames()) {
+    for frame in receipt
+        .events
+        .iter()
+        .flat_map(|recorded| recorded.event.frames())
+    {
         let frame = frame.to_string();
         if !frames.contains(&frame) {
             frames.push(frame);
@@ -124,7 +129,10 @@ fn text_or_stdin(text: &str) -> Result<String, Failure> {
 fn utf8(what: &str, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| Failure::Told {
         usage: false,
-        message: format!("{what} is not UTF-8 text (from byte {})", error.utf8_error().valid_up_to()),
+        message: format!(
+            "{what} is not UTF-8 text (from byte {})",
+            error.utf8_error().valid_up_to()
+        ),
         hint: Some("convert it to UTF-8 first".to_owned()),
     })
 }

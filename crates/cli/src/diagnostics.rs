@@ -3,7 +3,6 @@
 //! Lines are stamped, prefixed with `[stack]` and redacted, and go to a file in the project's state
 //! directory, never to a terminal. The file is begun anew when it gets large.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -46,7 +45,7 @@ impl<S: tracing::Subscriber> Layer<S> for DiagnosticsFile {
         let stamp = views::time::stamp(SystemClock.now());
         let mut line = format!("[{stamp}] [stack] {}", words.message);
         if !words.fields.is_empty() {
-            drop(write!(line, " {{ {} }}", words.fields.join(", ")));
+            line.push_str(&format!(" {{ {} }}", words.fields.join(", ")));
         }
         let line = redact(&line).replace('\n', " ");
         // Diagnostics that cannot be written must not get in the way of the work.

@@ -24,7 +24,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// The command was used wrongly.
     pub(crate) fn usage(message: impl Into<String>, hint: &str) -> Self {
-        Self::Told { usage: true, message: message.into(), hint: Some(hint.to_owned()) }
+        Self::Told {
+            usage: true,
+            message: message.into(),
+            hint: Some(hint.to_owned()),
+        }
     }
 }
 
@@ -38,7 +42,11 @@ impl From<EngineError> for Failure {
                 | EngineError::BadSetting { origin: None, .. }
                 | EngineError::BadSession(_)
         );
-        Self::Told { usage, message: error.to_string(), hint: error.hint(Voice::Cli) }
+        Self::Told {
+            usage,
+            message: error.to_string(),
+            hint: error.hint(Voice::Cli),
+        }
     }
 }
 
@@ -53,7 +61,11 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
-            Self::Told { usage: false, message: error.to_string(), hint: None }
+            Self::Told {
+                usage: false,
+                message: error.to_string(),
+                hint: None,
+            }
         }
     }
 }

@@ -33,7 +33,11 @@ fn report(output: &mut Output, failure: &Failure) -> ExitCode {
         // Whoever read our output has heard enough.
         Failure::BrokenPipe => ExitCode::SUCCESS,
         Failure::Attention => ExitCode::from(1),
-        Failure::Told { usage, message, hint } => {
+        Failure::Told {
+            usage,
+            message,
+            hint,
+        } => {
             output.complain(message, hint.as_deref());
             ExitCode::from(if *usage { 2 } else { 1 })
         }

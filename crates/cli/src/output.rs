@@ -27,7 +27,10 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { out: BufWriter::new(anstream::AutoStream::auto(std::io::stdout())), json }
+        Self {
+            out: BufWriter::new(anstream::AutoStream::auto(std::io::stdout())),
+            json,
+        }
     }
 
     /// Whether machines read along.
@@ -61,7 +64,11 @@ impl Output {
         let red = AnsiColor::Red.on_default().bold();
         let mut said = || -> std::io::Result<()> {
             self.out.flush()?;
-            writeln!(err, "{red}error{red:#}: {}", flamestack_engine::views::printable(message))?;
+            writeln!(
+                err,
+                "{red}error{red:#}: {}",
+                flamestack_engine::views::printable(message)
+            )?;
             if let Some(hint) = hint {
                 let hint = flamestack_engine::views::printable(hint);
                 writeln!(err, "{BOLD}hint{BOLD:#}: {hint}")?;
@@ -76,7 +83,11 @@ impl Output {
     pub(crate) fn notice(&mut self, message: &str) -> Result<(), Failure> {
         self.out.flush()?;
         let mut err = anstream::AutoStream::auto(std::io::stderr());
-        Ok(writeln!(err, "{BOLD}note{BOLD:#}: {}", flamestack_engine::views::printable(message))?)
+        Ok(writeln!(
+            err,
+            "{BOLD}note{BOLD:#}: {}",
+            flamestack_engine::views::printable(message)
+        )?)
     }
 }
 

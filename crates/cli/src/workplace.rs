@@ -12,7 +12,6 @@ use crate::failure::Failure;
 
 /// Everything a command needs.
 pub(crate) struct Workplace {
-    pub(crate) home: Home,
     pub(crate) settings: Settings,
     pub(crate) engine: Engine,
     /// Who asks: the session named, else this worktree's shell.
@@ -34,8 +33,17 @@ impl Workplace {
             Some(name) => named_session(&engine, name)?,
             None => shell_session(&worktree),
         };
-        let actor = Actor { session, worktree: Some(worktree), message: None };
-        Ok(Self { home, settings, engine, actor, session_named })
+        let actor = Actor {
+            session,
+            worktree: Some(worktree),
+            message: None,
+        };
+        Ok(Self {
+            settings,
+            engine,
+            actor,
+            session_named,
+        })
     }
 }
 
@@ -44,7 +52,9 @@ pub(crate) fn home() -> Result<Home, Failure> {
     match std::env::var_os("FLAME_STATE_DIR") {
         Some(dir) if !dir.is_empty() => {
             let dir = PathBuf::from(dir);
-            let config = Home::of_user().map(|home| home.config).unwrap_or_else(|_| dir.clone());
+            let config = Home::of_user()
+                .map(|home| home.config)
+                .unwrap_or_else(|_| dir.clone());
             Ok(Home { state: dir, config })
         }
         _ => Ok(Home::of_user()?),
@@ -62,7 +72,13 @@ pub(crate) fn project(dir: Option<&Path>, home: &Home) -> Result<Project, Failur
 /// The session of whoever sits at this worktree's terminal.
 fn shell_session(worktree: &str) -> SessionRef {
     // A worktree's name may hold anything; a session's id may not.
-    let name = |c: char| if c.is_whitespace() || c.is_control() { '_' } else { c };
+    let name = |c: char| {
+        if c.is_whitespace() || c.is_control() {
+            '_'
+        } else {
+            c
+        }
+    };
     SessionRef::shell(&worktree.chars().map(name).take(200).collect::<String>())
 }
 

@@ -169,6 +169,8 @@ pub struct Import {
     pub foreign: String,
     /// The frames.
     pub frames: Vec<Frame>,
+    /// Sessions that the file knows, with their worktrees.
+    pub sessions: Vec<(SessionRef, Option<String>)>,
     /// Which session worked on which frame.
     pub focus: Vec<(SessionRef, FrameId)>,
 }

@@ -19,5 +19,6 @@ pub mod views;
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};
 pub use error::EngineError;
+pub use names::exactly;
 pub use project::{Home, Project};
 pub use request::{Parent, Request};

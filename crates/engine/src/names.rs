@@ -1,6 +1,6 @@
 //! From the names that people type to frames.
 
-use flamestack_core::FrameId;
+use flamestack_core::{FrameId, SessionRef};
 use flamestack_store::{Named, Reading};
 
 use crate::error::EngineError;
@@ -29,5 +29,21 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId, Engi
         Named::Unbound(session) => Err(EngineError::UnboundSession { session }),
         Named::Gone(id) => Err(EngineError::GoneFrame { id }),
         Named::Unknown => Err(EngineError::UnknownFrame { name: shown() }),
+    }
+}
+
+/// The frame that has exactly this id or former id, or is bound to exactly this session.
+pub fn exactly(reading: &dyn Reading, name: &str) -> Result<Option<FrameId>, EngineError> {
+    if let Some(id) = reading.alias(name)? {
+        return Ok(Some(id));
+    }
+    if let Ok(id) = name.parse::<FrameId>()
+        && reading.frame(&id)?.is_some()
+    {
+        return Ok(Some(id));
+    }
+    match name.parse::<SessionRef>() {
+        Ok(session) => Ok(reading.session(&session)?.and_then(|known| known.own)),
+        Err(_) => Ok(None),
     }
 }

@@ -7,5 +7,6 @@ mod known;
 mod layers;
 
 pub(crate) use known::nearest;
+pub use known::size;
 pub use known::{KNOWN, Kind, Setting, setting};
 pub use layers::{Environment, Origin, Scope, Settings, Value, set};

@@ -21,7 +21,14 @@ pub(crate) struct Bind {
 impl Bind {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let session: SessionRef = self.session.parse().map_err(EngineError::BadSession)?;
-        grant(place, output, &Request::Bind { frame: self.frame, session })?;
+        grant(
+            place,
+            output,
+            &Request::Bind {
+                frame: self.frame,
+                session,
+            },
+        )?;
         Ok(())
     }
 }

@@ -20,7 +20,14 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        grant(place, output, &Request::Block { frame: self.frame, reason: self.reason })?;
+        grant(
+            place,
+            output,
+            &Request::Block {
+                frame: self.frame,
+                reason: self.reason,
+            },
+        )?;
         Ok(())
     }
 }

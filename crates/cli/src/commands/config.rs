@@ -57,11 +57,21 @@ impl Config {
                 }
                 output.line(&value.text)
             }
-            What::Set { key, value, project: only_here } => {
-                let scope = if only_here { Scope::Project } else { Scope::User };
+            What::Set {
+                key,
+                value,
+                project: only_here,
+            } => {
+                let scope = if only_here {
+                    Scope::Project
+                } else {
+                    Scope::User
+                };
                 let file = settings::set(&home, &project, scope, &key, &value)?;
                 if output.is_json() {
-                    return output.data(&json!({ "key": key, "value": value, "file": file.display().to_string() }));
+                    return output.data(
+                        &json!({ "key": key, "value": value, "file": file.display().to_string() }),
+                    );
                 }
                 output.line(format!("{key} = {value}  {}", painted(DIM, file.display())))
             }
@@ -70,8 +80,10 @@ impl Config {
 }
 
 fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Failure> {
-    let chosen: Vec<_> =
-        settings.iter().filter(|(setting, _)| setting.key.starts_with(prefix)).collect();
+    let chosen: Vec<_> = settings
+        .iter()
+        .filter(|(setting, _)| setting.key.starts_with(prefix))
+        .collect();
     if chosen.is_empty() {
         settings::setting(prefix)?;
     }
@@ -89,7 +101,12 @@ fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Fa
         return output.data(&Value::Array(values.collect()));
     }
     for (setting, value) in chosen {
-        output.line(format!("{} = {}  {}", setting.key, value.text, painted(DIM, &value.origin)))?;
+        output.line(format!(
+            "{} = {}  {}",
+            setting.key,
+            value.text,
+            painted(DIM, &value.origin)
+        ))?;
         output.line(format!("    {} Takes {}.", setting.about, setting.takes()))?;
     }
     Ok(())

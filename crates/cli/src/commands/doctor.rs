@@ -20,7 +20,9 @@ impl Doctor {
         let project = place.engine.project();
         let examined = {
             let progress = Progress::new("checking");
-            place.engine.examine(&mut |done, total| progress.at(done, total))?
+            place
+                .engine
+                .examine(&mut |done, total| progress.at(done, total))?
         };
         let verified = &examined.verified;
         let mut problems: Vec<(String, &str)> = verified
@@ -29,10 +31,16 @@ impl Doctor {
             .map(|finding| (finding.to_string(), remedy(finding)))
             .collect();
         problems.extend(examined.exposed.iter().map(|path| {
-            (format!("{} can be read by others", path.display()), "`chmod go-rwx` closes it")
+            (
+                format!("{} can be read by others", path.display()),
+                "`chmod go-rwx` closes it",
+            )
         }));
         problems.extend(examined.lost_texts.iter().map(|hash| {
-            (format!("the raw text {hash} is missing or damaged"), "everything else is there")
+            (
+                format!("the raw text {hash} is missing or damaged"),
+                "everything else is there",
+            )
         }));
         let sizes = if project.dir.exists() {
             flamestack_store::sizes(&project.dir)?
@@ -54,15 +62,40 @@ impl Doctor {
                 "setAside": examined.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }))?;
         } else {
-            let mut fact = |name: &str, value: String| output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))));
-            fact("project", format!("{} ({})", project.name(), project.identity.display()))?;
+            let mut fact = |name: &str, value: String| {
+                output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))))
+            };
+            fact(
+                "project",
+                format!("{} ({})", project.name(), project.identity.display()),
+            )?;
             fact("worktree", project.worktree.clone())?;
             fact("state", project.dir.display().to_string())?;
-            fact("diagnostics", project.diagnostics_file().display().to_string())?;
-            fact("journal", format!("{}, {}", counted(verified.events, "event", "events"), counted(verified.frames, "frame", "frames")))?;
-            fact("size", format!("{} kB (limit {})", grouped(sizes.total() / 1000), place.settings.get("gc.max_size")?.text))?;
+            fact(
+                "diagnostics",
+                project.diagnostics_file().display().to_string(),
+            )?;
+            fact(
+                "journal",
+                format!(
+                    "{}, {}",
+                    counted(verified.events, "event", "events"),
+                    counted(verified.frames, "frame", "frames")
+                ),
+            )?;
+            fact(
+                "size",
+                format!(
+                    "{} kB (limit {})",
+                    grouped(sizes.total() / 1000),
+                    place.settings.get("gc.max_size")?.text
+                ),
+            )?;
             for path in &examined.set_aside {
-                fact("set aside", format!("{} (`flame rebuild` recovers it)", path.display()))?;
+                fact(
+                    "set aside",
+                    format!("{} (`flame rebuild` recovers it)", path.display()),
+                )?;
             }
             output.line("")?;
             if problems.is_empty() {
@@ -73,7 +106,11 @@ impl Doctor {
                 output.line(format!("  {remedy}"))?;
             }
         }
-        if examined.is_well() { Ok(()) } else { Err(Failure::Attention) }
+        if examined.is_well() {
+            Ok(())
+        } else {
+            Err(Failure::Attention)
+        }
     }
 }
 

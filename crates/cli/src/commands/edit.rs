@@ -41,7 +41,14 @@ impl Edit {
             results: self.results.as_deref().map(text_or_stdin).transpose()?,
             results_compacted: self.results_compacted,
         };
-        grant(place, output, &Request::Edit { frame: self.frame, edit })?;
+        grant(
+            place,
+            output,
+            &Request::Edit {
+                frame: self.frame,
+                edit,
+            },
+        )?;
         Ok(())
     }
 }

@@ -57,7 +57,9 @@ impl Gc {
         }
         let would = if self.dry_run { "would go" } else { "gone" };
         if plan.drop_index {
-            output.line(format!("{would}: search index and rendered logs (made again when needed)"))?;
+            output.line(format!(
+                "{would}: search index and rendered logs (made again when needed)"
+            ))?;
         }
         if !plan.drop_blobs.is_empty() {
             let texts = counted(plan.drop_blobs.len() as u64, "raw text", "raw texts");
@@ -71,7 +73,10 @@ impl Gc {
             "{} kB of {} kB {}",
             grouped(after.total() / 1000),
             grouped(limit / 1000),
-            painted(DIM, format!("(before: {} kB)", grouped(plan.before.total() / 1000)))
+            painted(
+                DIM,
+                format!("(before: {} kB)", grouped(plan.before.total() / 1000))
+            )
         ))?;
         if after.journal > limit {
             output.notice(&format!(
@@ -79,7 +84,9 @@ impl Gc {
                 grouped(after.journal / 1000)
             ))?;
         } else if over {
-            output.notice("what is left belongs to open frames: finish some, or raise `gc.max_size`")?;
+            output.notice(
+                "what is left belongs to open frames: finish some, or raise `gc.max_size`",
+            )?;
         }
         Ok(())
     }

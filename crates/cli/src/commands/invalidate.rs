@@ -22,7 +22,14 @@ pub(crate) struct Invalidate {
 
 impl Invalidate {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        grant(place, output, &Request::Invalidate { frame: self.frame, reason: self.reason })?;
+        grant(
+            place,
+            output,
+            &Request::Invalidate {
+                frame: self.frame,
+                reason: self.reason,
+            },
+        )?;
         Ok(())
     }
 }

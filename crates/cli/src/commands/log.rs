@@ -70,7 +70,8 @@ fn list(place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         return output.data(&Value::Array(rows.iter().map(json::row).collect()));
     }
     if rows.is_empty() {
-        return output.line("No frame is finished yet; `flame log ID` shows any frame's log so far.");
+        return output
+            .line("No frame is finished yet; `flame log ID` shows any frame's log so far.");
     }
     for row in &rows {
         let frame = &row.frame;

@@ -88,7 +88,14 @@ impl Note {
             What::Log { file, label } => return log(place, output, frame.as_deref(), &file, label),
         };
         for note in notes {
-            grant(place, output, &Request::Note { frame: frame.clone(), note })?;
+            grant(
+                place,
+                output,
+                &Request::Note {
+                    frame: frame.clone(),
+                    note,
+                },
+            )?;
         }
         Ok(())
     }
@@ -104,8 +111,15 @@ fn log(
     let (text, name) = if file.as_os_str() == "-" {
         (text_or_stdin("-")?, "standard input".to_owned())
     } else {
-        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        (utf8(&file.display().to_string(), fs_err::read(file)?)?, name)
+        let name = file
+            .file_name()
+            .unwrap_or(file.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        (
+            utf8(&file.display().to_string(), fs_err::read(file)?)?,
+            name,
+        )
     };
     let label = label.unwrap_or(name);
     let receipt = place.engine.log_text(&place.actor, frame, &label, &text)?;

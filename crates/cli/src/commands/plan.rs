@@ -115,14 +115,20 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
 }
 
 fn planned(line: &str) -> Planned {
-    let bare = ["- [ ] ", "* [ ] ", "- ", "* "].into_iter().find_map(|mark| line.strip_prefix(mark));
+    let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
+        .into_iter()
+        .find_map(|mark| line.strip_prefix(mark));
     let line = bare.unwrap_or(line);
     let (title, criteria) = match line.split_once(" | ") {
         Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
         None => (line, None),
     };
     Planned {
-        goal: Wanted { title: title.trim().to_owned(), criteria, criteria_compacted: None },
+        goal: Wanted {
+            title: title.trim().to_owned(),
+            criteria,
+            criteria_compacted: None,
+        },
         children: Vec::new(),
     }
 }

@@ -34,12 +34,16 @@ impl Rebuild {
         let mut recovered = Vec::new();
         for source in sources {
             let progress = Progress::new("recovering");
-            let found = place.engine.recover(&source, &mut |done, total| progress.at(done, total))?;
+            let found = place
+                .engine
+                .recover(&source, &mut |done, total| progress.at(done, total))?;
             recovered.push((source, found));
         }
         let rebuilt = {
             let progress = Progress::new("folding");
-            place.engine.rebuild(&mut |done, total| progress.at(done, total))?
+            place
+                .engine
+                .rebuild(&mut |done, total| progress.at(done, total))?
         };
         if output.is_json() {
             return output.data(&json!({

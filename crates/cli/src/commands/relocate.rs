@@ -42,7 +42,14 @@ impl Move {
             (_, _, Some(sibling)) => Destination::After(sibling),
             (None, None, None) => Destination::Root,
         };
-        grant(place, output, &Request::Move { frame: self.frame, to })?;
+        grant(
+            place,
+            output,
+            &Request::Move {
+                frame: self.frame,
+                to,
+            },
+        )?;
         Ok(())
     }
 }

@@ -25,9 +25,11 @@ impl Search {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let found = {
             let progress = Progress::new("indexing");
-            place.engine.search(&self.words.join(" "), self.limit, &mut |done, total| {
-                progress.at(done, total);
-            })?
+            place
+                .engine
+                .search(&self.words.join(" "), self.limit, &mut |done, total| {
+                    progress.at(done, total);
+                })?
         };
         let hits = || found.searched.hits.iter().zip(&found.titles);
         if output.is_json() {

@@ -23,14 +23,22 @@ impl Show {
             Some(name) => place.engine.frame_named(name)?,
             None => active(place)?,
         };
-        let details = place.engine.read(|reading| views::details::gather(reading, &id))?;
+        let details = place
+            .engine
+            .read(|reading| views::details::gather(reading, &id))?;
         let (_, log) = place.engine.frame_log(&id)?;
         if output.is_json() {
             let frame = FrameJson::from(&details.frame);
             let mut value = serde_json::to_value(&frame).map_err(std::io::Error::from)?;
             if let Value::Object(fields) = &mut value {
-                fields.insert("path".to_owned(), details.path.iter().map(json::head).collect());
-                fields.insert("children".to_owned(), details.children.iter().map(json::row).collect());
+                fields.insert(
+                    "path".to_owned(),
+                    details.path.iter().map(json::head).collect(),
+                );
+                fields.insert(
+                    "children".to_owned(),
+                    details.children.iter().map(json::row).collect(),
+                );
                 fields.insert("childTotals".to_owned(), json::totals(&details.totals));
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
@@ -48,6 +56,9 @@ fn active(place: &Workplace) -> Result<flamestack_core::FrameId, Failure> {
     let known = place.engine.read(|reading| Ok(reading.session(session)?))?;
     let active = known.and_then(|known| known.active.or(known.own));
     active.ok_or_else(|| {
-        EngineError::from(Refusal::NoActiveFrame { session: session.clone() }).into()
+        EngineError::from(Refusal::NoActiveFrame {
+            session: session.clone(),
+        })
+        .into()
     })
 }

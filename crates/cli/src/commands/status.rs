@@ -1,9 +1,9 @@
 //! `flame status`
 
 use clap::Args;
+use flamestack_engine::json;
 use flamestack_engine::views::status::{self, Standing, StatusView};
 use flamestack_engine::views::{icon, one_line, tree};
-use flamestack_engine::json;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -19,11 +19,21 @@ impl Status {
         let project = place.engine.project();
         let only = place.session_named.then_some(&place.actor.session);
         let (sessions, totals) = place.engine.read(|reading| {
-            Ok((status::gather(reading, only, &project.worktree)?, reading.totals()?))
+            Ok((
+                status::gather(reading, only, &project.worktree)?,
+                reading.totals()?,
+            ))
         })?;
         let set_aside = place.engine.set_aside_stores()?;
-        let set_aside = set_aside.iter().map(|path| path.display().to_string()).collect();
-        let view = StatusView { sessions, totals, set_aside };
+        let set_aside = set_aside
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let view = StatusView {
+            sessions,
+            totals,
+            set_aside,
+        };
         if output.is_json() {
             return output.data(&json!({
                 "project": project.name(),
@@ -60,9 +70,20 @@ fn print(
     standing: &Standing,
     you: &flamestack_core::SessionRef,
 ) -> Result<(), Failure> {
-    let mark = if standing.session == *you { painted(DIM, " (you)") } else { String::new() };
-    let elsewhere = if standing.here { String::new() } else { painted(DIM, " (other worktree)") };
-    output.line(format!("{}{mark}{elsewhere}", painted(BOLD, &standing.session)))?;
+    let mark = if standing.session == *you {
+        painted(DIM, " (you)")
+    } else {
+        String::new()
+    };
+    let elsewhere = if standing.here {
+        String::new()
+    } else {
+        painted(DIM, " (other worktree)")
+    };
+    output.line(format!(
+        "{}{mark}{elsewhere}",
+        painted(BOLD, &standing.session)
+    ))?;
     if standing.cut {
         output.line("  …")?;
     }
@@ -78,7 +99,10 @@ fn print(
         if level + 1 == depth
             && let Some(criteria) = &standing.criteria
         {
-            output.line(format!("{indent}  {}", painted(DIM, format!("done when: {}", one_line(criteria, 100)))))?;
+            output.line(format!(
+                "{indent}  {}",
+                painted(DIM, format!("done when: {}", one_line(criteria, 100)))
+            ))?;
         }
     }
     for fact in status::facts(standing) {

@@ -62,7 +62,15 @@ fn parse(name: &str, text: &str) -> Result<Value, Failure> {
 fn in_its_words(error: EngineError) -> Failure {
     let hint = error.hint(Voice::Tool);
     match Failure::from(error) {
-        Failure::Told { usage: false, message, .. } => Failure::Told { usage: false, message, hint },
+        Failure::Told {
+            usage: false,
+            message,
+            ..
+        } => Failure::Told {
+            usage: false,
+            message,
+            hint,
+        },
         other => other,
     }
 }
@@ -75,7 +83,11 @@ fn list(output: &mut Output) -> Result<(), Failure> {
         return output.data(&tools.collect());
     }
     for tool in tools::ALL {
-        output.line(format!("{:<26} {}", tool.name, painted(DIM, tool.description)))?;
+        output.line(format!(
+            "{:<26} {}",
+            tool.name,
+            painted(DIM, tool.description)
+        ))?;
     }
     Ok(())
 }

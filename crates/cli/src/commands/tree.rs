@@ -1,9 +1,9 @@
 //! `flame tree`
 
 use clap::Args;
+use flamestack_engine::json;
 use flamestack_engine::views::tree::{self, FrameLine, Line, TreeOptions};
 use flamestack_engine::views::{icon, one_line};
-use flamestack_engine::json;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -30,10 +30,20 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let root = self.frame.as_deref().map(|name| place.engine.frame_named(name)).transpose()?;
+        let root = self
+            .frame
+            .as_deref()
+            .map(|name| place.engine.frame_named(name))
+            .transpose()?;
         let depth = self.depth.and_then(|depth| usize::try_from(depth).ok());
-        let options = TreeOptions { root, depth, all: self.all };
-        let view = place.engine.read(|reading| tree::gather(reading, &options))?;
+        let options = TreeOptions {
+            root,
+            depth,
+            all: self.all,
+        };
+        let view = place
+            .engine
+            .read(|reading| tree::gather(reading, &options))?;
         if output.is_json() {
             return output.data(&json!({
                 "lines": view.lines.iter().map(line_json).collect::<Vec<_>>(),
@@ -43,7 +53,11 @@ impl Tree {
         let you = place.actor.session.to_string();
         for line in &view.lines {
             match line {
-                Line::Hidden { indent, parent, totals } => {
+                Line::Hidden {
+                    indent,
+                    parent,
+                    totals,
+                } => {
                     let hidden = tree::hidden(parent.as_ref(), totals);
                     output.line(painted(DIM, format!("{}{hidden}", indent.draw())))?;
                 }
@@ -79,7 +93,11 @@ fn drawn(line: &FrameLine, you: &str) -> String {
         text.push_str(&painted(DIM, format!(" · {remark}")));
     }
     for session in &line.sessions {
-        let who = if session == you { "you are here" } else { session };
+        let who = if session == you {
+            "you are here"
+        } else {
+            session
+        };
         text.push_str(&format!("  {}", painted(BOLD, format!("◀ {who}"))));
     }
     text
@@ -87,7 +105,11 @@ fn drawn(line: &FrameLine, you: &str) -> String {
 
 fn line_json(line: &Line) -> Value {
     match line {
-        Line::Hidden { indent, parent, totals } => json!({
+        Line::Hidden {
+            indent,
+            parent,
+            totals,
+        } => json!({
             "depth": indent.depth,
             "hiddenBelow": parent.as_ref().map(ToString::to_string),
             "hidden": json::totals(totals),

@@ -122,6 +122,15 @@ impl Setting {
     }
 }
 
+/// A size given by a flag, in bytes.
+pub fn size(flag: &str, text: &str) -> Result<u64, EngineError> {
+    parse_size(text).map_err(|problem| EngineError::BadSetting {
+        key: flag.to_owned(),
+        problem,
+        origin: None,
+    })
+}
+
 /// A size in bytes from a number with a unit; without one it means bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();

@@ -35,7 +35,7 @@ pub struct Target<'a> {
 pub struct Reading {
     /// The command.
     pub import: Import,
-    /// The sessions of one of our own exports, with the worktrees that the command cannot carry.
+    /// The sessions of one of our own exports, as they were.
     pub sessions: Vec<Session>,
     /// Frames that were there already.
     pub known: usize,
@@ -78,6 +78,10 @@ impl Stack {
                 } else {
                     self.focus_of_state(&named, &frames)
                 },
+                sessions: sessions
+                    .iter()
+                    .map(|session| (session.key.clone(), session.worktree.clone()))
+                    .collect(),
                 frames,
             },
             sessions,
