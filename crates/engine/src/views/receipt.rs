@@ -32,6 +32,13 @@ pub fn lines(
             }
         }
     }
+    // A frame that is in progress already is only turned to; that is worth a word too.
+    if let Command::Activate { frame } = &receipt.command
+        && lines.is_empty()
+        && !receipt.events.is_empty()
+    {
+        lines.push(format!("{} is the active frame now", name(reading, frame)?));
+    }
     for remark in &receipt.remarks {
         lines.push(said(remark));
     }
@@ -45,11 +52,7 @@ pub fn lines(
 }
 
 fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, StoreError> {
-    let name = |id: &FrameId| -> Result<String, StoreError> {
-        Ok(reading
-            .frame(id)?
-            .map_or_else(|| id.to_string(), |head| shown(&head)))
-    };
+    let name = |id: &FrameId| name(reading, id);
     Ok(Some(match event {
         Event::FrameOpened {
             frame,
@@ -125,6 +128,12 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         _ => return Ok(None),
     }))
+}
+
+fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
+    Ok(reading
+        .frame(id)?
+        .map_or_else(|| id.to_string(), |head| shown(&head)))
 }
 
 fn along(cascaded: &[FrameId]) -> String {
