@@ -7,6 +7,7 @@ use flamestack_core::decide::Remark;
 use flamestack_core::event::Event;
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::FrameId;
+use flamestack_core::note::NoteKind;
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, status, story};
@@ -112,7 +113,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             ),
         },
         Event::Noted { frame, note } => {
-            format!("{} has a new {}", name(frame)?, note.kind().label())
+            let what = match note.kind() {
+                NoteKind::Evidence => "new evidence".to_owned(),
+                kind => format!("a new {}", kind.label()),
+            };
+            format!("{} has {what}", name(frame)?)
         }
         Event::Logged { frame, entry } => {
             format!(
