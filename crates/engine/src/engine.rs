@@ -189,7 +189,7 @@ impl Engine {
         self.with_store(|store| ask(store, work))
     }
 
-    fn has_store(&self) -> bool {
+    pub(crate) fn has_store(&self) -> bool {
         self.project.dir.join("journal.db").exists()
     }
 
