@@ -166,8 +166,20 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
+            Self::Store(StoreError::TooNew { .. }) => {
+                "update Flamestack; if there is no newer one, the mark of the store is damaged and \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Unreadable { .. } | StoreError::Sqlite(_)) => {
+                "`flame doctor` shows what is wrong, `flame rebuild` folds the projections anew, \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Busy) => {
+                "the setting `store.busy_timeout_ms` says how long to wait".to_owned()
+            }
             Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
-            Self::Store(_) => return None,
         };
         Some(hint)
     }
