@@ -207,8 +207,7 @@ impl Engine {
         let index = Index::new(&self.project.dir);
         let blobs = self.blobs();
         self.read(|reading| {
-            index.catch_up(reading, &blobs, progress)?;
-            let searched = index.search(query, limit)?;
+            let searched = index.search(reading, &blobs, query, limit, progress)?;
             let titles = searched
                 .hits
                 .iter()

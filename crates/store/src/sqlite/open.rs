@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::{SqliteStore, append, verify};
 use crate::error::StoreError;
+use crate::index::Index;
 
 /// No database is shorter than its smallest page.
 const SHORTEST: u64 = 512;
@@ -252,6 +253,8 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
         place = dir.join("set-aside").join(format!("{name}-{attempt}"));
     }
     private_dir(&place)?;
+    // It speaks of events that the next store does not have.
+    Index::new(dir).drop_all()?;
     let database = database(dir);
     for suffix in ["-wal", "-shm", ""] {
         let mut from = database.clone().into_os_string();

@@ -4,6 +4,7 @@
 //! damage, checked by their sums, and appended behind what the new store already holds; the fold
 //! does without the ones that are lost.
 
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +19,11 @@ use crate::store::Recovered;
 
 /// How many events in a row may be unreadable before the journal counts as ended.
 const PATIENCE: i64 = 20_000;
+
+/// The header of an SQLite database.
+const HEADER: usize = 100;
+/// The page size of our stores, SQLite's default.
+const PAGE: u16 = 4096;
 
 /// Appends the readable events of a store in `from` to the journal of `into`.
 pub(super) fn recover(
@@ -46,11 +52,50 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Writes the header of the copy anew: everything in it is known, and a single wrong bit there
+/// keeps SQLite from reading any of the pages behind it.
+fn mend_header(database: &Path) -> Result<(), StoreError> {
+    let mut file = fs_err::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(database)?;
+    let length = file.metadata()?.len();
+    if length < HEADER as u64 {
+        return Ok(());
+    }
+    let mut header = [0; HEADER];
+    file.read_exact(&mut header)?;
+    let pages = u32::try_from(length / u64::from(PAGE)).unwrap_or(u32::MAX);
+    let mut put = |place: usize, bytes: &[u8]| {
+        let behind = header.iter_mut().skip(place);
+        behind.zip(bytes).for_each(|(old, new)| *old = *new);
+    };
+    put(0, b"SQLite format 3\0");
+    put(16, &PAGE.to_be_bytes());
+    // Readable and writable by way of a WAL, no reserved space, the fixed payload fractions.
+    put(18, &[2, 2, 0, 64, 32, 32]);
+    // The size counts only where the two change counters agree.
+    put(24, &1_u32.to_be_bytes());
+    put(92, &1_u32.to_be_bytes());
+    put(28, &pages.to_be_bytes());
+    // Nothing is on the list of free pages as far as reading goes; schema format 4, no vacuum,
+    // UTF-8.
+    put(32, &[0; 8]);
+    put(44, &4_u32.to_be_bytes());
+    put(52, &[0; 4]);
+    put(56, &1_u32.to_be_bytes());
+    put(64, &[0; 4]);
+    file.rewind()?;
+    file.write_all(&header)?;
+    Ok(())
+}
+
 fn salvage(
     into: &mut Connection,
     database: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Recovered, StoreError> {
+    mend_header(database)?;
     let damaged = Connection::open(database)?;
     damaged.busy_timeout(Duration::from_secs(5))?;
     // Lets SQLite open a file that is shorter than its header says.
