@@ -6,6 +6,7 @@
 
 mod append;
 mod open;
+mod pages;
 mod project;
 mod reading;
 mod recover;

@@ -25,7 +25,9 @@ impl Files {
     fn of(dir: &Path) -> Self {
         Self {
             journal: fs_err::read(dir.join("journal.db")).unwrap(),
-            wal: fs_err::read(dir.join("journal.db-wal")).ok().filter(|wal| !wal.is_empty()),
+            wal: fs_err::read(dir.join("journal.db-wal"))
+                .ok()
+                .filter(|wal| !wal.is_empty()),
         }
     }
 }
