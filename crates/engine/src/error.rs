@@ -97,7 +97,7 @@ pub enum EngineError {
     #[error("there is no home directory to keep state in")]
     NoHome,
     /// Raw text that a frame does not have.
-    #[error("{id} has {pieces} pieces of raw text, so there is no {id}#{number}")]
+    #[error("{id} has {}, so there is no {id}#{number}", crate::views::counted(*.pieces as u64, "piece of raw text", "pieces of raw text"))]
     NoSuchText {
         /// The frame.
         id: FrameId,
