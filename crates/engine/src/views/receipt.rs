@@ -14,7 +14,7 @@ use super::{counted, icon, one_line, status, story};
 use crate::engine::Receipt;
 use crate::error::EngineError;
 
-/// How many planned frames a receipt lists.
+/// How many frames a receipt lists.
 const LISTED: usize = 20;
 
 /// What happened, a line each.
@@ -28,7 +28,12 @@ pub fn lines(
         Command::Plan { .. } => plan(&mut lines, receipt),
         Command::Undo => undo(&mut lines, receipt),
         _ => {
-            for recorded in &receipt.events {
+            // Beginning a frame begins those above it; the last one is what was asked for.
+            let unsaid = receipt.events.len().saturating_sub(LISTED + 2);
+            if unsaid > 0 {
+                lines.push(format!("… {} before this", more(unsaid)));
+            }
+            for recorded in receipt.events.iter().skip(unsaid) {
                 lines.extend(sentence(reading, &recorded.event)?);
             }
         }
@@ -40,8 +45,10 @@ pub fn lines(
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    for remark in &receipt.remarks {
-        lines.push(said(remark));
+    lines.extend(receipt.remarks.iter().take(LISTED).map(said));
+    let unsaid = receipt.remarks.len().saturating_sub(LISTED);
+    if unsaid > 0 {
+        lines.push(format!("… and {}", more(unsaid)));
     }
     if matches!(
         receipt.command,
@@ -165,8 +172,12 @@ fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     let rest = opened.len().saturating_sub(LISTED);
     lines.extend(opened.into_iter().take(LISTED));
     if rest > 0 {
-        lines.push(format!("… and {rest} more"));
+        lines.push(format!("… and {}", more(rest)));
     }
+}
+
+fn more(count: usize) -> String {
+    format!("{} more", super::grouped(count as u64))
 }
 
 fn undo(lines: &mut Vec<String>, receipt: &Receipt) {
