@@ -80,13 +80,11 @@ fn a_tree_ten_thousand_levels_deep() {
     assert_eq!(project.json(&["status"])["totals"]["planned"], 10_000);
 
     project.ok(&["export", "../out"]);
+    let deleted = project.ok(&["delete", "plan-5000"]);
+    assert!(deleted.contains("with 4,999 frames below it"), "{deleted}");
     let given_up = project.ok(&["invalidate", "plan-0", "--reason", "too deep"]);
-    assert!(given_up.contains("9,999 planned frames"), "{given_up}");
-    assert_eq!(project.json(&["status"])["totals"]["invalidated"], 10_000);
-    project.ok(&["undo"]);
-    project.ok(&["delete", "plan-1"]);
-    assert_eq!(project.json(&["status"])["totals"]["planned"], 1);
-    project.ok(&["rebuild"]);
+    assert!(given_up.contains("4,999 planned frames"), "{given_up}");
+    assert_eq!(project.json(&["status"])["totals"]["invalidated"], 5_000);
     project.well();
 }
 
