@@ -58,7 +58,7 @@ pub enum EngineError {
         problem: String,
     },
     /// A setting that does not exist.
-    #[error("there is no setting `{key}`{}", from(.origin))]
+    #[error("there is no setting `{key}`{}", from(.origin.as_ref()))]
     UnknownSetting {
         /// What was asked for.
         key: String,
@@ -68,7 +68,7 @@ pub enum EngineError {
         origin: Option<String>,
     },
     /// A setting with a value it cannot have.
-    #[error("the setting `{key}` {problem}{}", from(.origin))]
+    #[error("the setting `{key}` {problem}{}", from(.origin.as_ref()))]
     BadSetting {
         /// The setting.
         key: String,
@@ -130,7 +130,6 @@ impl EngineError {
                 format!("`flame bind ID {session}` gives it one")
             }
             Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
-            Self::BadSession(_) => return None,
             Self::UnknownTool { nearest, .. } => match nearest {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "`flame tool --list` names them all".to_owned(),
@@ -154,7 +153,6 @@ impl EngineError {
                     .to_owned()
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
-            Self::BadInput(_) => return None,
             Self::Store(StoreError::BadRow { .. }) => {
                 "`flame rebuild` folds the projections anew".to_owned()
             }
@@ -166,7 +164,7 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
-            Self::Store(_) | Self::Io(_) => return None,
+            Self::BadSession(_) | Self::BadInput(_) | Self::Store(_) | Self::Io(_) => return None,
         };
         Some(hint)
     }
@@ -180,9 +178,8 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn from(origin: &Option<String>) -> String {
+fn from(origin: Option<&String>) -> String {
     origin
-        .as_ref()
         .map(|origin| format!(" (from {origin})"))
         .unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
 use flamestack_core::event::Event;
 use flamestack_core::frame::FrameHead;
-use flamestack_core::id::FrameId;
+use flamestack_core::id::{FrameId, Seq};
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, status, story};
@@ -25,7 +25,7 @@ pub fn lines(
     let mut lines = Vec::new();
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
-        Command::Undo => undo(&mut lines, receipt),
+        Command::Undo => undo(reading, &mut lines, receipt)?,
         _ => {
             for recorded in &receipt.events {
                 lines.extend(sentence(reading, &recorded.event)?);
@@ -109,7 +109,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             ),
         },
         Event::Noted { frame, note } => {
-            format!("{} has a new {}", name(frame)?, note.kind().label())
+            format!("{}: {}", name(frame)?, story::noted(note))
         }
         Event::Logged { frame, entry } => {
             format!(
@@ -155,12 +155,26 @@ fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     }
 }
 
-fn undo(lines: &mut Vec<String>, receipt: &Receipt) {
+/// What was taken back, event by event.
+fn undo(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    receipt: &Receipt,
+) -> Result<(), EngineError> {
     for recorded in &receipt.events {
-        if let Event::CommandUndone { .. } = &recorded.event {
-            lines.push(format!("taken back: {}", story::happened(&recorded.event)));
+        if let Event::CommandUndone { batch } = &recorded.event {
+            for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
+                let told = !matches!(
+                    undone.event,
+                    Event::SessionOpened { .. } | Event::SessionFocused { .. }
+                );
+                if undone.batch == *batch && told {
+                    lines.push(format!("taken back: {}", story::line(&undone)));
+                }
+            }
         }
     }
+    Ok(())
 }
 
 /// A remark in words.

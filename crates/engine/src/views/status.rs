@@ -78,7 +78,7 @@ fn standing(
     here: bool,
     active: &FrameId,
 ) -> Result<Standing, EngineError> {
-    let (path, cut) = path(reading, active)?;
+    let (path, cut) = path(reading, Some(active))?;
     let frame = reading.whole_frame(active)?;
     let parent = path.last().and_then(|head| head.parent.clone());
     let siblings = reading.child_totals(parent.as_ref())?;
@@ -113,22 +113,24 @@ fn standing(
     })
 }
 
-fn path(reading: &dyn Reading, from: &FrameId) -> Result<(Vec<FrameHead>, bool), EngineError> {
-    let mut path = Vec::new();
-    let mut next = Some(from.clone());
-    while let Some(id) = next {
-        if path.len() == PATH {
-            path.reverse();
-            return Ok((path, true));
+/// The frames from the root down to `from`, and whether those at the top were left out.
+pub(super) fn path(
+    reading: &dyn Reading,
+    from: Option<&FrameId>,
+) -> Result<(Vec<FrameHead>, bool), EngineError> {
+    let mut path: Vec<FrameHead> = Vec::new();
+    let mut next = from.cloned();
+    while let Some(id) = next.take()
+        && path.len() < PATH
+    {
+        if let Some(frame) = reading.frame(&id)? {
+            next.clone_from(&frame.parent);
+            path.push(frame);
         }
-        let Some(frame) = reading.frame(&id)? else {
-            break;
-        };
-        next = frame.parent.clone();
-        path.push(frame);
     }
     path.reverse();
-    Ok((path, false))
+    let cut = path.first().is_some_and(|top| top.parent.is_some());
+    Ok((path, cut))
 }
 
 /// More siblings than this are not counted through to find a place among them.
