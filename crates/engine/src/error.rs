@@ -130,6 +130,7 @@ impl EngineError {
                 format!("`flame bind ID {session}` gives it one")
             }
             Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
+            Self::BadSession(problem) => problem.remedy(),
             Self::UnknownTool { nearest, .. } => match nearest {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "`flame tool --list` names them all".to_owned(),
@@ -164,10 +165,29 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
-            Self::BadSession(_) | Self::BadInput(_) | Self::Store(_) | Self::Io(_) => return None,
+            Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
+            Self::BadInput(_) | Self::Store(_) => return None,
         };
         Some(hint)
     }
+}
+
+/// What to do about a file that could not be read or written.
+pub fn io_hint(error: &std::io::Error) -> Option<String> {
+    use std::io::ErrorKind;
+    let hint = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+            "check the path"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "check who may read and write there; FLAME_STATE_DIR names another place for state"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room on the disk: `flame gc` drops what can be made again"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn quoted(name: &str) -> String {

@@ -7,6 +7,7 @@ use flamestack_core::decide::Remark;
 use flamestack_core::event::Event;
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::note::NoteKind;
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, status, story};
@@ -32,6 +33,13 @@ pub fn lines(
             }
         }
     }
+    // A frame that is in progress already is only turned to; that is worth a word too.
+    if let Command::Activate { frame } = &receipt.command
+        && lines.is_empty()
+        && !receipt.events.is_empty()
+    {
+        lines.push(format!("{} is the active frame now", name(reading, frame)?));
+    }
     for remark in &receipt.remarks {
         lines.push(said(remark));
     }
@@ -45,11 +53,7 @@ pub fn lines(
 }
 
 fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, StoreError> {
-    let name = |id: &FrameId| -> Result<String, StoreError> {
-        Ok(reading
-            .frame(id)?
-            .map_or_else(|| id.to_string(), |head| shown(&head)))
-    };
+    let name = |id: &FrameId| name(reading, id);
     Ok(Some(match event {
         Event::FrameOpened {
             frame,
@@ -109,7 +113,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             ),
         },
         Event::Noted { frame, note } => {
-            format!("{}: {}", name(frame)?, story::noted(note))
+            let what = match note.kind() {
+                NoteKind::Evidence => "new evidence".to_owned(),
+                kind => format!("a new {}", kind.label()),
+            };
+            format!("{} has {what}", name(frame)?)
         }
         Event::Logged { frame, entry } => {
             format!(
@@ -125,6 +133,12 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         _ => return Ok(None),
     }))
+}
+
+fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
+    Ok(reading
+        .frame(id)?
+        .map_or_else(|| id.to_string(), |head| shown(&head)))
 }
 
 fn along(cascaded: &[FrameId]) -> String {

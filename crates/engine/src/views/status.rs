@@ -210,7 +210,10 @@ pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {
         text.push('\n');
     }
     if view.sessions.is_empty() {
-        text.push_str("no session works on a frame\n\n");
+        text.push_str(match session {
+            Some(_) => "this session works on no frame\n\n",
+            None => "no session works on a frame\n\n",
+        });
     }
     text.push_str(&super::tree::totals_in_words(&view.totals));
     text.push('\n');
