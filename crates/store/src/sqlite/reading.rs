@@ -114,18 +114,11 @@ impl Reading for SqliteView<'_> {
     }
 
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError> {
-        let sql = "SELECT status, count(*) FROM frames WHERE parent IS ?1 GROUP BY status";
-        let counts = self.many(sql, params![parent.map(FrameId::as_str)], |row| {
-            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
-        })?;
-        Ok(summed(counts))
+        self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
     }
 
     fn totals(&self) -> Result<Totals, StoreError> {
-        let counts = self.many("SELECT status, n FROM totals", params![], |row| {
-            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
-        })?;
-        Ok(summed(counts))
+        self.totals_of(project::EVERYWHERE)
     }
 
     fn all_rows(
@@ -209,15 +202,19 @@ impl Reading for SqliteView<'_> {
     }
 }
 
-fn summed(counts: Vec<(flamestack_core::Status, i64)>) -> Totals {
-    let mut totals = Totals::default();
-    for (status, count) in counts {
-        totals.add(status, count.unsigned_abs());
-    }
-    totals
-}
-
 impl SqliteView<'_> {
+    pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
+        let sql = "SELECT status, n FROM totals WHERE scope = ?1";
+        let counts = self.many(sql, params![scope], |row| {
+            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
+        })?;
+        let mut totals = Totals::default();
+        for (status, count) in counts {
+            totals.add(status, count.unsigned_abs());
+        }
+        Ok(totals)
+    }
+
     /// The frame whose id, or former id, begins with what was typed.
     fn by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
         if prefix.is_empty() {
