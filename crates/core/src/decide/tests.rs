@@ -35,6 +35,9 @@ fn prose(text: &str) -> Prose {
     Prose::new(text).unwrap()
 }
 
+/// What a wish came to.
+type Answer = Result<Vec<Remark>, Box<Refusal>>;
+
 /// A tree in the making, with frames known by their titles.
 struct Story {
     tree: Tree,
@@ -145,16 +148,16 @@ impl Story {
         self.ids[name].clone()
     }
 
-    fn does(&mut self, command: &Command) -> Result<Vec<Remark>, Refusal> {
+    fn does(&mut self, command: &Command) -> Answer {
         self.does_as(&me(), command)
     }
 
-    fn does_as(&mut self, actor: &Actor, command: &Command) -> Result<Vec<Remark>, Refusal> {
+    fn does_as(&mut self, actor: &Actor, command: &Command) -> Answer {
         let decision = decide(&self.tree, actor, command).map_err(|rejected| match rejected {
-            Rejected::Refused(refusal) => *refusal,
+            Rejected::Refused(refusal) => refusal,
             Rejected::Unreadable(never) => match never {},
         })?;
-        let batch = Seq(self.tree.journal().len() as i64 + 1);
+        let batch = Seq(i64::try_from(self.tree.journal().len()).unwrap() + 1);
         for (place, event) in (0..).zip(decision.events) {
             self.tree.apply(Recorded {
                 seq: Seq(batch.0 + place),
@@ -168,7 +171,7 @@ impl Story {
         Ok(decision.remarks)
     }
 
-    fn push(&mut self, name: &str, under: Under) -> Result<Vec<Remark>, Refusal> {
+    fn push(&mut self, name: &str, under: Under) -> Answer {
         self.draw(name);
         let id = self.id(name);
         self.does(&Command::Push {
@@ -178,7 +181,7 @@ impl Story {
         })
     }
 
-    fn pop(&mut self, name: &str, outcome: Outcome) -> Result<Vec<Remark>, Refusal> {
+    fn pop(&mut self, name: &str, outcome: Outcome) -> Answer {
         let frame = Some(self.id(name));
         self.does(&Command::Pop {
             frame,
@@ -239,10 +242,7 @@ impl Story {
 }
 
 /// The refusal in words, with its hint, and proof that nothing changed.
-fn refused(
-    story: &mut Story,
-    wish: impl FnOnce(&mut Story) -> Result<Vec<Remark>, Refusal>,
-) -> String {
+fn refused(story: &mut Story, wish: impl FnOnce(&mut Story) -> Answer) -> String {
     let before = story.tree.journal().len();
     let refusal = wish(story).unwrap_err();
     assert_eq!(
@@ -481,7 +481,7 @@ fn moving_between_the_same_two_ends_when_there_is_no_room() {
         assert!(moves < 100, "room should end");
     };
     assert!(moves > 20, "{moves}");
-    assert!(matches!(refusal, Refusal::NoRoom { .. }), "{refusal}");
+    assert!(matches!(*refusal, Refusal::NoRoom { .. }), "{refusal}");
 }
 
 #[test]
@@ -571,7 +571,7 @@ fn undo_takes_back_the_last_command_of_the_session() {
         under: Under::Active,
         goal: goal("again"),
     };
-    assert_eq!(story.does(&again), Err(Refusal::IdTaken { id }));
+    assert_eq!(story.does(&again), Err(Box::new(Refusal::IdTaken { id })));
 }
 
 #[test]

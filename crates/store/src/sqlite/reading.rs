@@ -1,7 +1,7 @@
 //! The projections, asked by the fronts.
 
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::Frame;
+use flamestack_core::frame::{Frame, FrameHead, Rank};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
@@ -115,6 +115,35 @@ impl Reading for SqliteView<'_> {
 
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError> {
         self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
+    }
+
+    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM frames WHERE parent IS ?1 AND (rank, id) < (?2, ?3)";
+        let parent = frame.parent.as_ref().map(FrameId::as_str);
+        let count = self.one(
+            sql,
+            params![parent, frame.rank.0, frame.id.as_str()],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    fn next_planned(
+        &self,
+        parent: &FrameId,
+        behind: Option<Rank>,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        self.one(
+            &format!(
+                "SELECT {columns} FROM frames f
+                 WHERE f.parent = ?1 AND f.rank > ?2 AND f.status IN {OPEN}
+                   AND f.status = 'planned'
+                 ORDER BY f.rank, f.id LIMIT 1"
+            ),
+            params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
+            rows::head,
+        )
     }
 
     fn totals(&self) -> Result<Totals, StoreError> {
