@@ -1,1 +1,3 @@
-//! placeholder
+//! What Flamestack keeps on disk, and what it keeps off it.
+
+pub mod redact;
