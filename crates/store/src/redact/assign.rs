@@ -233,6 +233,10 @@ fn value_of(view: View<'_>, key: &Key<'_>) -> Option<(usize, Form)> {
         return Some((key.end + 1, Form::Plain));
     }
     let gap = named_value(view, key.end).or_else(|| Gap::after(view, key.end))?;
+    // One of the names in an ARN or a URN: `…:secret:prod/db`.
+    if gap.sign == Sign::Colon && view.back(key.start, 1) == Some(b':') {
+        return None;
+    }
     let asked = matches!(view.back(key.start, 1), Some(b'?' | b'&'));
     let form = match gap.sign {
         Sign::Comma => Form::Pair,
