@@ -2,10 +2,10 @@
 //! Values that can be told by themselves are in `token`.
 
 use super::Finding;
-use super::bytes::{ALNUM, BACKSLASH, BLANK, DIGIT, LETTER, QUOTE, SPACE, Set, UPPER, View};
+use super::bytes::{ALNUM, B64, BACKSLASH, BLANK, DIGIT, LETTER, QUOTE, SPACE, Set, UPPER, View};
 use super::literal::Literal;
 use super::rules;
-use super::value::{Strength, Written, is_slug, strength};
+use super::value::{Strength, WINDOW, Written, is_slug, strength};
 
 /// What a key promises, which decides how much its value must show.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,10 @@ enum Promise {
 enum Form {
     /// `KEY=value`, without blanks.
     Env,
-    /// `--key value` and `--key=value`.
+    /// `--key=value`.
     Flag,
+    /// `--key value`, which may also be a sentence about the flag.
+    Spaced,
     /// `?key=value`.
     Query,
     /// `("key", "value")`.
@@ -40,10 +42,15 @@ pub(super) fn password(view: View<'_>, at: usize, word: &str) -> Option<Finding>
 /// `pass` alone is a word of test reports; as the end of a name it is a password.
 pub(super) fn pass(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
     let key = Key::around(view, at, word)?;
-    let camel = view.at(at) == Some(b'P');
-    let joined = view.back(at, 1).is_some_and(|byte| LETTER.has(byte));
+    let begins = match (view.back(at, 1), view.at(at)) {
+        // `smtpPass`, but neither `bypass` nor `BYPASS`.
+        (Some(before), Some(first)) if LETTER.has(before) => {
+            before.is_ascii_lowercase() && first.is_ascii_uppercase()
+        }
+        _ => true,
+    };
     let last = key.end == at + word.len();
-    if !last || joined && !camel { None } else { find(view, &key, Promise::Password, "password") }
+    if !last || !begins { None } else { find(view, &key, Promise::Password, "password") }
 }
 
 pub(super) fn secret(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
@@ -60,7 +67,7 @@ pub(super) fn token(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
     /// Cursors, locks and vocabularies: opaque, but they open nothing.
     const HARMLESS: &[&[u8]] = &[
         b"next", b"page", b"continuation", b"cancellation", b"cancel", b"sync", b"resume",
-        b"fencing", b"lease", b"eos", b"bos", b"pad", b"stop", b"special", b"mask",
+        b"fencing", b"lease", b"request", b"change", b"idempotency", b"eos", b"bos", b"pad", b"stop", b"special", b"mask",
     ];
     let key = Key::around(view, at, word)?;
     let harmless = HARMLESS.iter().any(|name| key.is_named(name));
@@ -84,7 +91,9 @@ pub(super) fn key(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
 pub(super) fn auth(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
     let key = Key::around(view, at, word)?;
     let whole = key.end == at + word.len() && matches!(key.before, [] | [b'_']);
-    if whole { find(view, &key, Promise::Token, "basic-auth") } else { None }
+    let found = if whole { find(view, &key, Promise::Token, "basic-auth") } else { None };
+    // Both hold base64, and many other things are called `auth`.
+    found.filter(|found| view.run(found.start, B64, WINDOW) >= found.end.min(found.start + WINDOW))
 }
 
 /// The name around a telling word.
@@ -208,12 +217,11 @@ fn suffices(
     let enough = match (promise, form) {
         (_, Form::Pair) => Strength::Random,
         (Promise::Password, Form::Env | Form::Flag) => Strength::Digits,
-        // Labels of forms are single words ("Passwort"); passphrases are longer than those.
-        (Promise::Password, _) if quoted && value.len() >= 16 => Strength::Words,
+        (Promise::Password, _) if quoted && is_passphrase(value) => Strength::Words,
         (Promise::Password, _) if strength == Strength::Digits => Strength::Digits,
         (Promise::Password, _) => Strength::Mixed,
-        (_, Form::Env) if value.len() >= 8 => Strength::Words,
-        (_, Form::Flag | Form::Query) if value.len() >= 8 => Strength::Mixed,
+        (_, Form::Env) if value.len() >= 8 && !is_constant(value) => Strength::Words,
+        (_, Form::Flag | Form::Spaced | Form::Query) if value.len() >= 8 => Strength::Mixed,
         (Promise::Key, _) if value.len() >= 8 && plainly_mixed && !is_slug(value) => {
             Strength::Mixed
         }
@@ -222,12 +230,25 @@ fn suffices(
     strength >= enough
 }
 
+/// `SECRET_VALUE_REF`: the name of another variable.
+fn is_constant(value: &[u8]) -> bool {
+    value.iter().all(|byte| UPPER.has(*byte) || *byte == b'_')
+}
+
+/// Labels of forms are single words ("Passwort") and constants say what they are for; a passphrase
+/// is longer than the former and unlike the latter.
+fn is_passphrase(value: &[u8]) -> bool {
+    const TELLING: &[&[u8]] = &[b"pass", b"pwd", b"secret", b"token", b"key", b"auth"];
+    let tells = |part: &&[u8]| value.windows(part.len()).any(|w| w.eq_ignore_ascii_case(part));
+    value.len() >= 16 && !TELLING.iter().any(|part| tells(part))
+}
+
 /// Where the value of `key` begins, and in which form the two are put together.
 fn value_of(view: View<'_>, key: &Key<'_>) -> Option<(usize, Form)> {
     let flag = view.has(key.start, "--");
     if flag && view.at(key.end).is_some_and(|byte| BLANK.has(byte)) {
         let at = view.run(key.end, BLANK, 8);
-        return (view.at(at) != Some(b'-')).then_some((at, Form::Flag));
+        return (view.at(at) != Some(b'-')).then_some((at, Form::Spaced));
     }
     if view.back(key.start, 1) == Some(b'<') && view.at(key.end) == Some(b'>') {
         return Some((key.end + 1, Form::Plain));

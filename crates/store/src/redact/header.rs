@@ -10,6 +10,9 @@ use super::value::{Strength, WINDOW, Written, strength};
 
 /// `Authorization: SCHEME CREDENTIALS`, in a header, in JSON, in code.
 pub(super) fn authorization(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
+    if !view.edge(at, ALNUM) {
+        return None;
+    }
     let gap = Gap::after(view, at + word.len())?;
     let start = opening(view, gap.end).map_or(gap.end, |(start, _)| start);
     let scheme_end = view.run(start, LETTER.and(Set::of(b"-")), 16);

@@ -70,6 +70,7 @@ impl Rule {
             Shape::Token(token) => Shape::Token(match change {
                 Change::Exact => token.exact(),
                 Change::Alone => token.alone(),
+                Change::Apart => token.apart(),
                 Change::Digit => token.proven(Proof::Digit),
                 Change::Random => token.proven(Proof::Random),
                 Change::AfterPrefix => token.after_prefix(),
@@ -87,6 +88,11 @@ impl Rule {
     /// The prefix is weak: nothing that could belong to a longer name may stand before it.
     const fn alone(self) -> Self {
         self.with(Change::Alone)
+    }
+
+    /// The prefix is common in base64, so it must not follow any of its characters.
+    const fn apart(self) -> Self {
+        self.with(Change::Apart)
     }
 
     /// The prefix is weak: words may follow it, so the body must hold a digit.
@@ -109,6 +115,7 @@ impl Rule {
 enum Change {
     Exact,
     Alone,
+    Apart,
     Digit,
     Random,
     AfterPrefix,
@@ -185,7 +192,7 @@ pub(super) static RULES: &[Rule] = &[
     // Payments, mail and messages.
     vendor("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], ALNUM, 16),
     vendor("webhook-secret", &["whsec_"], B64, 24),
-    vendor("square-token", &["EAAA", "EAAl"], B64URL, 56).digit().alone(),
+    vendor("square-token", &["EAAA", "EAAl"], B64URL, 56).digit().apart(),
     vendor("square-token", &["sq0atp-", "sq0csp-", "sq0idp-"], B64URL, 22),
     vendor("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], HEX, 32),
     vendor("sendgrid-key", &["SG."], DOTTED, 60).digit().alone(),

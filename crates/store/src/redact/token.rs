@@ -43,6 +43,10 @@ impl Token {
         Self { joined: DOTTED, ..self }
     }
 
+    pub(super) const fn apart(self) -> Self {
+        Self { joined: DOTTED.and(Set::of(b"+/")), ..self }
+    }
+
     pub(super) const fn proven(self, proof: Proof) -> Self {
         Self { proof, ..self }
     }
@@ -52,9 +56,11 @@ impl Token {
     }
 
     fn proves(&self, probe: &[u8]) -> bool {
-        // In `sk-ant-api03-xxxxxxxx`; eight equal neighbours are never luck.
-        let masked = probe.chunk_by(|a, b| a == b).any(|run| run.len() >= 8);
-        let varied = value::distinct(probe) >= 5 && !masked;
+        // `sk-ant-api03-xxxxxxxx`: eight equal neighbours are never luck.
+        if probe.chunk_by(|left, right| left == right).any(|run| run.len() >= 8) {
+            return false;
+        }
+        let varied = value::distinct(probe) >= 5;
         match self.proof {
             Proof::Variety => varied,
             Proof::Digit => varied && probe.iter().any(u8::is_ascii_digit),

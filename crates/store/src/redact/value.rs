@@ -2,7 +2,7 @@
 //! What its key says, and how much is needed there, is for `assign` and `header`.
 
 use super::MARKER;
-use super::bytes::{DIGIT, LETTER, Set, WORD};
+use super::bytes::{ALNUM, DIGIT, LETTER, Set, WORD};
 
 /// How much a value looks like a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,37 +69,68 @@ pub(super) fn strength(value: &[u8], written: Written) -> Strength {
     }
 }
 
-/// Whether `value` looks drawn by lot: letters, digits and cases change places too often for
-/// words. Of random base64 and hex nearly every second neighbour changes; of `camelCaseNames`
-/// every fifth at most, as a capital is counted only where it begins.
+/// Whether `value` looks drawn by lot.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     if value.len() < 12 || distinct(value) < 7 {
         return false;
     }
-    if is_uuid(value) {
-        return true;
-    }
-    let class = |byte: u8| match byte {
-        b'a'..=b'z' => 1_u8,
-        b'A'..=b'Z' => 2,
-        b'0'..=b'9' => 3,
-        byte if SPECIAL.has(byte) => 4,
-        _ => 0,
-    };
-    let changes = value
-        .windows(2)
-        .filter(|pair| match pair {
-            [left, right] => match (class(*left), class(*right)) {
-                // What joins words says nothing, and `Word` is how words begin.
-                (0, _) | (_, 0) | (2, 1) => false,
-                (left, right) => left != right,
-            },
-            _ => false,
+    let mut runs = value.split(|byte| !ALNUM.has(*byte));
+    is_uuid(value) || changes_often(value) || runs.any(is_gibberish)
+}
+
+/// Letters, digits and cases change places too often for words. Of random base64 and hex nearly
+/// every second neighbour changes; of `camelCaseNames` every fifth at most, as only the capital is
+/// counted, and twice where no word follows it.
+fn changes_often(value: &[u8]) -> bool {
+    let classes = || value.iter().map(|byte| Class::of(*byte));
+    let after_next = classes().skip(2).map(Some).chain([None]);
+    let changes: usize = classes()
+        .zip(classes().skip(1))
+        .zip(after_next)
+        .map(|((left, right), next)| match (left, right) {
+            // What joins words says nothing, and `Word` is how words begin.
+            (Class::Joint, _) | (_, Class::Joint) | (Class::Upper, Class::Lower) => 0,
+            (Class::Lower, Class::Upper) => 1 + usize::from(next != Some(Class::Lower)),
+            (left, right) => usize::from(left != right),
         })
-        .count();
+        .sum();
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let often = |share: usize| changes * share >= value.len();
     often(5) && digits >= 2 || often(4)
+}
+
+/// One long word that nobody can pronounce, with digits inside, or all of hex.
+fn is_gibberish(run: &[u8]) -> bool {
+    let digits = run.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let hex = run.iter().all(u8::is_ascii_hexdigit) && digits >= 4 && digits < run.len();
+    if run.len() < 20 {
+        return hex && run.len() >= 16;
+    }
+    let numbers = run.split(|byte| !byte.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    // `y` is a vowel here. Seven consonants do not meet in words, six do: "catchphrase".
+    let mut consonants = run.split(|byte| !LETTER.has(*byte) || b"aeiouyAEIOUY".contains(byte));
+    hex || numbers.count() >= 2 || consonants.any(|run| run.len() >= 7)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Digit,
+    Special,
+    Joint,
+}
+
+impl Class {
+    fn of(byte: u8) -> Self {
+        match byte {
+            b'a'..=b'z' => Self::Lower,
+            b'A'..=b'Z' => Self::Upper,
+            b'0'..=b'9' => Self::Digit,
+            byte if SPECIAL.has(byte) => Self::Special,
+            _ => Self::Joint,
+        }
+    }
 }
 
 /// How many different bytes there are in `value`, counting ASCII only.
@@ -108,9 +139,11 @@ pub(super) fn distinct(value: &[u8]) -> u32 {
     ascii.fold(0_u128, |seen, byte| seen | 1 << *byte).count_ones()
 }
 
-/// Words joined by dashes, dots and underscores, each with two digits at most: a name.
+/// Words joined by dashes, dots, underscores or capitals, each with two digits at most: a name.
 pub(super) fn is_slug(value: &[u8]) -> bool {
-    value.split(|byte| b"-_.:/".contains(byte)).all(|part| {
+    let joined = value.split(|byte| b"-_.:/".contains(byte));
+    let capital = |left: &u8, right: &u8| left.is_ascii_uppercase() || !right.is_ascii_uppercase();
+    joined.flat_map(|part| part.chunk_by(capital)).all(|part| {
         let word = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let tail = part.get(word..).unwrap_or_default();
         let short = tail.len() <= if word == 0 { 4 } else { 2 };
@@ -136,7 +169,7 @@ fn starts(value: &[u8], literal: &[u8]) -> bool {
 }
 
 fn is_template(value: &[u8]) -> bool {
-    const OPENERS: &[&[u8]] = &[b"${", b"$(", b"{{", b"<%", b"#{", b"%{", b"%(", MARKER.as_bytes()];
+    const OPENERS: &[&[u8]] = &[b"${", b"$(", b"{{", b"<%", b"#{", b"%{", b"%(", b"(?", MARKER.as_bytes()];
     let variable = |rest: &[u8]| {
         let braced = Set::of(b"{(:");
         let named = |byte: &u8| WORD.has(*byte) || Set::of(b"{}():>.-").has(*byte);
@@ -152,11 +185,12 @@ fn is_template(value: &[u8]) -> bool {
 
 fn is_masked(value: &[u8]) -> bool {
     const MASKS: &[&[u8]] =
-        &[b"xxxx", b"***", b"...", b"____", b"----", "…".as_bytes(), "••".as_bytes()];
-    distinct(value) < 3 && value.is_ascii() || MASKS.iter().any(|mask| has(value, mask))
+        &[b"xxxx", b"XXXX", b"***", b"...", b"____", b"----", "…".as_bytes(), "••".as_bytes()];
+    let masks = |mask: &&[u8]| value.windows(mask.len()).any(|window| window == *mask);
+    distinct(value) < 3 && value.is_ascii() || MASKS.iter().any(masks)
 }
 
-/// Names of places where the secret is, digests, and ids of the hosts.
+/// Names of places where the secret is, digests, numbers, and ids of the hosts.
 fn is_reference(value: &[u8]) -> bool {
     const STARTS: &[&[u8]] = &[
         b"process.env", b"os.environ", b"os.getenv", b"import.meta", b"env.", b"env:", b"env[",
@@ -167,14 +201,28 @@ fn is_reference(value: &[u8]) -> bool {
     let named = STARTS.iter().any(|start| starts(value, start));
     // A YAML tag is a `!` and a word; a password may begin with `!` too.
     let tag = value.first() != Some(&b'!') || !value.iter().any(u8::is_ascii_digit);
-    named && tag || has(value, b"://")
+    let number = matches!(value, [b'0', b'x', hex @ ..] if hex.len() <= 16
+        && hex.iter().all(u8::is_ascii_hexdigit));
+    named && tag || number || is_file(value) || has(value, b"://")
+}
+
+/// `key.json`, `server-1.pem`.
+fn is_file(value: &[u8]) -> bool {
+    const ENDINGS: &[&[u8]] = &[
+        b"json", b"pem", b"key", b"txt", b"yaml", b"yml", b"toml", b"p12", b"pfx", b"crt", b"cer",
+        b"jks", b"env", b"conf", b"ini", b"rs", b"ts", b"js", b"py", b"go", b"md",
+    ];
+    let mut parts = value.rsplitn(2, |byte| *byte == b'.');
+    let ending = parts.next().unwrap_or_default();
+    parts.next().is_some_and(|stem| ENDINGS.contains(&ending) && !looks_random(stem))
 }
 
 /// Calls, member accesses, indexing, borrows: the right-hand sides of code.
 fn is_expression(value: &[u8]) -> bool {
     let called = value.iter().any(|byte| b"([".contains(byte));
     let borrowed = matches!(value, [b'&' | b'*' | b'@', ..]);
-    let member = value.split(|byte| *byte == b'.').count() > 1 && !looks_random(value);
+    // `keys.x25519PrivateKey2`; no name is as long as the parts of a key.
+    let member = value.contains(&b'.') && value.split(|byte| *byte == b'.').all(|p| p.len() < 32);
     let path = has(value, b"::") || has(value, b"->");
     called || borrowed || member || path
 }
@@ -185,7 +233,7 @@ fn is_path(value: &[u8]) -> bool {
         [drive, b':', b'\\' | b'/', ..] => LETTER.has(*drive),
         [b'/', rest @ ..] => {
             let first = rest.split(|byte| *byte == b'/').next().unwrap_or_default();
-            first.iter().all(u8::is_ascii_lowercase) || !looks_random(value)
+            first.len() > 1 && first.iter().all(u8::is_ascii_lowercase) || !looks_random(value)
         }
         _ => value.contains(&b'/') && !looks_random(value),
     }
@@ -196,12 +244,14 @@ fn is_placeholder(value: &[u8]) -> bool {
     const PARTS: &[&[u8]] = &[
         b"your", b"example", b"placeholder", b"changeme", b"change-me", b"change_me", b"changethis",
         b"change-this", b"change_this", b"replace", b"redacted", b"dummy", b"sample", b"-here",
-        b"_here", b"tbd", b"todo", b"fixme", b"hidden", b"masked",
+        b"_here", b"fixme", b"hidden", b"masked",
     ];
     const STARTS: &[&[u8]] = &[
-        b"required", b"nullable", b"optional", b"argon2", b"bcrypt", b"scrypt", b"pbkdf2", b"sha1",
-        b"sha256", b"sha512", b"base64", b"utf8", b"utf-8", b"utf16", b"oauth", b"uuid", b"int",
-        b"uint", b"float", b"varchar", b"^",
+        b"required", b"nullable", b"optional", b"argon2", b"bcrypt", b"scrypt", b"pbkdf2", b"^",
+    ];
+    const TYPES: &[&[u8]] = &[
+        b"int", b"uint", b"float", b"varchar", b"utf", b"utf-", b"base", b"sha", b"sha-", b"oauth",
+        b"uuid",
     ];
     const WHOLE: &[&[u8]] = &[
         b"password", b"passwd", b"passphrase", b"secret", b"token", b"apikey", b"api_key",
@@ -209,9 +259,14 @@ fn is_placeholder(value: &[u8]) -> bool {
         b"unknown", b"default", b"disabled", b"enabled", b"inherit", b"include", b"same-origin",
         b"sensitive", b"private", b"public", b"object", b"secretstr", b"anonymous",
     ];
+    let named = |name: &[u8]| {
+        let rest = value.get(name.len()..).unwrap_or_default();
+        starts(value, name) && rest.iter().all(u8::is_ascii_digit)
+    };
     // Placeholders are short, and the list of them is long.
     value.len() <= 64 && PARTS.iter().any(|part| has(value, part))
         || STARTS.iter().any(|start| starts(value, start))
+        || TYPES.iter().any(|name| named(name))
         || WHOLE.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
