@@ -1,10 +1,11 @@
 //! Private keys in their armour: PEM of all makes, OpenSSH, PGP, `PuTTY`; whole or cut off.
 //! Public keys and certificates are none of our business.
 
-use super::Finding;
 use super::bytes::{ALNUM, B64, BACKSLASH, BLANK, DIGIT, QUOTE, SPACE, Set, UPPER, View};
+use super::random::looks_random;
+use super::{Finding, holds_marker};
 
-/// A line of a key has at least this much base64; no word has.
+/// A line of a key has at least this much base64.
 const LINE: usize = 24;
 
 /// The largest key with its armour; RSA of 16384 bits takes 13 KB.
@@ -14,13 +15,20 @@ const LONGEST: usize = 64 << 10;
 pub(super) fn private_key(view: View<'_>, at: usize, trigger: &str) -> Option<Finding> {
     let label = at + trigger.len();
     let label_end = view.run(label, UPPER.and(DIGIT).and(Set::of(b" ")), 48);
-    let private = view.slice(label..label_end).windows(11).any(|window| window == b"PRIVATE KEY");
+    let private = view
+        .slice(label..label_end)
+        .windows(11)
+        .any(|window| window == b"PRIVATE KEY");
     if !private || !view.has(label_end, "----") {
         return None;
     }
     let body = view.run(label_end, DASH, 8);
     let end = armoured(view, body).or_else(|| bare(view, body))?;
-    Some(Finding { start: at, end, kind: "private-key" })
+    Some(Finding {
+        start: at,
+        end,
+        kind: "private-key",
+    })
 }
 
 /// The private lines of a `PuTTY` key.
@@ -28,8 +36,15 @@ pub(super) fn putty(view: View<'_>, at: usize, trigger: &str) -> Option<Finding>
     let count = view.run(at + trigger.len(), BLANK, 4);
     let body = view.run(count, DIGIT, 4);
     let start = view.run(body, SPACE, 4);
-    let end = bare(view, body)?;
-    Some(Finding { start, end, kind: "private-key" })
+    if start == body {
+        return None;
+    }
+    let end = bare(view, start)?;
+    Some(Finding {
+        start,
+        end,
+        kind: "private-key",
+    })
 }
 
 const DASH: Set = Set::of(b"-");
@@ -39,17 +54,30 @@ fn armoured(view: View<'_>, body: usize) -> Option<usize> {
     let window = view.slice(body..view.len().min(body + LONGEST));
     // The next beginning means that this key was cut off before its end.
     let dashes = window.windows(9).position(|window| {
-        matches!(window, b"-----END " | b"-----BEGI" | b"---- END " | b"---- BEGI")
+        matches!(
+            window,
+            b"-----END " | b"-----BEGI" | b"---- END " | b"---- BEGI"
+        )
     })?;
     let end = body + dashes;
-    let keyed = window.get(..dashes)?.split(|byte| !B64.has(*byte)).any(|run| run.len() >= LINE);
+    let between = window.get(..dashes)?;
+    let lines = between
+        .split(|byte| !B64.has(*byte))
+        .filter(|run| is_line(run));
+    // Two markers in a text about keys have the text between them, not a key.
+    let keyed = lines.map(<[u8]>::len).sum::<usize>() * 3 >= between.len().max(LINE);
     let begins = window.get(dashes + 5) == Some(&b'B');
-    if !keyed || begins {
+    if !keyed || begins || holds_marker(between) {
         return None;
     }
     let label = view.run(end, DASH.and(Set::of(b" ")), 8);
     let label_end = view.run(label, UPPER.and(DIGIT).and(Set::of(b" ")), 48);
     Some(view.run(label_end, DASH, 5))
+}
+
+/// Whether `run` can be a line of a key; paths are as long.
+fn is_line(run: &[u8]) -> bool {
+    run.len() >= LINE && looks_random(run.get(..64).unwrap_or(run))
 }
 
 /// The end of a key that was cut off: as far as its lines go.
@@ -62,13 +90,14 @@ fn bare(view: View<'_>, body: usize) -> Option<usize> {
         if name == at || view.at(name) != Some(b':') {
             break;
         }
-        at = between(view, line_end(view, name));
+        at = between(view, line_end(view, name)?);
     }
     loop {
         let run = view.run(at, B64, usize::MAX);
-        if run - at < LINE {
+        let first = end.is_none();
+        if run - at < LINE || first && !is_line(view.slice(at..run)) {
             // The last line is shorter; it must have a line to itself, or it is a word.
-            let last = end.is_some() && run > at && ends_line(view, run);
+            let last = !first && run > at && ends_line(view, run);
             return if last { Some(run) } else { end };
         }
         end = Some(run);
@@ -90,8 +119,13 @@ fn between(view: View<'_>, at: usize) -> usize {
             at = slashes + 1;
         }
         let number = view.run(at, DIGIT, 6);
-        if number > at && (view.has(number, "|") || view.has(number, "→") || view.has(number, "\t")) {
-            at = number + if view.has(number, "→") { "→".len() } else { 1 };
+        let margin = ["|", "→", "\t"]
+            .iter()
+            .find(|margin| view.has(number, margin));
+        if number > at
+            && let Some(margin) = margin
+        {
+            at = number + margin.len();
         }
         if at == start {
             break;
@@ -105,7 +139,10 @@ fn ends_line(view: View<'_>, at: usize) -> bool {
     view.at(at).is_none_or(ends) || view.has(at, "----")
 }
 
-fn line_end(view: View<'_>, at: usize) -> usize {
+/// The end of a header's line, if it has one near and nothing was redacted in it.
+fn line_end(view: View<'_>, at: usize) -> Option<usize> {
     let rest = view.slice(at..view.len().min(at + 200));
-    at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\\')).unwrap_or(rest.len())
+    let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\\'))?;
+    let clean = !holds_marker(rest.get(..end)?);
+    clean.then_some(at + end)
 }

@@ -78,7 +78,11 @@ impl<'t> View<'t> {
     /// The byte `back` places before `index`, unless the wall or the start is in between.
     pub(super) fn back(self, index: usize, back: usize) -> Option<u8> {
         let index = index.checked_sub(back)?;
-        if index < self.floor { None } else { self.at(index) }
+        if index < self.floor {
+            None
+        } else {
+            self.at(index)
+        }
     }
 
     /// The bytes of `range`; empty when it is none.
@@ -99,20 +103,46 @@ impl<'t> View<'t> {
     }
 
     pub(super) fn has_any_case(self, index: usize, literal: &str) -> bool {
-        self.slice(index..index + literal.len()).eq_ignore_ascii_case(literal.as_bytes())
+        self.slice(index..index + literal.len())
+            .eq_ignore_ascii_case(literal.as_bytes())
     }
 
     /// The end of the run of `set` from `start`, at most `limit` bytes long.
     pub(super) fn run(self, start: usize, set: Set, limit: usize) -> usize {
-        let run = self.from(start).iter().take(limit).take_while(|byte| set.has(**byte)).count();
+        let run = self
+            .from(start)
+            .iter()
+            .take(limit)
+            .take_while(|byte| set.has(**byte))
+            .count();
         start + run
     }
 
     /// The start of the run of `set` that ends before `end`, at most `limit` bytes long.
     pub(super) fn run_back(self, end: usize, set: Set, limit: usize) -> usize {
         let before = self.slice(self.floor..end);
-        let run = before.iter().rev().take(limit).take_while(|byte| set.has(**byte)).count();
+        let run = before
+            .iter()
+            .rev()
+            .take(limit)
+            .take_while(|byte| set.has(**byte))
+            .count();
         end - run
+    }
+
+    /// `end` without the full stops before it: a token does not own those of its sentence.
+    pub(super) fn without_dots(self, start: usize, end: usize) -> usize {
+        let bytes = self.slice(start..end).iter().rev();
+        end - bytes.take_while(|byte| **byte == b'.').count()
+    }
+
+    /// The bytes of the same line before `index`, at most `limit` of them.
+    pub(super) fn line_before(self, index: usize, limit: usize) -> &'t [u8] {
+        let before = self.slice(self.floor.max(index.saturating_sub(limit))..index);
+        before
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default()
     }
 
     /// Whether a token can begin at `index`: no byte of `joined` stands before it.

@@ -2,10 +2,11 @@
 //! Headers named after a key (`X-Api-Key`, `PRIVATE-TOKEN`) are assignments like any other.
 
 use super::Finding;
-use super::assign::Gap;
 use super::bytes::{ALNUM, B64, B64ANY, BLANK, LETTER, QUOTE, Set, View};
+use super::gap::Gap;
 use super::literal::opening;
 use super::rules;
+use super::token::body;
 use super::value::{Strength, WINDOW, Written, strength};
 
 /// `Authorization: SCHEME CREDENTIALS`, in a header, in JSON, in code.
@@ -43,7 +44,11 @@ fn basic(view: View<'_>, start: usize) -> Option<Finding> {
     let end = view.run(start, B64, LONGEST);
     let text = view.slice(start..end);
     let pair = text.len() >= 8 && text.len().is_multiple_of(4) && decodes_to_pair(text);
-    pair.then_some(Finding { start, end, kind: "basic-auth" })
+    pair.then_some(Finding {
+        start,
+        end,
+        kind: "basic-auth",
+    })
 }
 
 /// Whether the base64 of `text` is printable and has a colon in it.
@@ -75,39 +80,45 @@ fn credentials(
     kind: &'static str,
     enough: Strength,
 ) -> Option<Finding> {
-    let probe = view.run(start, B64ANY, WINDOW);
+    let probe = body(view, start, B64ANY, WINDOW);
     let value = view.slice(start..probe);
-    // A bearer's credentials may hold slashes; the judge takes those for paths.
-    let plain: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'/').collect();
+    let plain = without_slashes(value);
     let templated = view.at(probe).is_some_and(|byte| b"$<{([%".contains(&byte));
-    if templated || plain.len() < 8 || strength(&plain, Written::Quoted) < enough {
+    let begins = value.first().is_some_and(u8::is_ascii_alphanumeric);
+    if templated || !begins || plain.len() < 8 || strength(&plain, Written::Quoted) < enough {
         return None;
     }
-    let end = view.run(probe, B64ANY, usize::MAX);
-    let dots = view.slice(start..end).iter().rev().take_while(|byte| **byte == b'.').count();
+    let end = view.without_dots(start, body(view, start, B64ANY, usize::MAX));
     let kind = rules::token_at(view, start).map_or(kind, |token| token.kind);
-    Some(Finding { start, end: end - dots, kind })
+    Some(Finding { start, end, kind })
 }
 
 /// `Cookie: a=b; c=d`, whole, and the value of `Set-Cookie: a=b; Path=/`.
 pub(super) fn cookie(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
     let gap = Gap::after(view, at + word.len())?;
     let start = opening(view, gap.end).map_or(gap.end, |(start, _)| start);
-    if view.back(at, 1) == Some(b'-') {
-        let value = access(view, start)?;
-        return Some(Finding { start: value, end: until(view, start, LONGEST, true), kind: "cookie" });
-    }
+    let setting = view.back(at, 1) == Some(b'-');
     let mut at = start;
     // Browsers send the cookies of access early. The bound keeps a text of headers linear.
     for _ in 0..12 {
-        if access(view, at).is_some() {
-            return Some(Finding { start, end: until(view, start, LONGEST, false), kind: "cookie" });
+        let cookie = Cookie::read(view, at)?;
+        if cookie.gives_access(view) {
+            let (start, part) = if setting {
+                (cookie.value, Part::Cookie)
+            } else {
+                (start, Part::Header)
+            };
+            let end = until(view, start, LONGEST, part);
+            return Some(Finding {
+                start,
+                end,
+                kind: "cookie",
+            });
         }
-        at = until(view, at, WINDOW, true);
-        if view.at(at) != Some(b';') {
+        if setting || view.at(cookie.end) != Some(b';') {
             return None;
         }
-        at = view.run(at + 1, BLANK, 4);
+        at = view.run(cookie.end + 1, BLANK, 4);
     }
     None
 }
@@ -115,29 +126,68 @@ pub(super) fn cookie(view: View<'_>, at: usize, word: &str) -> Option<Finding> {
 /// Longer headers than servers accept are no headers.
 const LONGEST: usize = 16 << 10;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Header,
+    Cookie,
+}
+
 /// The end of the header's value, or of one cookie of it: the line and the quote end both.
-fn until(view: View<'_>, start: usize, limit: usize, one: bool) -> usize {
+fn until(view: View<'_>, start: usize, limit: usize, part: Part) -> usize {
     let bytes = view.slice(start..view.len().min(start + limit));
-    let ends = |byte: &u8| {
-        !matches!(byte, b' '..=b'~') || *byte == b'\\' || QUOTE.has(*byte) || one && *byte == b';'
+    let ends = |byte: &u8| match byte {
+        b';' => part == Part::Cookie,
+        // A bracket may be a marker's: what follows it has been looked at.
+        b'[' | b'\\' => true,
+        byte => !matches!(byte, b' '..=b'~') || QUOTE.has(*byte),
     };
     start + bytes.iter().position(ends).unwrap_or(bytes.len())
 }
 
-/// Where the value of the cookie at `start` begins, if the cookie gives access.
-fn access(view: View<'_>, start: usize) -> Option<usize> {
-    const SESSIONS: &[&[u8]] = &[b"sess", b"sid", b"auth", b"token", b"jwt", b"remember", b"login"];
-    let name_end = view.run(start, ALNUM.and(Set::of(b"_-.$")), 64);
-    if name_end == start || view.at(name_end) != Some(b'=') {
-        return None;
+/// One cookie of a header.
+struct Cookie<'t> {
+    name: &'t [u8],
+    value: usize,
+    /// Or how far it is judged, when it is longer.
+    end: usize,
+}
+
+impl<'t> Cookie<'t> {
+    fn read(view: View<'t>, start: usize) -> Option<Self> {
+        let name_end = view.run(start, ALNUM.and(Set::of(b"_-.$")), 64);
+        if name_end == start || view.at(name_end) != Some(b'=') {
+            return None;
+        }
+        let value = name_end + 1;
+        let end = until(view, value, WINDOW, Part::Cookie);
+        Some(Self {
+            name: view.slice(start..name_end),
+            value,
+            end,
+        })
     }
-    let (name, value) = (view.slice(start..name_end), name_end + 1);
-    let session = SESSIONS
-        .iter()
-        .any(|part| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part)));
-    let enough = if session { Strength::Mixed } else { Strength::Random };
-    let text = view.slice(value..until(view, value, WINDOW, true));
-    // Base64 holds slashes, which the judge takes for paths.
-    let text: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'/').collect();
-    (text.len() >= 8 && strength(&text, Written::Quoted) >= enough).then_some(value)
+
+    fn gives_access(&self, view: View<'_>) -> bool {
+        const SESSIONS: &str = "sess sid auth token jwt remember login";
+        let text = view.slice(self.value..self.end);
+        if text.len() < 8 || text.starts_with(b"=") {
+            return false;
+        }
+        let named = |part: &str| {
+            let mut windows = self.name.windows(part.len());
+            windows.any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+        };
+        let session = SESSIONS.split(' ').any(named);
+        let enough = if session {
+            Strength::Mixed
+        } else {
+            Strength::Random
+        };
+        strength(&without_slashes(text), Written::Quoted) >= enough
+    }
+}
+
+/// Base64 holds slashes, which the judge takes for paths.
+fn without_slashes(text: &[u8]) -> Vec<u8> {
+    text.iter().copied().filter(|byte| *byte != b'/').collect()
 }

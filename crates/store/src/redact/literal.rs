@@ -1,9 +1,9 @@
 //! Where a value ends: between quotes of any escaping, or bare up to what cannot belong to it.
 //! Whether the value is a secret is not asked here.
 
-use super::MARKER;
 use super::bytes::{BACKSLASH, BLANK, QUOTE, Set, View, WORD};
 use super::value::WINDOW;
+use super::{MARKER, holds_marker};
 
 /// A value as it stands in the text.
 #[derive(Clone, Copy, Debug)]
@@ -26,20 +26,41 @@ impl Literal {
         };
         // What holds a marker was looked at before. The marker may begin where the window ends.
         let reach = view.slice(literal.start..view.len().min(literal.end + MARKER.len()));
-        let marked = reach.windows(MARKER.len()).any(|window| window == MARKER.as_bytes());
-        if marked { Self { end: literal.start, ..literal } } else { literal }
+        if holds_marker(reach) {
+            Self {
+                end: literal.start,
+                ..literal
+            }
+        } else {
+            literal
+        }
     }
 
     fn quoted(view: View<'_>, start: usize, close: (u8, usize)) -> Self {
         if let Some(end) = closing(view, start, close, WINDOW) {
-            return Self { start, end, quoted: true, cut: false, close };
+            return Self {
+                start,
+                end,
+                quoted: true,
+                cut: false,
+                close,
+            };
         }
         // No end in sight: either long, or the text was cut off within it, or a sentence.
         let bare = Self::bare(view, start, WINDOW, false);
-        let mut line = view.from(start).iter().take(WINDOW).take_while(|byte| **byte != b'\n');
+        let mut line = view
+            .from(start)
+            .iter()
+            .take(WINDOW)
+            .take_while(|byte| **byte != b'\n');
         let sentence = line.any(|byte| BLANK.has(*byte));
         let end = if sentence { start } else { bare.end };
-        Self { end, quoted: true, close, ..bare }
+        Self {
+            end,
+            quoted: true,
+            close,
+            ..bare
+        }
     }
 
     fn bare(view: View<'_>, start: usize, limit: usize, query: bool) -> Self {
@@ -51,8 +72,18 @@ impl Literal {
         let cut = length.is_none() && bytes.len() == limit;
         let end = start + length.unwrap_or(bytes.len());
         let trailing = Set::of(b".,;:)]}");
-        let tail = view.slice(start..end).iter().rev().take_while(|byte| trailing.has(**byte));
-        Self { start, end: end - tail.count(), quoted: false, cut, close: (0, 0) }
+        let tail = view
+            .slice(start..end)
+            .iter()
+            .rev()
+            .take_while(|byte| trailing.has(**byte));
+        Self {
+            start,
+            end: end - tail.count(),
+            quoted: false,
+            cut,
+            close: (0, 0),
+        }
     }
 
     /// The end of the whole value, for one that has been judged a secret.
@@ -60,10 +91,14 @@ impl Literal {
         if !self.cut {
             return self.end;
         }
-        if self.quoted && let Some(end) = closing(view, self.end, self.close, usize::MAX) {
+        if self.quoted
+            && let Some(end) = closing(view, self.end, self.close, usize::MAX)
+        {
             return end;
         }
-        Self::bare(view, self.end, usize::MAX, query).end.max(self.end)
+        Self::bare(view, self.end, usize::MAX, query)
+            .end
+            .max(self.end)
     }
 }
 

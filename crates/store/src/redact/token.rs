@@ -1,13 +1,14 @@
 //! Tokens that can be told by themselves: a prefix and a body, or a structure nobody else has.
 //! What surrounds them does not matter, only that nothing is glued to their front.
 
+use std::ops::Range;
+
 use super::Finding;
 use super::bytes::{ALNUM, B64URL, DIGIT, DOTTED, Set, View};
-use super::value;
+use super::random::{distinct, looks_random};
 
-/// The body after a vendor's prefix.
+/// What follows a vendor's prefix. The methods say what else is asked of it.
 pub(super) struct Token {
-    kind: &'static str,
     body: Set,
     min: usize,
     exact: bool,
@@ -16,13 +17,10 @@ pub(super) struct Token {
     keep_prefix: bool,
 }
 
-/// What a body must show besides its length.
-pub(super) enum Proof {
+enum Proof {
     /// Some variety, so that `xxxx…` stays.
     Variety,
-    /// Variety and a digit, for bodies that might be words.
     Digit,
-    /// That it looks drawn by lot.
     Random,
 }
 
@@ -30,68 +28,100 @@ pub(super) enum Proof {
 const PROBE: usize = 64;
 
 impl Token {
-    pub(super) const fn new(kind: &'static str, body: Set, min: usize) -> Self {
-        let (exact, proof, joined, keep_prefix) = (false, Proof::Variety, ALNUM, false);
-        Self { kind, body, min, exact, proof, joined, keep_prefix }
+    /// At least `min` of `body`, not glued to a word.
+    pub(super) const fn of(body: Set, min: usize) -> Self {
+        Self {
+            body,
+            min,
+            exact: false,
+            proof: Proof::Variety,
+            joined: ALNUM,
+            keep_prefix: false,
+        }
     }
 
-    pub(super) const fn exact(self) -> Self {
-        Self { exact: true, ..self }
+    /// A longer body is something else.
+    pub(super) const fn exact(mut self) -> Self {
+        self.exact = true;
+        self
     }
 
-    pub(super) const fn alone(self) -> Self {
-        Self { joined: DOTTED, ..self }
+    /// The prefix is weak: nothing that could belong to a longer name may stand before it.
+    pub(super) const fn alone(mut self) -> Self {
+        self.joined = DOTTED;
+        self
     }
 
-    pub(super) const fn apart(self) -> Self {
-        Self { joined: DOTTED.and(Set::of(b"+/")), ..self }
+    /// The prefix is common in base64, so it must not follow any of its characters.
+    pub(super) const fn apart(mut self) -> Self {
+        self.joined = DOTTED.and(Set::of(b"+/"));
+        self
     }
 
-    pub(super) const fn proven(self, proof: Proof) -> Self {
-        Self { proof, ..self }
+    /// The prefix is weak: words may follow it, so the body must hold a digit.
+    pub(super) const fn digit(mut self) -> Self {
+        self.proof = Proof::Digit;
+        self
     }
 
-    pub(super) const fn after_prefix(self) -> Self {
-        Self { keep_prefix: true, ..self }
+    /// The prefix says next to nothing: the body must look drawn by lot.
+    pub(super) const fn random(mut self) -> Self {
+        self.proof = Proof::Random;
+        self
     }
 
+    /// The prefix is no part of the secret and stays.
+    pub(super) const fn after_prefix(mut self) -> Self {
+        self.keep_prefix = true;
+        self
+    }
+
+    /// Where the token with `prefix` at `at` is, if it is one.
+    pub(super) fn find(&self, view: View<'_>, at: usize, prefix: &str) -> Option<Range<usize>> {
+        let start = at + prefix.len();
+        if !view.edge(at, self.joined) {
+            return None;
+        }
+        let probe = body(view, start, self.body, PROBE.max(self.min + 1));
+        let length = probe - start;
+        if length < self.min || self.exact && length > self.min {
+            return None;
+        }
+        if !self.proves(view.slice(start..probe.min(start + PROBE))) {
+            return None;
+        }
+        let end = view.without_dots(start, body(view, start, self.body, usize::MAX));
+        Some(if self.keep_prefix { start } else { at }..end)
+    }
+
+    /// Whether the beginning of a body convinces.
     fn proves(&self, probe: &[u8]) -> bool {
         // `sk-ant-api03-xxxxxxxx`: eight equal neighbours are never luck.
-        if probe.chunk_by(|left, right| left == right).any(|run| run.len() >= 8) {
+        let mut runs = probe.chunk_by(|left, right| left == right);
+        if runs.any(|run| run.len() >= 8) {
             return false;
         }
-        let varied = value::distinct(probe) >= 5;
+        let varied = distinct(probe) >= 5;
         match self.proof {
             Proof::Variety => varied,
             Proof::Digit => varied && probe.iter().any(u8::is_ascii_digit),
-            Proof::Random => value::looks_random(probe),
+            // Several beginnings, as a name may stand before what was drawn.
+            Proof::Random => {
+                let mut beginnings = [self.min, 32, PROBE].into_iter();
+                beginnings.any(|length| probe.get(..length).is_some_and(looks_random))
+            }
         }
     }
 }
 
-/// The token with `prefix` at `at`.
-pub(super) fn find(view: View<'_>, at: usize, prefix: &str, token: &Token) -> Option<Finding> {
-    let body = at + prefix.len();
-    if !view.edge(at, token.joined) {
-        return None;
-    }
-    let probe = view.run(body, token.body, PROBE.max(token.min + 1));
-    let length = probe - body;
-    if length < token.min || token.exact && length > token.min {
-        return None;
-    }
-    if !token.proves(view.slice(body..probe.min(body + PROBE))) {
-        return None;
-    }
-    let end = without_dots(view, body, view.run(probe, token.body, usize::MAX));
-    let start = if token.keep_prefix { body } else { at };
-    Some(Finding { start, end, kind: token.kind })
-}
-
-/// A token at the end of a sentence does not own the full stop.
-fn without_dots(view: View<'_>, start: usize, end: usize) -> usize {
-    let dots = view.slice(start..end).iter().rev().take_while(|byte| **byte == b'.').count();
-    end - dots
+/// The end of a body that begins at `start`. Dashes may be in it, but five begin a block.
+pub(super) fn body(view: View<'_>, start: usize, set: Set, limit: usize) -> usize {
+    let end = view.run(start, set, limit);
+    let block = view
+        .slice(start..end)
+        .windows(5)
+        .position(|window| window == b"-----");
+    block.map_or(end, |block| start + block)
 }
 
 /// A JSON web token, signed (three parts) or encrypted (five).
@@ -100,7 +130,7 @@ pub(super) fn json_web(view: View<'_>, at: usize, _: &str) -> Option<Finding> {
     if !view.edge(at, DOTTED) {
         return None;
     }
-    let part = |start| view.run(start, B64URL, usize::MAX);
+    let part = |start| body(view, start, B64URL, usize::MAX);
     let header = part(at);
     let payload = part(header + 1);
     let signature = part(payload + 1);
@@ -113,7 +143,11 @@ pub(super) fn json_web(view: View<'_>, at: usize, _: &str) -> Option<Finding> {
     while view.at(end) == Some(b'.') && part(end + 1) > end + 1 {
         end = part(end + 1);
     }
-    Some(Finding { start: at, end, kind: "jwt" })
+    Some(Finding {
+        start: at,
+        end,
+        kind: "jwt",
+    })
 }
 
 /// A Discord bot's token: its number in base64, a time and a signature.
@@ -128,28 +162,46 @@ pub(super) fn discord_bot(view: View<'_>, at: usize, _: &str) -> Option<Finding>
     let sized = (23..=28).contains(&(number - at))
         && (6..=7).contains(&(time.saturating_sub(number + 1)))
         && end.saturating_sub(time + 1) >= 27;
-    (dotted && sized).then_some(Finding { start: at, end, kind: "discord-token" })
+    (dotted && sized).then_some(Finding {
+        start: at,
+        end,
+        kind: "discord-token",
+    })
 }
 
 /// A Telegram bot's token: its number, a colon, and 35 characters of which the first are `AA`.
 pub(super) fn telegram_bot(view: View<'_>, at: usize, _: &str) -> Option<Finding> {
     let start = view.run_back(at, DIGIT, 12);
-    let end = view.run(at + 1, B64URL, usize::MAX);
-    let sized = (8..=11).contains(&(at - start)) && end - at > 33;
-    let proven = sized && value::looks_random(view.slice(at + 1..end.min(at + PROBE)));
-    proven.then_some(Finding { start, end, kind: "telegram-token" })
+    let in_link = (1..=4)
+        .map(|back| view.back(start, back))
+        .eq(b"tob/".map(Some));
+    let secret = at + 1;
+    let end = body(view, secret, B64URL, usize::MAX);
+    let sized = (8..=11).contains(&(at - start)) && end - secret >= 35;
+    let found = sized
+        && (in_link || view.edge(start, ALNUM))
+        && looks_random(view.slice(secret..secret + 35));
+    found.then_some(Finding {
+        start,
+        end,
+        kind: "telegram-token",
+    })
 }
 
 /// A client secret of Entra: three characters, a digit, `Q~` and some thirty more.
 pub(super) fn azure_client_secret(view: View<'_>, at: usize, trigger: &str) -> Option<Finding> {
-    let body = DOTTED.and(Set::of(b"~"));
-    let start = view.run_back(at, body, 3);
+    let set = DOTTED.and(Set::of(b"~"));
+    let start = view.run_back(at, set, 3);
     let rest = at + trigger.len();
-    let probe = view.run(rest, body, PROBE);
-    let sized = at - start == 3 && view.edge(start, body) && probe - rest >= 31;
-    if !sized || !value::looks_random(view.slice(rest..probe)) {
+    let probe = body(view, rest, set, 31);
+    let sized = at - start == 3 && view.edge(start, set) && probe - rest == 31;
+    if !sized || !looks_random(view.slice(rest..probe)) {
         return None;
     }
-    let end = without_dots(view, rest, view.run(probe, body, usize::MAX));
-    Some(Finding { start, end, kind: "azure-client-secret" })
+    let end = view.without_dots(rest, body(view, rest, set, usize::MAX));
+    Some(Finding {
+        start,
+        end,
+        kind: "azure-client-secret",
+    })
 }

@@ -6,7 +6,8 @@
 //! bytes leaves the candidates. Ordinary text leaves none nearly everywhere.
 
 use super::bytes::View;
-use super::rules::{RULES, Rule};
+use super::rule::Rule;
+use super::rules::RULES;
 
 /// A place where at least one rule may begin.
 pub(super) struct Hit {
@@ -31,17 +32,15 @@ impl Hit {
 ///
 /// The last two bytes of a text are never looked at: no secret is that short.
 pub(super) fn next(view: View<'_>, start: usize) -> Option<Hit> {
-    let candidates = |window: &[u8]| match window {
-        [a, b, c] => TABLES.first(*a) & TABLES.second(*b) & TABLES.third(*c),
-        _ => 0,
-    };
-    let (skipped, candidates) = view
-        .from(start)
-        .windows(3)
-        .map(candidates)
-        .enumerate()
-        .find(|(_, candidates)| *candidates != 0)?;
-    Some(Hit { at: start + skipped, candidates })
+    let mut places = view.from(start).array_windows().enumerate();
+    let (skipped, candidates) = places.find_map(|(place, [first, second, third])| {
+        let candidates = TABLES.first(*first) & TABLES.second(*second) & TABLES.third(*third);
+        (candidates != 0).then_some((place, candidates))
+    })?;
+    Some(Hit {
+        at: start + skipped,
+        candidates,
+    })
 }
 
 static TABLES: Tables = Tables::of(RULES);
@@ -64,7 +63,10 @@ impl Tables {
         look_up(third, byte)
     }
 
-    #[expect(clippy::indexing_slicing, reason = "run by the compiler: a bad index does not build")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "run by the compiler: a bad index does not build"
+    )]
     const fn of(rules: &[Rule]) -> Self {
         assert!(rules.len() <= 128, "a rule is a bit of a u128");
         let mut tables = [[0; 256]; 3];

@@ -60,7 +60,14 @@ fn replaced_in_all_forms(key: &str, secret: &str, kind: &str) {
 #[test]
 fn passwords_are_gone_with_any_form_of_key() {
     let mut dice = Dice(11);
-    for key in ["password", "db_password", "passwd", "smtp-passphrase", "mysql_pwd", "db_pass"] {
+    for key in [
+        "password",
+        "db_password",
+        "passwd",
+        "smtp-passphrase",
+        "mysql_pwd",
+        "db_pass",
+    ] {
         let weak = dice.draw(Dice::LOWER, 6) + &dice.draw(Dice::DIGITS, 1);
         let strong = dice.draw(Dice::ALNUM, 14) + "!+";
         let special = dice.draw(Dice::LOWER, 5) + "@$w" + &dice.draw(Dice::DIGITS, 2);
@@ -127,7 +134,11 @@ fn keys_in_camel_case_count() {
     replaced("API key: §", &value, "api-key");
     replaced("Secret access key: §", &value, "api-key");
     replaced("headers.set('X-Api-Key', '§')", &value, "api-key");
-    replaced("{\"auths\":{\"ghcr.io\":{\"auth\":\"§\"}}}", &value, "basic-auth");
+    replaced(
+        "{\"auths\":{\"ghcr.io\":{\"auth\":\"§\"}}}",
+        &value,
+        "basic-auth",
+    );
     replaced("//registry.npmjs.org/:_authToken=§", &value, "token");
     replaced("PRIVATE-TOKEN: §", &value, "token");
 }
@@ -150,8 +161,16 @@ fn weak_secrets_are_gone_from_env_files() {
     replaced("JWT_SECRET=§", &words, "secret");
     replaced("DB_PASSWORD=§", &words, "password");
     replaced("password=§", &dice.draw("123456789", 8), "password");
-    replaced("secret: \"§\"", &(dice.draw(Dice::LOWER, 11) + "347"), "secret");
-    replaced("パスワード：§です", &(dice.draw(Dice::LOWER, 7) + "4"), "password");
+    replaced(
+        "secret: \"§\"",
+        &(dice.draw(Dice::LOWER, 11) + "347"),
+        "secret",
+    );
+    replaced(
+        "パスワード：§です",
+        &(dice.draw(Dice::LOWER, 7) + "4"),
+        "password",
+    );
     replaced("密码: §", &(dice.draw(Dice::LOWER, 7) + "4"), "password");
 }
 
@@ -161,21 +180,44 @@ fn headers_lose_their_credentials() {
     // base64 of `alice:` and of a password.
     let basic = ["YWxp", "Y2U6", "aHVu", "dGVy", "Mg=="].concat();
     let opaque = dice.draw(Dice::B64URL, 40);
-    for header in ["Authorization: ~ §", "\"authorization\": \"~ §\"", "-H 'Authorization: ~ §'"] {
+    for header in [
+        "Authorization: ~ §",
+        "\"authorization\": \"~ §\"",
+        "-H 'Authorization: ~ §'",
+    ] {
         replaced(&header.replace('~', "Basic"), &basic, "basic-auth");
         replaced(&header.replace('~', "Bearer"), &opaque, "bearer-token");
         replaced(&header.replace('~', "Token"), &opaque, "authorization");
     }
     replaced("Proxy-Authorization: Basic §\r\n", &basic, "basic-auth");
     replaced("Authorization: §", &opaque, "authorization");
-    replaced("setHeader('Authorization', 'Bearer §')", &opaque, "bearer-token");
+    replaced(
+        "setHeader('Authorization', 'Bearer §')",
+        &opaque,
+        "bearer-token",
+    );
     replaced("got Bearer §, expected none", &opaque, "bearer-token");
-    let cookies = format!("theme=dark; session={}; lang=de", dice.draw(Dice::ALNUM, 40));
+    let cookies = format!(
+        "theme=dark; session={}; lang=de",
+        dice.draw(Dice::ALNUM, 40)
+    );
     replaced("Cookie: §\nHost: example.org", &cookies, "cookie");
-    replaced("curl -H 'Cookie: §' https://example.org", &cookies, "cookie");
+    replaced(
+        "curl -H 'Cookie: §' https://example.org",
+        &cookies,
+        "cookie",
+    );
     let sid = dice.draw(Dice::B64, 40);
-    replaced("Set-Cookie: connect.sid=§; Path=/; HttpOnly", &sid, "cookie");
-    replaced("set-cookie: PHPSESSID=§; path=/", &dice.draw(Dice::ALNUM, 26), "cookie");
+    replaced(
+        "Set-Cookie: connect.sid=§; Path=/; HttpOnly",
+        &sid,
+        "cookie",
+    );
+    replaced(
+        "set-cookie: PHPSESSID=§; path=/",
+        &dice.draw(Dice::ALNUM, 26),
+        "cookie",
+    );
 }
 
 #[test]
@@ -204,18 +246,31 @@ fn urls_lose_their_credentials() {
     let both = [&github, ":x-oauth-basic"].concat();
     let clean = gone(&format!("https://{both}@github.com/a/b"), &github);
     assert_eq!(clean, "https://[redacted:github-token]@github.com/a/b");
-    let clean = gone(&format!("https://x-access-token:{github}@github.com/a/b"), &github);
-    assert_eq!(clean, "https://x-access-token:[redacted:github-token]@github.com/a/b");
+    let clean = gone(
+        &format!("https://x-access-token:{github}@github.com/a/b"),
+        &github,
+    );
+    assert_eq!(
+        clean,
+        "https://x-access-token:[redacted:github-token]@github.com/a/b"
+    );
     let password = dice.draw(Dice::ALNUM, 12);
     replaced("curl -u alice:§ https://example.org", &password, "password");
-    replaced("curl -s --user 'alice:§' https://example.org", &password, "password");
+    replaced(
+        "curl -s --user 'alice:§' https://example.org",
+        &password,
+        "password",
+    );
 }
 
 #[test]
 fn several_secrets_of_one_text_are_all_gone() {
     let mut dice = Dice(18);
     let secrets: Vec<_> = (0..40).map(|_| dice.draw(Dice::ALNUM, 24)).collect();
-    let lines = secrets.iter().enumerate().map(|(n, secret)| format!("TOKEN_{n}={secret}\n"));
+    let lines = secrets
+        .iter()
+        .enumerate()
+        .map(|(n, secret)| format!("TOKEN_{n}={secret}\n"));
     let text: String = lines.collect();
     for secret in &secrets {
         gone(&text, secret);

@@ -197,7 +197,6 @@ crates/store/src/redact/rules.rs
 C:\Users\me\AppData\Local\Temp\token1.txt
 -----BEGIN PUBLIC KEY-----
 -----BEGIN CERTIFICATE-----
-A private key starts with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----
 data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 eyJhbGciOiJIUzI1NiJ9
 eyJhbGciOi...
@@ -225,7 +224,10 @@ pub(super) fn innocents() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn innocents_come_back_as_they_are() {
-    let changed: Vec<_> = innocents().filter(|line| redact(line) != *line).map(redact).collect();
+    let changed: Vec<_> = innocents()
+        .filter(|line| redact(line) != *line)
+        .map(redact)
+        .collect();
     assert!(changed.is_empty(), "{changed:#?}");
     assert!(innocents().count() >= 80);
 }
@@ -248,17 +250,44 @@ fn innocents_are_innocent_in_their_contexts() {
 #[test]
 fn public_keys_and_certificates_stay() {
     let mut dice = Dice(21);
-    for label in ["PUBLIC KEY", "RSA PUBLIC KEY", "CERTIFICATE", "PGP PUBLIC KEY BLOCK"] {
+    for label in [
+        "PUBLIC KEY",
+        "RSA PUBLIC KEY",
+        "CERTIFICATE",
+        "PGP PUBLIC KEY BLOCK",
+    ] {
         let lines = [0; 4].map(|_| dice.draw(Dice::B64, 64)).join("\n");
-        unchanged(&format!("-----BEGIN {label}-----\n{lines}\n-----END {label}-----"));
+        unchanged(&format!(
+            "-----BEGIN {label}-----\n{lines}\n-----END {label}-----"
+        ));
     }
+}
+
+#[test]
+fn texts_about_private_keys_stay() {
+    let label = ["RSA PRIVATE", "KEY"].join(" ");
+    let (begin, end) = (
+        format!("-----BEGIN {label}-----"),
+        format!("-----END {label}-----"),
+    );
+    let path = "crates/store/src/redact/tests/innocents";
+    unchanged(&format!("A key is between {begin} and {end}, see {path}."));
+    unchanged(&format!("{begin}\n{path}\n{end}"));
+    unchanged(&format!(
+        "{begin} is found by {path}\n{}\n{end}",
+        "some words\n".repeat(100)
+    ));
+    unchanged(&format!("{begin}\n...\n{end}"));
 }
 
 #[test]
 fn digests_and_ids_stay_however_they_are_drawn() {
     let mut dice = Dice(22);
     for _ in 0..2000 {
-        let (hash, digest) = (dice.draw(Dice::LOWER_HEX, 40), dice.draw(Dice::LOWER_HEX, 64));
+        let (hash, digest) = (
+            dice.draw(Dice::LOWER_HEX, 40),
+            dice.draw(Dice::LOWER_HEX, 64),
+        );
         let integrity = dice.draw(Dice::B64, 86);
         let id = dice.draw(Dice::ALNUM, 26);
         unchanged(&format!(
@@ -273,5 +302,8 @@ fn digests_and_ids_stay_however_they_are_drawn() {
 #[test]
 fn images_in_base64_stay() {
     let mut dice = Dice(23);
-    unchanged(&format!("data:image/png;base64,{}", dice.draw(Dice::B64, 200_000)));
+    unchanged(&format!(
+        "data:image/png;base64,{}",
+        dice.draw(Dice::B64, 200_000)
+    ));
 }

@@ -80,24 +80,38 @@ const VENDORS: &[(&str, &str, &str, usize)] = &[
 
 /// Tokens with a structure of their own.
 fn structured(dice: &mut Dice) -> Vec<(&'static str, String)> {
-    let sendgrid = format!("SG.{}.{}", dice.draw(Dice::B64URL, 22), dice.draw(Dice::B64URL, 43));
-    let postman =
-        format!("PMAK-{}-{}", dice.draw(Dice::LOWER_HEX, 24), dice.draw(Dice::LOWER_HEX, 34));
+    let sendgrid = format!(
+        "SG.{}.{}",
+        dice.draw(Dice::B64URL, 22),
+        dice.draw(Dice::B64URL, 43)
+    );
+    let postman = format!(
+        "PMAK-{}-{}",
+        dice.draw(Dice::LOWER_HEX, 24),
+        dice.draw(Dice::LOWER_HEX, 34)
+    );
     let jwt = format!(
         "eyJ{}.eyJ{}.{}",
         dice.draw(Dice::ALNUM, 33),
         dice.draw(Dice::B64URL, 70),
         dice.draw(Dice::B64URL, 43)
     );
-    let telegram =
-        format!("{}:AA{}", dice.draw("123456789", 10), dice.draw(Dice::B64URL, 33));
+    let telegram = format!(
+        "{}:AA{}",
+        dice.draw("123456789", 10),
+        dice.draw(Dice::B64URL, 33)
+    );
     let discord = format!(
         "MT{}.{}.{}",
         dice.draw(Dice::ALNUM, 24),
         dice.draw(Dice::B64URL, 6),
         dice.draw(Dice::ALNUM, 38)
     );
-    let azure = format!("{}8Q~{}", dice.draw(Dice::ALNUM, 3), dice.draw(Dice::ALNUM, 34));
+    let azure = format!(
+        "{}8Q~{}",
+        dice.draw(Dice::ALNUM, 3),
+        dice.draw(Dice::ALNUM, 34)
+    );
     let langfuse = format!("sk-lf-{}", dice.uuid());
     vec![
         ("sendgrid-key", sendgrid),
@@ -151,7 +165,12 @@ fn tokens_are_gone_from_every_context() {
             seen.insert(token);
         }
     }
-    assert!(seen.len() >= 200 && kinds.len() >= 30, "{} of {} kinds", seen.len(), kinds.len());
+    assert!(
+        seen.len() >= 200 && kinds.len() >= 30,
+        "{} of {} kinds",
+        seen.len(),
+        kinds.len()
+    );
 }
 
 #[test]
@@ -159,7 +178,12 @@ fn tokens_go_with_their_key_and_keep_their_kind() {
     let mut dice = Dice(2);
     for (kind, prefix, alphabet, length) in VENDORS {
         let token = [*prefix, &dice.draw(alphabet, *length)].concat();
-        for context in ["API_TOKEN=@", "\"token\": \"@\"", "password: @", "Authorization: Bearer @"] {
+        for context in [
+            "API_TOKEN=@",
+            "\"token\": \"@\"",
+            "password: @",
+            "Authorization: Bearer @",
+        ] {
             let clean = gone(&context.replace('@', &token), &token);
             assert_eq!(clean, context.replace('@', &format!("[redacted:{kind}]")));
         }
@@ -169,7 +193,9 @@ fn tokens_go_with_their_key_and_keep_their_kind() {
 #[test]
 fn the_part_of_a_link_that_gives_access_is_gone() {
     let mut dice = Dice(3);
-    let slack = [9, 11, 24].map(|length| dice.draw(Dice::ALNUM, length)).join("/");
+    let slack = [9, 11, 24]
+        .map(|length| dice.draw(Dice::ALNUM, length))
+        .join("/");
     let discord = [dice.draw(Dice::DIGITS, 18), dice.draw(Dice::B64URL, 68)].join("/");
     let signature = dice.draw(Dice::ALNUM, 41) + "%3D";
     let presigned = dice.draw(Dice::LOWER_HEX, 64);
@@ -178,15 +204,30 @@ fn the_part_of_a_link_that_gives_access_is_gone() {
         let clean = gone(&[before, secret, after].concat(), secret);
         assert_eq!(clean, format!("{before}[redacted:{kind}]{after}"));
     };
-    link("POST https://hooks.slack.com/services/", &slack, " 200", "slack-webhook");
-    link("<https://discord.com/api/webhooks/", &discord, ">", "discord-webhook");
+    link(
+        "POST https://hooks.slack.com/services/",
+        &slack,
+        " 200",
+        "slack-webhook",
+    );
+    link(
+        "<https://discord.com/api/webhooks/",
+        &discord,
+        ">",
+        "discord-webhook",
+    );
     link(
         "https://a.blob.core.windows.net/c/b?sv=2022-11-02&sig=",
         &signature,
         "&se=2026",
         "signed-url",
     );
-    link("https://b.s3.amazonaws.com/k?X-Amz-Signature=", &presigned, "&x=1", "signed-url");
+    link(
+        "https://b.s3.amazonaws.com/k?X-Amz-Signature=",
+        &presigned,
+        "&x=1",
+        "signed-url",
+    );
     link(
         "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=",
         &account,
@@ -198,7 +239,10 @@ fn the_part_of_a_link_that_gives_access_is_gone() {
 /// A key in its armour, with `join` between its lines.
 fn armour(dice: &mut Dice, label: &str, lines: usize, join: &str) -> (String, Vec<String>) {
     let lines: Vec<_> = (0..lines).map(|_| dice.draw(Dice::B64, 64)).collect();
-    let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
+    let (begin, end) = (
+        format!("-----BEGIN {label}-----"),
+        format!("-----END {label}-----"),
+    );
     let mut all = vec![begin];
     all.extend(lines.iter().cloned());
     all.push(dice.draw(Dice::B64, 22) + "==");
@@ -220,7 +264,18 @@ const LABELS: &[&str] = &[
 fn private_keys_are_gone_whole() {
     let mut dice = Dice(4);
     for label in LABELS {
-        for join in ["\n", "\r\n", "\\n", "\\\\n", " ", "\n    ", "\n> ", "\",\n\"", "\n00012| ", "\n  12→"] {
+        for join in [
+            "\n",
+            "\r\n",
+            "\\n",
+            "\\\\n",
+            " ",
+            "\n    ",
+            "\n> ",
+            "\",\n\"",
+            "\n00012| ",
+            "\n  12→",
+        ] {
             let (block, lines) = armour(&mut dice, label, 5, join);
             let clean = gone(&format!("key: {block} done"), &lines[0]);
             assert_eq!(clean, "key: [redacted:private-key] done", "{join:?}");
@@ -251,10 +306,19 @@ fn private_keys_with_headers_and_of_putty_are_gone() {
     let label = LABELS[1];
     let headers = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n";
     let lines = [dice.draw(Dice::B64, 64), dice.draw(Dice::B64, 64)];
-    let text = format!("-----BEGIN {label}-----\n{headers}{}\n{}\n", lines[0], lines[1]);
+    let text = format!(
+        "-----BEGIN {label}-----\n{headers}{}\n{}\n",
+        lines[0], lines[1]
+    );
     assert_eq!(gone(&text, &lines[1]), "[redacted:private-key]\n");
-    let text = format!("Private-Lines: 2\n{}\n{}\nPrivate-MAC: 1f", lines[0], lines[1]);
-    assert_eq!(gone(&text, &lines[0]), "Private-Lines: 2\n[redacted:private-key]\nPrivate-MAC: 1f");
+    let text = format!(
+        "Private-Lines: 2\n{}\n{}\nPrivate-MAC: 1f",
+        lines[0], lines[1]
+    );
+    assert_eq!(
+        gone(&text, &lines[0]),
+        "Private-Lines: 2\n[redacted:private-key]\nPrivate-MAC: 1f"
+    );
 }
 
 #[test]
@@ -280,6 +344,10 @@ fn placeholders_of_tokens_stay() {
 fn every_rule_has_room_in_the_table_and_a_trigger_of_some_length() {
     assert!(RULES.len() <= 128);
     for rule in RULES {
-        assert!(rule.triggers.iter().all(|trigger| trigger.len() >= 2), "{:?}", rule.triggers);
+        assert!(
+            rule.triggers.iter().all(|trigger| trigger.len() >= 2),
+            "{:?}",
+            rule.triggers
+        );
     }
 }
