@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Dice, gone, unchanged};
+use crate::redact::bytes::View;
+use crate::redact::marker;
+use crate::redact::rule::Shape;
 use crate::redact::rules::RULES;
 
 /// A kind, the prefix of its tokens, the alphabet and the length of their bodies.
@@ -341,13 +344,18 @@ fn placeholders_of_tokens_stay() {
 }
 
 #[test]
-fn every_rule_has_room_in_the_table_and_a_trigger_of_some_length() {
+fn every_rule_has_room_in_the_table_and_a_kind_that_is_known_again() {
     assert!(RULES.len() <= 128);
     for rule in RULES {
-        assert!(
-            rule.triggers.iter().all(|trigger| trigger.len() >= 2),
-            "{:?}",
-            rule.triggers
-        );
+        let long_enough = |trigger: &&str| trigger.len() >= 2;
+        assert!(rule.triggers.iter().all(long_enough), "{:?}", rule.triggers);
+        if let Shape::Token { kind, .. } = rule.shape {
+            let text = format!("[redacted:{kind}]");
+            assert_eq!(
+                marker(View::new(text.as_bytes()), 0),
+                Some(text.len()),
+                "{kind}"
+            );
+        }
     }
 }
