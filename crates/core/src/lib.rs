@@ -17,7 +17,9 @@ pub mod note;
 pub mod refusal;
 pub mod session;
 pub mod text;
+pub mod tokens;
 pub mod tree;
+pub mod xml;
 
 pub use command::{Actor, Command};
 pub use decide::{Decision, Rejected, Remark, decide};
