@@ -8,6 +8,7 @@
 //! - [`Tree`] folds events into the state they describe.
 
 pub mod command;
+pub mod context;
 pub mod decide;
 pub mod event;
 pub mod frame;

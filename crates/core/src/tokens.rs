@@ -12,7 +12,7 @@ use unicode_segmentation::GraphemeCursor;
 /// A context is counted part by part, so that nothing is counted twice. Tokenizers do not add up
 /// over concatenation in general, but the parts here are whole lines of XML: each ends in `>` and
 /// a line break and none begins with a line break or a slash. Tokenizers that first split text by
-/// a pattern, as all of OpenAI's do, always split at such a seam, so their counts add up exactly.
+/// a pattern, as all published ones do, always split at such a seam, so their counts add up exactly.
 /// Others name a reserve for each seam, and whoever assembles counts the whole again at the end.
 pub trait Tokenizer {
     /// What it is called in settings and tables.
@@ -251,7 +251,7 @@ mod tests {
         #[test]
         fn uneven_costs_are_kept_too(text in "[a ]{0,200}", limit in 0usize..40) {
             // Costs that jump: a beginning may cost more than a longer one.
-            let cost = |text: &str| text.len() + if text.len() % 3 == 0 { 5 } else { 0 };
+            let cost = |text: &str| text.len() + if text.len().is_multiple_of(3) { 5 } else { 0 };
             prop_assert!(cost(prefix(&text, limit, &cost)) <= limit || limit < 5);
         }
 

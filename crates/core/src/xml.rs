@@ -70,6 +70,15 @@ impl Element {
         self
     }
 
+    /// The element and the elements directly inside it.
+    pub fn and_inside(&self) -> impl Iterator<Item = &Self> {
+        let inside = match &self.content {
+            Content::Elements(elements) => elements.as_slice(),
+            _ => &[],
+        };
+        std::iter::once(self).chain(inside)
+    }
+
     /// Writes the element on lines of its own.
     ///
     /// Every element ends in `>` and a line break, see [`crate::tokens::Tokenizer`]. Nothing is
@@ -187,9 +196,10 @@ fn escape_of(c: char, text: &str, at: usize, attribute: bool) -> Option<Escaped>
         // No XML 1.0 document may hold these in any form. Their pictures say what was there.
         '\0'..'\u{20}' => char::from_u32(0x2400 + u32::from(c)).map(Escaped::Char),
         '\u{7f}' => Some(Escaped::Char('\u{2421}')),
-        // Allowed but discouraged, and some terminals obey them.
-        '\u{80}'..='\u{9f}' => Some(Escaped::Char(char::REPLACEMENT_CHARACTER)),
-        '\u{fffe}' | '\u{ffff}' => Some(Escaped::Char(char::REPLACEMENT_CHARACTER)),
+        // The first are allowed but discouraged, and some terminals obey them.
+        '\u{80}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
+            Some(Escaped::Char(char::REPLACEMENT_CHARACTER))
+        }
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 
 use flamestack_core::tokens::{Estimate, Tokenizer};
 
-/// The vocabulary of OpenAI's current models.
+/// The vocabulary of the GPT models since 4o.
 ///
 /// The best offline measure for other vendors too: none of theirs is public, see
 /// [`flamestack_core::tokens::Scaled`].
