@@ -21,7 +21,7 @@ mod frontier;
 mod guidance;
 mod json;
 mod relevance;
-mod shelf;
+mod roster;
 mod surroundings;
 mod telling;
 mod terms;

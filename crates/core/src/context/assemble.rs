@@ -3,9 +3,9 @@
 use crate::context::budget::{Budget, Claim, SMALLEST_TOTAL, share};
 use crate::context::delivery::Reason;
 use crate::context::draft::Meter;
-use crate::context::entries::shelves;
+use crate::context::entries::rosters;
 use crate::context::guidance::Guidance;
-use crate::context::shelf::{Measured, Shelf};
+use crate::context::roster::{Measured, Roster};
 use crate::context::surroundings::Surroundings;
 use crate::context::telling::titled;
 use crate::context::{Context, Omission, Provenance, Section, SectionKind, Settings, Why};
@@ -56,7 +56,7 @@ fn kept_within(
     after: Option<Reason>,
 ) -> Context {
     let meter = Meter { tokenizer };
-    let shelves = shelves(around, settings, meter);
+    let rosters = rosters(around, settings, meter);
     let total = settings.budget.total();
     let mut budget = settings.budget;
     let finished = |sections, text, tokens| Context {
@@ -77,7 +77,7 @@ fn kept_within(
             after,
             meter,
         };
-        let (sections, text) = attempt.run(&shelves);
+        let (sections, text) = attempt.run(&rosters);
         let tokens = tokenizer.count(&text);
         if tokens <= total && says_where(around, &sections) {
             return finished(sections, text, tokens);
@@ -98,7 +98,7 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn run(&self, shelves: &[Shelf<'_>]) -> (Vec<Section>, String) {
+    fn run(&self, rosters: &[Roster<'_>]) -> (Vec<Section>, String) {
         let outer = self.outer();
         let (mut text, mut end) = (String::new(), String::new());
         outer.write_start(&mut text);
@@ -111,7 +111,7 @@ impl Attempt<'_> {
             + position.as_ref().map_or(0, |section| section.tokens);
         let room = self.budget.total().saturating_sub(fixed);
         let mut sections: Vec<Section> = guidance.into_iter().collect();
-        sections.extend(self.fill(shelves, room));
+        sections.extend(self.fill(rosters, room));
         sections.extend(position);
         for section in &sections {
             text.push_str(&section.body);
@@ -139,16 +139,16 @@ impl Attempt<'_> {
     }
 
     /// Divides the room among parts, and what a part gets among its sections.
-    fn fill(&self, shelves: &[Shelf<'_>], room: usize) -> Vec<Section> {
-        let measured: Vec<Measured<'_, '_>> = shelves
+    fn fill(&self, rosters: &[Roster<'_>], room: usize) -> Vec<Section> {
+        let measured: Vec<Measured<'_, '_>> = rosters
             .iter()
-            .map(|shelf| shelf.measure(room, self.meter))
+            .map(|roster| roster.measure(room, self.meter))
             .collect();
         // Parent and current frame are there before anything is divided.
         let needs: Vec<usize> = measured
             .iter()
-            .map(|shelf| match shelf.kind() {
-                SectionKind::Ancestors | SectionKind::Current => shelf.needs(NEED),
+            .map(|roster| match roster.kind() {
+                SectionKind::Ancestors | SectionKind::Current => roster.needs(NEED),
                 _ => 0,
             })
             .collect();
@@ -158,10 +158,10 @@ impl Attempt<'_> {
             wants.saturating_sub(needs.get(at).copied().unwrap_or(0))
         };
         let places = |part: Part| {
-            let of_part = move |shelf: &Measured<'_, '_>| Part::of(shelf.kind()).0 == part;
+            let of_part = move |roster: &Measured<'_, '_>| Part::of(roster.kind()).0 == part;
             let places = measured.iter().enumerate();
             places
-                .filter(move |(_, shelf)| of_part(shelf))
+                .filter(move |(_, roster)| of_part(roster))
                 .map(|(at, _)| at)
         };
         let parts = [
@@ -178,7 +178,9 @@ impl Attempt<'_> {
             let places: Vec<usize> = places(part).collect();
             let claim = |&at: &usize| Claim {
                 wants: wants(at),
-                weight: measured.get(at).map_or(0, |shelf| Part::of(shelf.kind()).1),
+                weight: measured
+                    .get(at)
+                    .map_or(0, |roster| Part::of(roster.kind()).1),
             };
             let claims: Vec<Claim> = places.iter().map(claim).collect();
             for (at, more) in places.into_iter().zip(share(part_room, &claims)) {
@@ -189,7 +191,7 @@ impl Attempt<'_> {
         }
         let filled = measured.into_iter().zip(granted);
         filled
-            .filter_map(|(shelf, room)| shelf.fill(room, self.meter))
+            .filter_map(|(roster, room)| roster.fill(room, self.meter))
             .collect()
     }
 

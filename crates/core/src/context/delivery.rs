@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::assemble::assemble_after;
 use crate::context::draft::{Draft, Inside, Meter};
-use crate::context::shelf::{Candidate, Shelf};
+use crate::context::roster::{Candidate, Roster};
 use crate::context::surroundings::{Directive, Surroundings};
 use crate::context::telling::{Telling, tell};
 use crate::context::{Provenance, SectionKind, Settings, assemble};
-use crate::event::{Event, Recorded, Subject};
+use crate::event::{Event, Recorded};
 use crate::frame::{Frame, Status};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::note::NoteKind;
@@ -119,47 +119,49 @@ fn all_frames(around: &Surroundings) -> impl Iterator<Item = &Frame> {
 /// What others did to the frames that a conversation looks at.
 struct Changes<'a> {
     around: &'a Surroundings,
-    /// Whether somebody turned the conversation to another frame.
+    here: BTreeMap<&'a FrameId, &'a Frame>,
+    /// Who turned the conversation to another frame, if somebody else did.
     turned_by: Option<&'a SessionRef>,
-    /// Who touched what last, in which order.
-    touched: BTreeMap<FrameId, Touch<'a>>,
+    /// Who touched what last.
+    touched: BTreeMap<&'a FrameId, Touch<'a>>,
+    /// What the user said elsewhere.
     said: Vec<&'a Directive>,
 }
 
 struct Touch<'a> {
     seq: Seq,
     by: &'a SessionRef,
-    /// Why the frame is gone, where it is.
-    gone: Option<(&'static str, Option<&'a Prose>)>,
+    /// What became of the frame, where it is no longer here to speak for itself.
+    fate: Fate<'a>,
 }
+
+/// A word for what became of a frame, and why.
+type Fate<'a> = Option<(&'static str, Option<&'a Prose>)>;
 
 impl<'a> Changes<'a> {
     fn by_others(sent: &Sent, around: &'a Surroundings, since: &'a [Recorded]) -> Self {
-        let foreign = |recorded: &&Recorded| Some(&recorded.session) != around.session.as_ref();
-        let undone: BTreeMap<Seq, &Recorded> = since
-            .iter()
-            .filter(foreign)
-            .filter_map(|recorded| match recorded.event {
-                Event::CommandUndone { batch } => Some((batch, recorded)),
-                _ => None,
-            })
-            .collect();
         let mut changes = Self {
             around,
+            here: all_frames(around).map(|frame| (&frame.id, frame)).collect(),
             turned_by: None,
             touched: BTreeMap::new(),
             said: Vec::new(),
         };
+        let foreign = |recorded: &Recorded| Some(&recorded.session) != around.session.as_ref();
+        let mut undone: BTreeMap<Seq, &Recorded> = BTreeMap::new();
         for recorded in since {
-            let old = recorded.seq <= sent.position;
+            if let Event::CommandUndone { batch } = recorded.event {
+                undone.insert(batch, recorded);
+            }
+        }
+        for recorded in since {
+            let is_new = recorded.seq > sent.position;
             match undone.get(&recorded.batch) {
-                // Made and taken back between two messages: never happened.
-                Some(_) if !old => {}
-                Some(undo) => changes.touch(sent, recorded, undo.seq, &undo.session),
-                None if !old && foreign(&recorded) => {
-                    changes.touch(sent, recorded, recorded.seq, &recorded.session);
-                }
-                None => {}
+                // Done and taken back between two messages: as if it had never been.
+                Some(_) if is_new => {}
+                Some(undo) if foreign(undo) => changes.taken_back(sent, recorded, undo),
+                None if is_new && foreign(recorded) => changes.happened(sent, recorded),
+                _ => {}
             }
         }
         if sent.frame == around.current.id {
@@ -169,51 +171,50 @@ impl<'a> Changes<'a> {
             directive.said > sent.position && Some(&directive.session) != around.session.as_ref()
         };
         changes.said = around.directives.iter().filter(elsewhere).collect();
-        changes.said.sort_by_key(|directive| directive.said);
         changes
     }
 
-    fn touch(&mut self, sent: &Sent, recorded: &'a Recorded, seq: Seq, by: &'a SessionRef) {
+    fn happened(&mut self, sent: &Sent, recorded: &'a Recorded) {
         if let Event::SessionFocused { session, .. } = &recorded.event
             && Some(session) == self.around.session.as_ref()
         {
-            self.turned_by = Some(by);
+            self.turned_by = Some(&recorded.session);
         }
-        if !is_visible(&recorded.event) {
-            return;
+        for (frame, fate) in visible(&recorded.event) {
+            self.touch(sent, frame, recorded, fate);
         }
-        let gone = match &recorded.event {
-            Event::FrameInvalidated { reason, .. } => {
-                Some((Status::Invalidated.as_str(), Some(reason)))
-            }
-            Event::FrameClosed { .. } => Some((Status::Invalidated.as_str(), None)),
-            Event::FrameDeleted { .. } => Some(("deleted", None)),
-            Event::FrameMoved { .. } => Some(("moved", None)),
-            _ => None,
-        };
-        for subject in recorded.event.subjects() {
-            let Subject::Frame(id) = subject else {
-                continue;
+    }
+
+    fn taken_back(&mut self, sent: &Sent, recorded: &'a Recorded, undo: &'a Recorded) {
+        let opened = matches!(recorded.event, Event::FrameOpened { .. });
+        for (frame, _) in visible(&recorded.event) {
+            self.touch(sent, frame, undo, opened.then_some(("undone", None)));
+        }
+    }
+
+    fn touch(&mut self, sent: &Sent, frame: &'a FrameId, by: &'a Recorded, fate: Fate<'a>) {
+        let here = self.here.contains_key(frame);
+        if here || (fate.is_some() && sent.known.contains(frame)) {
+            let touch = Touch {
+                seq: by.seq,
+                by: &by.session,
+                fate,
             };
-            let here = all_frames(self.around).any(|frame| frame.id == id);
-            let gone = gone.filter(|_| !here);
-            if here || (gone.is_some() && sent.known.contains(&id)) {
-                self.touched.insert(id, Touch { seq, by, gone });
-            }
+            self.touched.insert(frame, touch);
         }
     }
 
     /// The update, unless there is nothing to say.
     fn written(&self, settings: &Settings, tokenizer: &dyn Tokenizer) -> Option<String> {
-        let shelf = self.shelf(settings);
-        if shelf.total == 0 {
+        let roster = self.roster(settings);
+        if roster.total == 0 {
             return None;
         }
         let limit = settings.budget.total() / UPDATE_SHARE;
         let meter = Meter { tokenizer };
         let mut room = limit;
         for _ in 0..4 {
-            let text = shelf.measure(room, meter).fill(room, meter)?.body;
+            let text = roster.measure(room, meter).fill(room, meter)?.body;
             let tokens = tokenizer.count(&text);
             if tokens <= limit && !text.is_empty() {
                 return Some(text);
@@ -225,7 +226,7 @@ impl<'a> Changes<'a> {
         (tokenizer.count(&least) <= limit).then_some(least)
     }
 
-    fn shelf(&self, settings: &Settings) -> Shelf<'_> {
+    fn roster(&self, settings: &Settings) -> Roster<'_> {
         let current = &self.around.current;
         let mut candidates = Vec::new();
         if let Some(by) = self.turned_by {
@@ -242,7 +243,7 @@ impl<'a> Changes<'a> {
             candidates.push((directive.said, draft));
         }
         let told = self.turned_by.map(|_| &current.id);
-        for (id, touch) in self.touched.iter().filter(|(id, _)| Some(*id) != told) {
+        for (id, touch) in self.touched.iter().filter(|(id, _)| Some(**id) != told) {
             candidates.push((touch.seq, self.change(id, touch, settings)));
         }
         candidates.sort_by_key(|(seq, _)| *seq);
@@ -253,7 +254,7 @@ impl<'a> Changes<'a> {
             weight: 1,
             whole: None,
         };
-        Shelf {
+        Roster {
             kind: SectionKind::Update,
             provenance: Provenance::Stack,
             // The newest matter most, and are read last.
@@ -273,22 +274,17 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn change<'d>(
-        &'d self,
-        id: &'d FrameId,
-        touch: &'d Touch<'_>,
-        settings: &Settings,
-    ) -> Draft<'d> {
-        let draft = match all_frames(self.around).find(|frame| frame.id == *id) {
+    fn change(&self, id: &'a FrameId, touch: &Touch<'a>, settings: &Settings) -> Draft<'a> {
+        let draft = match self.here.get(id) {
             Some(frame) if frame.status.is_open() => tell(frame, Telling::Goal, settings.calls),
             Some(frame) => tell(frame, Telling::Results, settings.calls),
             None => {
-                let (status, reason) = touch.gone.unwrap_or(("gone", None));
+                let (fate, why) = touch.fate.unwrap_or(("gone", None));
                 Draft {
                     name: "frame",
-                    attributes: vec![("id", id.as_str().into()), ("status", status.into())],
-                    inside: match reason {
-                        Some(reason) => Inside::Text(reason.as_str().into()),
+                    attributes: vec![("id", id.as_str().into()), ("status", fate.into())],
+                    inside: match why {
+                        Some(why) => Inside::Text(why.as_str().into()),
                         None => Inside::Nothing,
                     },
                 }
@@ -310,23 +306,47 @@ fn attributed<'d>(mut draft: Draft<'d>, by: &'d SessionRef) -> Draft<'d> {
     draft
 }
 
-/// Whether an event changes anything that a context says. Files and raw text do not: they are
-/// recorded all the time, and the conversation that is concerned made them itself.
-fn is_visible(event: &Event) -> bool {
+/// The frames of which an event changes what a context says, and what becomes of them if they
+/// leave it thereby. Files and raw text do not count: they are recorded all the time, and the
+/// conversation that is concerned made them itself.
+fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
+    let invalidated = Status::Invalidated.as_str();
     match event {
-        Event::Noted { note, .. } => {
-            matches!(note.kind(), NoteKind::Decision | NoteKind::FailedAttempt)
+        Event::Noted { frame, note } => match note.kind() {
+            NoteKind::Decision | NoteKind::FailedAttempt => vec![(frame, None)],
+            NoteKind::Artifact | NoteKind::Evidence => Vec::new(),
+        },
+        Event::FrameOpened { frame, .. }
+        | Event::FrameStarted { frame }
+        | Event::FrameBlocked { frame, .. }
+        | Event::FrameUnblocked { frame }
+        | Event::FrameEdited { frame, .. } => vec![(frame, None)],
+        Event::FrameImported(frame) => vec![(&frame.id, None)],
+        Event::FrameMoved { frame, .. } => vec![(frame, Some(("moved", None)))],
+        Event::FrameClosed {
+            frame,
+            outcome,
+            results,
+            cascaded,
+        } => {
+            let dense = results.compacted.as_ref().unwrap_or(&results.full);
+            let fate = Some((outcome.status().as_str(), Some(dense)));
+            let cascaded = cascaded.iter().map(|id| (id, Some((invalidated, None))));
+            std::iter::once((frame, fate)).chain(cascaded).collect()
         }
-        Event::FrameOpened { .. }
-        | Event::FrameStarted { .. }
-        | Event::FrameClosed { .. }
-        | Event::FrameBlocked { .. }
-        | Event::FrameUnblocked { .. }
-        | Event::FrameEdited { .. }
-        | Event::FrameInvalidated { .. }
-        | Event::FrameMoved { .. }
-        | Event::FrameDeleted { .. }
-        | Event::FrameImported(_) => true,
+        Event::FrameInvalidated {
+            frame,
+            reason,
+            cascaded,
+        } => {
+            let all = std::iter::once(frame).chain(cascaded);
+            all.map(|id| (id, Some((invalidated, Some(reason)))))
+                .collect()
+        }
+        Event::FrameDeleted { frame, with } => {
+            let all = std::iter::once(frame).chain(with);
+            all.map(|id| (id, Some(("deleted", None)))).collect()
+        }
         Event::SessionOpened { .. }
         | Event::SessionFocused { .. }
         | Event::SessionBound { .. }
@@ -334,6 +354,10 @@ fn is_visible(event: &Event) -> bool {
         | Event::Logged { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
-        | Event::BlobDropped { .. } => false,
+        | Event::BlobDropped { .. } => Vec::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "delivery_tests.rs"]
+mod tests;

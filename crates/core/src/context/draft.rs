@@ -233,15 +233,12 @@ impl<'a> Field<'a> {
     fn cut(&self, limit: usize, meter: Meter<'_>) -> Option<(Element, usize)> {
         let shown = match &self.body {
             Body::Text(text, dense) => {
-                let dense =
-                    dense.map(|dense| Element::text(self.name, dense).with("compacted", "true"));
-                match dense.filter(|dense| meter.element(dense) <= limit) {
-                    Some(dense) => dense,
-                    None => {
-                        let shell = Element::new(self.name).with(TRUNCATED, "true");
-                        cut_to_fit(&shell, text, limit, meter)?
-                    }
-                }
+                let dense = dense.map(|dense| Element::text(self.name, dense));
+                let dense = dense.map(|dense| dense.with("compacted", "true"));
+                let shell = Element::new(self.name).with(TRUNCATED, "true");
+                dense
+                    .filter(|dense| meter.element(dense) <= limit)
+                    .or_else(|| cut_to_fit(&shell, text, limit, meter))?
             }
             Body::List(items, separator) => self.cut_list(items, *separator, limit, meter)?,
         };

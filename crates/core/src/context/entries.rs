@@ -1,4 +1,4 @@
-//! What goes onto each shelf, and in which order of worth.
+//! What goes onto each roster, and in which order of worth.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::context::draft::{Draft, Inside, Meter, short_title};
 use crate::context::frontier::{Failed, attempts, in_order};
 use crate::context::relevance::{Interest, Relevance, ancestor_score};
-use crate::context::shelf::{Candidate, Shelf};
+use crate::context::roster::{Candidate, Roster};
 use crate::context::surroundings::{CANDIDATES, DIRECTIVES, LEVELS, PLANNED, Surroundings};
 use crate::context::telling::{TITLE_TOKENS, Telling, reasoned, tell, titled};
 use crate::context::{Calls, Provenance, SectionKind, Settings};
@@ -17,12 +17,12 @@ const LEAST_FRAME: usize = 64;
 /// The same for one line of text.
 const LEAST_LINE: usize = 24;
 
-/// Everything that might be shown, shelf by shelf in the order in which it is.
-pub(super) fn shelves<'a>(
+/// Everything that might be shown, roster by roster in the order in which it is.
+pub(super) fn rosters<'a>(
     around: &'a Surroundings,
     settings: &Settings,
     meter: Meter<'_>,
-) -> Vec<Shelf<'a>> {
+) -> Vec<Roster<'a>> {
     let library = Library {
         around,
         calls: settings.calls,
@@ -51,8 +51,8 @@ struct Library<'a> {
 }
 
 impl<'a> Library<'a> {
-    fn shelf(&self, kind: SectionKind, what: &'static str) -> Shelf<'a> {
-        Shelf {
+    fn roster(&self, kind: SectionKind, what: &'static str) -> Roster<'a> {
+        Roster {
             kind,
             provenance: Provenance::Model,
             candidates: Vec::new(),
@@ -66,7 +66,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    fn ancestors(&self, max: Option<usize>) -> Shelf<'a> {
+    fn ancestors(&self, max: Option<usize>) -> Roster<'a> {
         let all = &self.around.ancestors;
         let near = all.iter().take(LEVELS).enumerate();
         let root = all.iter().enumerate().skip(LEVELS).last();
@@ -84,29 +84,29 @@ impl<'a> Library<'a> {
         let levels = self.around.levels.max(all.len());
         let allowed = max.unwrap_or(usize::MAX).max(2);
         ranked.truncate(allowed);
-        let mut shelf = self.shelf(SectionKind::Ancestors, "ancestors");
-        shelf.total = levels;
-        shelf.over_limit = levels.saturating_sub(allowed);
+        let mut roster = self.roster(SectionKind::Ancestors, "ancestors");
+        roster.total = levels;
+        roster.over_limit = levels.saturating_sub(allowed);
         for (_, depth, frame) in ranked {
             let mut candidate = self.candidate(frame, Telling::Goal);
             // Root first.
             candidate.place = usize::MAX - depth;
             candidate.weight = if depth == 0 { 3 } else { 1 };
-            shelf.candidates.push(candidate);
+            roster.candidates.push(candidate);
         }
-        shelf
+        roster
     }
 
-    fn directives(&self) -> Shelf<'a> {
+    fn directives(&self) -> Roster<'a> {
         let mut all: Vec<_> = self.around.directives.iter().collect();
         all.sort_by_key(|directive| directive.said);
-        let mut shelf = self.shelf(SectionKind::Directives, "user directives");
-        shelf.provenance = Provenance::User;
-        shelf.total = all.len();
-        shelf.least = LEAST_LINE;
-        shelf.call = self.calls.log(&self.around.current.id);
+        let mut roster = self.roster(SectionKind::Directives, "user directives");
+        roster.provenance = Provenance::User;
+        roster.total = all.len();
+        roster.least = LEAST_LINE;
+        roster.call = self.calls.log(&self.around.current.id);
         for (place, directive) in all.into_iter().enumerate().rev().take(DIRECTIVES) {
-            shelf.candidates.push(Candidate {
+            roster.candidates.push(Candidate {
                 draft: Draft {
                     name: "directive",
                     attributes: Vec::new(),
@@ -114,25 +114,25 @@ impl<'a> Library<'a> {
                 },
                 place,
                 weight: 1,
-                whole: Some(("a user directive".to_owned(), shelf.call.clone())),
+                whole: Some(("a user directive".to_owned(), roster.call.clone())),
             });
         }
-        shelf
+        roster
     }
 
-    fn uncles(&self) -> Shelf<'a> {
-        let mut shelf = self.shelf(SectionKind::Uncles, "uncles");
+    fn uncles(&self) -> Roster<'a> {
+        let mut roster = self.roster(SectionKind::Uncles, "uncles");
         // A root has none; its neighbours are other tasks.
         let Some(parent) = self.around.ancestors.first() else {
-            return shelf;
+            return roster;
         };
-        shelf.total = self
+        roster.total = self
             .around
             .uncles
             .total
             .max(self.around.uncles.frames.len());
         if let Some(grandparent) = &parent.parent {
-            shelf.call = self.calls.details(grandparent);
+            roster.call = self.calls.details(grandparent);
         }
         let far = |uncle: &Frame| {
             let known = self.around.ancestors.iter();
@@ -145,36 +145,36 @@ impl<'a> Library<'a> {
         let ranked = self.ranked(completed, |frame, relevance| {
             relevance.score - 16 * far(frame)
         });
-        self.put_ranked(&mut shelf, ranked);
-        shelf
+        self.put_ranked(&mut roster, ranked);
+        roster
     }
 
-    fn siblings(&self, max: Option<usize>) -> Shelf<'a> {
-        let mut shelf = self.shelf(SectionKind::Siblings, "completed siblings");
+    fn siblings(&self, max: Option<usize>) -> Roster<'a> {
+        let mut roster = self.roster(SectionKind::Siblings, "completed siblings");
         let Some(parent) = &self.around.current.parent else {
-            return shelf;
+            return roster;
         };
         let completed = with_status(&self.around.siblings, Status::Completed);
-        shelf.total = self.around.place.completed.max(completed.clone().count());
-        shelf.call = self.calls.details(parent);
+        roster.total = self.around.place.completed.max(completed.clone().count());
+        roster.call = self.calls.details(parent);
         let mut ranked = self.ranked(latest(completed), |_, relevance| relevance.score);
         let allowed = max.unwrap_or(usize::MAX);
-        shelf.over_limit = shelf.total.saturating_sub(allowed);
+        roster.over_limit = roster.total.saturating_sub(allowed);
         ranked.truncate(allowed);
-        self.put_ranked(&mut shelf, ranked);
-        shelf
+        self.put_ranked(&mut roster, ranked);
+        roster
     }
 
     /// Attempts made here, then frames that failed beside us, then attempts made above us and by
     /// finished siblings whose goal is akin to ours.
-    fn failed_attempts(&self) -> Shelf<'a> {
-        let mut shelf = self.shelf(SectionKind::FailedAttempts, "failed attempts");
-        shelf.least = LEAST_LINE;
+    fn failed_attempts(&self) -> Roster<'a> {
+        let mut roster = self.roster(SectionKind::FailedAttempts, "failed attempts");
+        roster.least = LEAST_LINE;
         let mut found: Vec<(usize, Failed<'a>)> = Vec::new();
         found.extend(attempts(&self.around.current).rev().map(|it| (3, it)));
         if self.around.current.parent.is_some() {
             let failed = with_status(&self.around.siblings, Status::Failed);
-            shelf.total += self
+            roster.total += self
                 .around
                 .place
                 .failed
@@ -190,16 +190,16 @@ impl<'a> Library<'a> {
         for ancestor in self.around.ancestors.iter().take(LEVELS) {
             found.extend(attempts(ancestor).rev().map(|it| (0, it)));
         }
-        shelf.total += found.len();
+        roster.total += found.len();
         found.truncate(CANDIDATES);
         let worth = found.len();
         for (at, (group, failed)) in found.into_iter().enumerate() {
             let mut candidate = self.failed(failed);
             // Within a group the newest come first in worth and last to the eye.
             candidate.place = group * worth + (worth - at);
-            shelf.candidates.push(candidate);
+            roster.candidates.push(candidate);
         }
-        shelf
+        roster
     }
 
     fn failed(&self, failed: Failed<'a>) -> Candidate<'a> {
@@ -218,55 +218,55 @@ impl<'a> Library<'a> {
         }
     }
 
-    fn children(&self) -> Shelf<'a> {
+    fn children(&self) -> Roster<'a> {
         let group = &self.around.children;
-        let mut shelf = self.shelf(SectionKind::Children, "children's results");
-        shelf.total = group.total.max(group.frames.len());
+        let mut roster = self.roster(SectionKind::Children, "children's results");
+        roster.total = group.total.max(group.frames.len());
         let finished = |child: &&Frame| !child.status.is_open();
         let frames = latest(group.frames.iter().filter(finished));
         let count = frames.len();
         for (newest, frame) in frames.into_iter().enumerate() {
             let mut candidate = self.candidate(frame, Telling::Results);
             candidate.place = count - newest;
-            shelf.candidates.push(candidate);
+            roster.candidates.push(candidate);
         }
-        shelf
+        roster
     }
 
-    fn planned(&self, meter: Meter<'_>) -> Shelf<'a> {
+    fn planned(&self, meter: Meter<'_>) -> Roster<'a> {
         let group = &self.around.planned;
-        let mut shelf = self.shelf(SectionKind::Planned, "planned children");
-        shelf.total = group.total.max(group.frames.len());
-        shelf.least = LEAST_LINE;
+        let mut roster = self.roster(SectionKind::Planned, "planned children");
+        roster.total = group.total.max(group.frames.len());
+        roster.least = LEAST_LINE;
         let mut planned: Vec<&Frame> = with_status(&group.frames, Status::Planned).collect();
         planned.sort_by_key(|frame| (frame.rank, &frame.id));
         for (place, frame) in planned.into_iter().take(PLANNED).enumerate() {
-            shelf.candidates.push(Candidate {
+            roster.candidates.push(Candidate {
                 draft: titled(frame, "frame", meter),
                 place,
                 weight: 1,
                 whole: None,
             });
         }
-        shelf
+        roster
     }
 
-    fn current(&self) -> Shelf<'a> {
+    fn current(&self) -> Roster<'a> {
         let frame = &self.around.current;
-        let mut shelf = self.shelf(SectionKind::Current, "current frame");
-        shelf.total = 1;
-        shelf.single = true;
+        let mut roster = self.roster(SectionKind::Current, "current frame");
+        roster.total = 1;
+        roster.single = true;
         let mut candidate = self.candidate(frame, Telling::Everything);
         candidate.draft.name = SectionKind::Current.tag();
-        shelf.candidates.push(candidate);
-        shelf
+        roster.candidates.push(candidate);
+        roster
     }
 
-    fn open(&self) -> Shelf<'a> {
+    fn open(&self) -> Roster<'a> {
         let group = &self.around.open;
-        let mut shelf = self.shelf(SectionKind::Open, "open frames");
-        shelf.total = group.total.max(group.frames.len());
-        shelf.least = LEAST_LINE;
+        let mut roster = self.roster(SectionKind::Open, "open frames");
+        roster.total = group.total.max(group.frames.len());
+        roster.least = LEAST_LINE;
         let open = group.frames.iter().filter(|frame| frame.status.is_open());
         let mut frames: Vec<&Frame> = open.collect();
         // Our own children first: they keep us from being done.
@@ -280,22 +280,22 @@ impl<'a> Library<'a> {
             };
             candidate.draft.attributes.push(("is", kin.into()));
             candidate.place = place;
-            shelf.candidates.push(candidate);
+            roster.candidates.push(candidate);
         }
-        shelf
+        roster
     }
 
     fn is_sibling(&self, frame: &Frame) -> bool {
         frame.parent.as_ref() != Some(&self.around.current.id)
     }
 
-    fn subagents(&self, meter: Meter<'_>) -> Shelf<'a> {
-        let mut shelf = self.shelf(SectionKind::Subagents, "subagents");
-        shelf.provenance = Provenance::Tool;
-        shelf.least = LEAST_LINE;
+    fn subagents(&self, meter: Meter<'_>) -> Roster<'a> {
+        let mut roster = self.roster(SectionKind::Subagents, "subagents");
+        roster.provenance = Provenance::Tool;
+        roster.least = LEAST_LINE;
         let mut subagents: Vec<_> = self.around.subagents.iter().collect();
         subagents.sort_by_key(|subagent| (subagent.seen, &subagent.session));
-        shelf.total = subagents.len();
+        roster.total = subagents.len();
         for (place, subagent) in subagents.into_iter().enumerate().rev().take(CANDIDATES) {
             let (title, cut) = short_title(subagent.title.as_str(), TITLE_TOKENS, meter);
             let mut attributes = vec![
@@ -305,7 +305,7 @@ impl<'a> Library<'a> {
             attributes.extend(cut.then_some(("truncated", Cow::Borrowed("true"))));
             let frame = subagent.frame.as_ref();
             attributes.extend(frame.map(|frame| ("frame", frame.as_str().into())));
-            shelf.candidates.push(Candidate {
+            roster.candidates.push(Candidate {
                 draft: Draft {
                     name: "subagent",
                     attributes,
@@ -316,7 +316,7 @@ impl<'a> Library<'a> {
                 whole: None,
             });
         }
-        shelf
+        roster
     }
 
     /// Frames with their scores, best first. What breaks a tie is which was finished last.
@@ -333,18 +333,18 @@ impl<'a> Library<'a> {
         ranked
     }
 
-    /// Puts those that are relevant enough on a shelf, to be shown in the order of their end.
-    fn put_ranked(&self, shelf: &mut Shelf<'a>, mut ranked: Vec<(i64, &'a Frame)>) {
+    /// Puts those that are relevant enough on the list, to be shown in the order of their end.
+    fn put_ranked(&self, roster: &mut Roster<'a>, mut ranked: Vec<(i64, &'a Frame)>) {
         let before = ranked.len();
         ranked.retain(|(score, _)| *score >= self.minimum);
-        shelf.irrelevant = before - ranked.len();
+        roster.irrelevant = before - ranked.len();
         let mut by_end: Vec<&Frame> = ranked.iter().map(|(_, frame)| *frame).collect();
         by_end.sort_by_key(|frame| in_order(frame));
         for (_, frame) in ranked {
             let mut candidate = self.candidate(frame, Telling::Results);
             let place = by_end.binary_search_by_key(&in_order(frame), |other| in_order(other));
             candidate.place = place.unwrap_or_default();
-            shelf.candidates.push(candidate);
+            roster.candidates.push(candidate);
         }
     }
 

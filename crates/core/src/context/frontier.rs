@@ -5,6 +5,7 @@ use crate::context::surroundings::Surroundings;
 use crate::frame::{Frame, Status};
 use crate::id::FrameId;
 use crate::note::Note;
+use crate::text::Prose;
 
 /// Where the work stands. Finished and invalidated frames are never in `next`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub(super) fn attempts(frame: &Frame) -> impl DoubleEndedIterator<Item = Failed<
         Note::FailedAttempt { text, why } => Some(Failed::Attempt {
             frame: &frame.id,
             text: text.as_str(),
-            why: why.as_ref().map(|why| why.as_str()),
+            why: why.as_ref().map(Prose::as_str),
         }),
         _ => None,
     })

@@ -8,16 +8,16 @@ impl Context {
     pub fn to_json(&self) -> String {
         let mut out = Json::default();
         out.object(|out| {
-            out.number("position", self.position.0);
-            out.number("tokens", self.tokens);
+            out.number("position", &self.position.0);
+            out.number("tokens", &self.tokens);
             out.text("tokenizer", self.tokenizer);
             out.key("budget");
             out.object(|out| {
-                out.number("total", self.budget.total());
-                out.number("ancestors", self.budget.ancestors());
-                out.number("siblings", self.budget.siblings());
-                out.number("current", self.budget.current());
-                out.number("overhead", self.budget.overhead());
+                out.number("total", &self.budget.total());
+                out.number("ancestors", &self.budget.ancestors());
+                out.number("siblings", &self.budget.siblings());
+                out.number("current", &self.budget.current());
+                out.number("overhead", &self.budget.overhead());
             });
             out.key("sections");
             out.array(&self.sections, Json::section);
@@ -37,13 +37,13 @@ impl Json {
         self.object(|out| {
             out.text("kind", section.kind.as_str());
             out.text("provenance", section.provenance.as_str());
-            out.number("tokens", section.tokens);
-            out.number("shown", section.shown);
+            out.number("tokens", &section.tokens);
+            out.number("shown", &section.shown);
             out.key("omitted");
             out.array(&section.omitted, |out, omission| {
                 out.object(|out| {
                     out.text("what", &omission.what);
-                    out.number("count", omission.count);
+                    out.number("count", &omission.count);
                     out.text("why", omission.why.as_str());
                     out.text("call", &omission.call);
                 });
@@ -100,7 +100,7 @@ impl Json {
         self.string(value);
     }
 
-    fn number(&mut self, key: &str, value: impl ToString) {
+    fn number(&mut self, key: &str, value: &impl ToString) {
         self.key(key);
         self.text.push_str(&value.to_string());
     }
@@ -115,11 +115,18 @@ impl Json {
                 '\n' => self.text.push_str("\\n"),
                 '\r' => self.text.push_str("\\r"),
                 '\t' => self.text.push_str("\\t"),
-                c if c.is_control() => self.text.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c if c.is_ascii_control() => self.control(c),
                 c => self.text.push(c),
             }
         }
         self.text.push('"');
+    }
+
+    fn control(&mut self, c: char) {
+        let code = u32::from(c);
+        let digit = |n| char::from_digit(n, 16).unwrap_or('0');
+        self.text.push_str("\\u00");
+        self.text.extend([digit(code / 16), digit(code % 16)]);
     }
 
     /// Puts a comma before whatever is not the first of its kind.

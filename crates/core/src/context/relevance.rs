@@ -63,8 +63,8 @@ impl Interest {
     /// than how alike it sounds, both with diminishing returns, and recency only breaks ties.
     pub fn in_frame(&self, frame: &Frame) -> Relevance {
         let mut names = BTreeSet::new();
-        let criteria = dense(&frame.criteria_compacted, &frame.criteria);
-        let results = dense(&frame.results_compacted, &frame.results);
+        let criteria = dense(frame.criteria_compacted.as_ref(), frame.criteria.as_ref());
+        let results = dense(frame.results_compacted.as_ref(), frame.results.as_ref());
         let mut goal_hits = Hits::new(self);
         goal_hits.look(frame.title.as_str(), &mut names);
         goal_hits.look(beginning(criteria, CRITERIA_LOOK), &mut names);
@@ -134,11 +134,8 @@ pub(crate) fn artifacts(frame: &Frame) -> impl DoubleEndedIterator<Item = &str> 
     })
 }
 
-fn dense<'a>(given: &'a Option<Prose>, full: &'a Option<Prose>) -> &'a str {
-    given
-        .as_ref()
-        .or(full.as_ref())
-        .map_or("", |text| text.as_str())
+fn dense<'a>(given: Option<&'a Prose>, full: Option<&'a Prose>) -> &'a str {
+    given.or(full).map_or("", Prose::as_str)
 }
 
 fn beginning(text: &str, bytes: usize) -> &str {

@@ -1,5 +1,7 @@
 //! What a dozen telling trees look like to a model.
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
 
 use crate::context::fixtures::{O200k, around, directive, prose, us};
@@ -183,13 +185,15 @@ fn long_texts_are_cut_at_words_and_marked() {
 fn many_siblings_and_many_plans() {
     let mut drawing = String::from("doing Parent\n");
     for n in 0..60 {
-        drawing.push_str(&format!(
-            "  done Parser part {n}\n    results = parse_{n} in src/p{n}.rs\n"
-        ));
+        writeln!(
+            drawing,
+            "  done Parser part {n}\n    results = parse_{n} in src/p{n}.rs"
+        )
+        .unwrap();
     }
     drawing.push_str("  * Parser tests\n");
     for n in 0..60 {
-        drawing.push_str(&format!("    planned Test number {n}\n"));
+        writeln!(drawing, "    planned Test number {n}").unwrap();
     }
     let settings = Settings {
         max_siblings: Some(5),
@@ -248,19 +252,12 @@ fn a_session_with_a_name_too_long_is_not_named() {
 fn table(context: &Context) -> String {
     let mut table = String::new();
     for section in &context.sections {
-        table.push_str(&format!("{} {}\n", section.kind.as_str(), section.tokens));
+        writeln!(table, "{} {}", section.kind.as_str(), section.tokens).unwrap();
         for omission in &section.omitted {
             let (what, why, call) = (&omission.what, omission.why.as_str(), &omission.call);
-            table.push_str(&format!(
-                "  without {} {what} ({why}): {call}\n",
-                omission.count
-            ));
+            writeln!(table, "  without {} {what} ({why}): {call}", omission.count).unwrap();
         }
     }
-    table.push_str(&format!(
-        "{} of {}\n",
-        context.tokens,
-        context.budget.total()
-    ));
+    writeln!(table, "{} of {}", context.tokens, context.budget.total()).unwrap();
     table
 }

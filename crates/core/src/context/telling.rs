@@ -7,6 +7,7 @@ use crate::context::relevance::artifacts;
 use crate::context::{Calls, Provenance};
 use crate::frame::Frame;
 use crate::note::{Evidence, Note};
+use crate::text::Prose;
 use crate::xml::Separator;
 
 /// How long a title may be where it is an attribute.
@@ -86,15 +87,8 @@ impl Telling {
 }
 
 fn full_criteria(frame: &Frame) -> Option<Field<'_>> {
-    let dense = frame
-        .criteria_compacted
-        .as_ref()
-        .map(|dense| dense.as_str());
-    let text = frame
-        .criteria
-        .as_ref()
-        .map(|text| text.as_str())
-        .or(dense)?;
+    let dense = frame.criteria_compacted.as_ref().map(Prose::as_str);
+    let text = frame.criteria.as_ref().map(Prose::as_str).or(dense)?;
     Some(Field {
         name: "success-criteria",
         body: Body::Text(text.into(), dense.filter(|dense| *dense != text)),
@@ -134,10 +128,9 @@ fn files(frame: &Frame) -> Option<Field<'_>> {
 
 fn decisions(frame: &Frame) -> Option<Field<'_>> {
     let decided = frame.notes.iter().filter_map(|note| match note {
-        Note::Decision { text, why } => Some(reasoned(
-            text.as_str(),
-            why.as_ref().map(|why| why.as_str()),
-        )),
+        Note::Decision { text, why } => {
+            Some(reasoned(text.as_str(), why.as_ref().map(Prose::as_str)))
+        }
         _ => None,
     });
     list("decisions", decided.collect(), Separator::Line, 2)
@@ -172,7 +165,7 @@ fn list<'a>(
     separator: Separator,
     weight: usize,
 ) -> Option<Field<'a>> {
-    (!items.is_empty()).then(|| Field {
+    (!items.is_empty()).then_some(Field {
         name,
         body: Body::List(items, separator),
         weight,

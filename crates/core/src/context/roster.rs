@@ -9,7 +9,7 @@ use crate::xml::{Content, Element};
 const SMALLEST_MEASURE: usize = 160;
 
 /// A section in the making.
-pub(super) struct Shelf<'a> {
+pub(super) struct Roster<'a> {
     pub(super) kind: SectionKind,
     pub(super) provenance: Provenance,
     /// Best first.
@@ -30,7 +30,7 @@ pub(super) struct Shelf<'a> {
     pub(super) single: bool,
 }
 
-/// Something that wants to be on a shelf.
+/// Something that wants to be on the list.
 pub(super) struct Candidate<'a> {
     pub(super) draft: Draft<'a>,
     /// Where it stands among those shown.
@@ -41,15 +41,15 @@ pub(super) struct Candidate<'a> {
     pub(super) whole: Option<(String, String)>,
 }
 
-/// A shelf with the first of its candidates measured.
+/// A roster with the first of its candidates measured.
 pub(super) struct Measured<'a, 's> {
-    shelf: &'s Shelf<'a>,
+    roster: &'s Roster<'a>,
     /// As many as could be shown at best: the candidate whole, or what it is taken to want.
     sizes: Vec<Result<Piece, usize>>,
     tags: usize,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> Roster<'a> {
     /// Measures candidates until they would fill `room` by themselves.
     pub(super) fn measure(&self, room: usize, meter: Meter<'_>) -> Measured<'a, '_> {
         let tags = if self.single {
@@ -74,7 +74,7 @@ impl<'a> Shelf<'a> {
             sizes.push(size);
         }
         Measured {
-            shelf: self,
+            roster: self,
             sizes,
             tags,
         }
@@ -101,12 +101,12 @@ fn wants(size: &Result<Piece, usize>) -> usize {
 impl Measured<'_, '_> {
     /// What kind of section this will be.
     pub(super) fn kind(&self) -> SectionKind {
-        self.shelf.kind
+        self.roster.kind
     }
 
     /// How much room would show everything that was measured.
     pub(super) fn wants(&self) -> usize {
-        if self.shelf.total == 0 {
+        if self.roster.total == 0 {
             return 0;
         }
         self.tags + self.sizes.iter().map(wants).sum::<usize>()
@@ -122,11 +122,11 @@ impl Measured<'_, '_> {
 
     /// Shows as many candidates as can be shown decently, and of each as much as its share allows.
     pub(super) fn fill(self, room: usize, meter: Meter<'_>) -> Option<Section> {
-        let shelf = self.shelf;
+        let roster = self.roster;
         let mut left = room.saturating_sub(self.tags);
         let mut taken = 0;
         for size in &self.sizes {
-            let least = wants(size).min(shelf.least);
+            let least = wants(size).min(roster.least);
             // The first is shown however little of it there is room for.
             match left.checked_sub(least) {
                 Some(rest) => left = rest,
@@ -135,7 +135,7 @@ impl Measured<'_, '_> {
             }
             taken += 1;
         }
-        let entries: Vec<_> = shelf
+        let entries: Vec<_> = roster
             .candidates
             .iter()
             .zip(self.sizes)
@@ -174,11 +174,11 @@ impl Measured<'_, '_> {
         }
         shown.sort_by_key(|(place, _)| *place);
         let pieces = shown.into_iter().map(|(_, piece)| piece).collect();
-        shelf.section(pieces, omitted, room, meter)
+        roster.section(pieces, omitted, room, meter)
     }
 }
 
-impl Shelf<'_> {
+impl Roster<'_> {
     fn section(
         &self,
         shown: Vec<Piece>,
