@@ -131,7 +131,7 @@ fn project_frame(
     };
     let before = (frame.parent.clone(), frame.status);
     fold::change(&mut frame, recorded);
-    rows::update_frame(connection, &frame)?;
+    rows::put_frame(connection, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
         connection
             .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
@@ -159,7 +159,7 @@ fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreErr
 }
 
 fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
-    rows::insert_frame(connection, frame)?;
+    rows::put_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
         insert_note(connection, &frame.id, seq, n, note)?;
     }
