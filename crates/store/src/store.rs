@@ -179,7 +179,7 @@ impl Totals {
 }
 
 /// What a rebuild did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Events folded.
     pub events: u64,

@@ -42,11 +42,7 @@ impl Doctor {
                 "everything else is there",
             )
         }));
-        let sizes = if project.dir.exists() {
-            flamestack_store::sizes(&project.dir)?
-        } else {
-            flamestack_store::Sizes::default()
-        };
+        let sizes = flamestack_store::sizes(&project.dir)?;
         if output.is_json() {
             output.data(&json!({
                 "well": examined.is_well(),

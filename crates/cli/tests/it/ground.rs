@@ -3,11 +3,11 @@
 //! What a command said is compared as people read it. Names that differ from run to run are given
 //! stable ones on the way: ids in the order in which they appear, times, folders.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) struct TestProject {
     environment: Vec<(String, String)>,
     session: Option<String>,
     /// Ids that were shown so far, first one first.
-    seen: RefCell<Vec<String>>,
+    seen: Mutex<Vec<String>>,
 }
 
 /// What a command said and how it ended.
@@ -41,7 +41,7 @@ impl TestProject {
             root,
             environment: Vec::new(),
             session: None,
-            seen: RefCell::default(),
+            seen: Mutex::default(),
         }
     }
 
@@ -285,7 +285,7 @@ impl TestProject {
         if word.len() != 8 {
             return None;
         }
-        let mut seen = self.seen.borrow_mut();
+        let mut seen = self.seen.lock().unwrap();
         if let Some(place) = seen.iter().position(|id| id == word) {
             return Some(place + 1);
         }
@@ -315,6 +315,18 @@ impl TestProject {
 impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
+    }
+}
+
+/// A pseudo-random number generator that needs no crate: the same seed gives the same test.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
     }
 }
 

@@ -8,9 +8,11 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod damage;
 mod ground;
 mod manners;
 mod names;
+mod nothing_lost;
 mod refusals;
 mod sessions;
 mod story;
