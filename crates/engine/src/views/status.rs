@@ -28,6 +28,8 @@ pub struct Standing {
     pub session: SessionRef,
     /// Whether it belongs to the worktree that was asked about.
     pub here: bool,
+    /// The worktree it runs in, where that is known.
+    pub worktree: Option<String>,
     /// The frames from the root (or as far up as the path was followed) to the active one.
     pub path: Vec<FrameHead>,
     /// Frames above the first one of the path exist.
@@ -58,7 +60,11 @@ pub fn gather(
     for known in known {
         if let Some(active) = &known.active {
             let here = known.worktree.as_deref() == Some(worktree);
-            standings.push(standing(reading, known.key.clone(), here, active)?);
+            let standing = standing(reading, known.key.clone(), here, active)?;
+            standings.push(Standing {
+                worktree: known.worktree.clone(),
+                ..standing
+            });
         }
     }
     // This worktree first, and in it the person at the terminal last: agents are what one asks for.
@@ -101,6 +107,7 @@ fn standing(
     Ok(Standing {
         session,
         here,
+        worktree: None,
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
