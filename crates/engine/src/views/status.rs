@@ -1,5 +1,6 @@
 //! Where each conversation stands: its path, its place, what comes next.
 
+use flamestack_core::Session;
 use flamestack_core::frame::{FrameHead, Status};
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_store::{Reading, Totals};
@@ -80,8 +81,8 @@ pub fn gather(
 
 fn standing(
     reading: &dyn Reading,
-    session: SessionRef,
-    here: bool,
+    known: &Session,
+    worktree: &str,
     active: &FrameId,
 ) -> Result<Standing, EngineError> {
     let (path, cut) = path(reading, Some(active))?;
@@ -105,9 +106,9 @@ fn standing(
         (None, None) => None,
     };
     Ok(Standing {
-        session,
-        here,
-        worktree: None,
+        session: known.key.clone(),
+        here: known.worktree.as_deref() == Some(worktree),
+        worktree: known.worktree.clone(),
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
