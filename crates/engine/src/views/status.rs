@@ -60,12 +60,7 @@ pub fn gather(
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {
-            let here = known.worktree.as_deref() == Some(worktree);
-            let standing = standing(reading, known.key.clone(), here, active)?;
-            standings.push(Standing {
-                worktree: known.worktree.clone(),
-                ..standing
-            });
+            standings.push(standing(reading, &known, worktree, active)?);
         }
     }
     // This worktree first, and in it the person at the terminal last: agents are what one asks for.
