@@ -58,7 +58,7 @@ pub enum EngineError {
         problem: String,
     },
     /// A setting that does not exist.
-    #[error("there is no setting `{key}`{}", from(.origin))]
+    #[error("there is no setting `{key}`{}", from(.origin.as_ref()))]
     UnknownSetting {
         /// What was asked for.
         key: String,
@@ -68,7 +68,7 @@ pub enum EngineError {
         origin: Option<String>,
     },
     /// A setting with a value it cannot have.
-    #[error("the setting `{key}` {problem}{}", from(.origin))]
+    #[error("the setting `{key}` {problem}{}", from(.origin.as_ref()))]
     BadSetting {
         /// The setting.
         key: String,
@@ -97,7 +97,7 @@ pub enum EngineError {
     #[error("there is no home directory to keep state in")]
     NoHome,
     /// Raw text that a frame does not have.
-    #[error("{id} has {pieces} pieces of raw text, so there is no {id}#{number}")]
+    #[error("{id} has {}, so there is no {id}#{number}", crate::views::counted(*.pieces as u64, "piece of raw text", "pieces of raw text"))]
     NoSuchText {
         /// The frame.
         id: FrameId,
@@ -232,9 +232,8 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn from(origin: &Option<String>) -> String {
+fn from(origin: Option<&String>) -> String {
     origin
-        .as_ref()
         .map(|origin| format!(" (from {origin})"))
         .unwrap_or_default()
 }

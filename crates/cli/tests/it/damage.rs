@@ -161,49 +161,38 @@ impl Ward {
                 "{what}: {body} was never written"
             );
         }
-        let again = self.project.json(&["rebuild"]);
-        assert_eq!(
-            again["recovered"],
-            Value::Array(Vec::new()),
-            "{what}: once is enough"
-        );
         now.len()
     }
 
     /// Damages the store in one way and lets every kind of command meet it.
     #[track_caller]
     fn survive(&self, what: &str, damaged: &Files) -> usize {
-        let mut set_aside = None;
         for line in [
             &["status"][..],
             &["note", "decision", "late decision 0"],
             &["tree", "--all"],
+            &["doctor"],
         ] {
-            let (_, place) = self.attempt(what, damaged, line);
-            set_aside = set_aside.or(place.map(|_| line));
-        }
-        match set_aside {
-            Some(line) => {
-                let (_, place) = self.attempt(what, damaged, line);
-                self.recover(what, place.as_deref())
-            }
-            None => {
-                self.put(damaged);
-                let doctor = self.project.flame(&["doctor"]);
-                match self.judge(what, &doctor) {
-                    Some(place) => self.recover(what, Some(&place)),
-                    None if doctor.code == Some(0) => self.events.len(),
-                    None => self.recover(what, None),
-                }
+            let (output, place) = self.attempt(what, damaged, line);
+            match (place, output.code) {
+                (Some(place), _) => return self.recover(what, Some(&place)),
+                (None, Some(1)) => return self.recover(what, None),
+                _ => {}
             }
         }
+        self.events.len()
     }
 }
 
 fn fill(project: &TestProject) {
     project.push("Root");
-    let outline: String = (0..120)
-        .map(|n| format!("- Part {n} | Criteria of part {n}\n"))
+    let outline: String = (0..300)
+        .map(|n| {
+            format!(
+                "- Part {n} | {}\n",
+                format!("Criteria of part {n}. ").repeat(8)
+            )
+        })
         .collect();
     let planned = project.flame_reading(&["plan", "--from", "-"], outline.as_bytes());
     assert_eq!(planned.code, Some(0), "{planned}");
@@ -249,7 +238,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     state        DIR/state/projects/shop-HASH
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
     journal      3 events, 1 frame
-    size         126 kB (limit 50 MB)
+    size         N kB (limit 50 MB)
     set aside    DIR/state/projects/shop-HASH/set-aside/TIME (`flame rebuild` recovers it)
 
     All is well: journal and projections agree.
@@ -286,16 +275,19 @@ fn recovery_says_what_came_back() {
     let (_, place) = ward.attempt("half", &damaged, &["tree", "--all"]);
     assert!(place.is_some());
     assert_snapshot!(ward.project.flame(&["rebuild"]), @"
-    Recovered 0 events from DIR/state/projects/shop-HASH/set-aside/TIME; none is missing.
-    Folded 0 events into 0 frames.
+    Recovered 214 events from DIR/state/projects/shop-HASH/set-aside/TIME; 6 events could not be read.
+    Folded 214 events into 212 frames.
     ");
+    // Once is enough.
+    let again = ward.project.json(&["rebuild"]);
+    assert_eq!(again["recovered"], Value::Array(Vec::new()));
     assert_snapshot!(ward.project.flame(&["doctor"]), @"
     project      shop (DIR/shop)
     worktree     main
     state        DIR/state/projects/shop-HASH
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
-    journal      0 events, 0 frames
-    size         126 kB (limit 50 MB)
+    journal      214 events, 212 frames
+    size         N kB (limit 50 MB)
 
     All is well: journal and projections agree.
     ");
@@ -365,7 +357,7 @@ fn bits_flipped_at_many_places() {
     let length = ward.healthy.journal.len();
     let mut dice = Dice(0xb17);
     let in_header = (0..100).step_by(7).map(|place| (place, 3));
-    let anywhere: Vec<(usize, u32)> = (0..48)
+    let anywhere: Vec<(usize, u32)> = (0..32)
         .map(|_| {
             (
                 usize::try_from(dice.roll(length as u64)).unwrap(),
@@ -381,12 +373,12 @@ fn bits_flipped_at_many_places() {
         let mut damaged = ward.healthy.clone();
         damaged.journal[place] ^= 1 << bit;
         let back = ward.survive(&format!("bit {bit} of byte {place} of {length}"), &damaged);
-        if place > 4096 {
-            assert!(
-                back > ward.events.len() / 2,
-                "byte {place}: {back} events came back"
-            );
-        }
+        // One page of the journal at most is lost, and none where the damage is in the header.
+        let most = if place < 100 { 0 } else { 20 };
+        assert!(
+            back + most >= ward.events.len(),
+            "byte {place}: {back} events came back"
+        );
     }
 }
 
@@ -432,28 +424,28 @@ fn an_altered_event_is_named() {
     worktree     main
     state        DIR/state/projects/shop-HASH
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
-    journal      135 events, 121 frames
-    size         188 kB (limit 50 MB)
+    journal      315 events, 301 frames
+    size         N kB (limit 50 MB)
 
-    ! 1 events are missing after event 132
+    ! an event is missing after event 312
       `flame rebuild --recover` keeps everything that can be read
-    ! event 127 is not what was written: its checksum does not fit
+    ! event 307 is not what was written: its checksum does not fit
       `flame rebuild --recover` keeps everything that can be read
     ! the projection `notes` differs from the journal in 2 rows
-      `flame rebuild` folds the projections anew
+      `flame rebuild --recover` keeps everything that can be read
     ! the projection `subjects` differs from the journal in 2 rows
-      `flame rebuild` folds the projections anew
+      `flame rebuild --recover` keeps everything that can be read
     [exit 1]
     ");
     assert_snapshot!(ward.project.flame(&["rebuild"]), @"
     --- stderr
-    error: event 127 of the journal cannot be understood: its checksum does not fit
+    error: event 307 of the journal cannot be understood: its checksum does not fit
     hint: `flame doctor` shows how far the damage goes, `flame rebuild --recover` keeps everything that can be read
     [exit 1]
     ");
     assert_snapshot!(ward.project.flame(&["rebuild", "--recover"]), @"
-    Recovered 134 events from DIR/state/projects/shop-HASH/set-aside/TIME; 2 events could not be read.
-    Folded 134 events into 121 frames.
+    Recovered 314 events from DIR/state/projects/shop-HASH/set-aside/TIME; 2 events could not be read.
+    Folded 314 events into 301 frames.
     ");
     ward.project.well();
 }
@@ -626,7 +618,7 @@ fn lost_raw_text_is_said_and_everything_else_goes_on() {
     }
     assert_snapshot!(project.flame(&["log", &format!("{frame}#7")]), @"
     --- stderr
-    error: id-1 has 1 pieces of raw text, so there is no id-1#7
+    error: id-1 has 1 piece of raw text, so there is no id-1#7
     hint: `flame log id-1` lists what it has
     [exit 1]
     ");

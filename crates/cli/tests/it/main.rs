@@ -9,6 +9,7 @@
 )]
 
 mod damage;
+mod exchange;
 mod ground;
 mod manners;
 mod names;
@@ -17,3 +18,4 @@ mod refusals;
 mod sessions;
 mod story;
 mod tools;
+mod upkeep;

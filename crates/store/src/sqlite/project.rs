@@ -28,6 +28,12 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)")?
                 .execute(params![source, foreign, recorded.seq.0])?;
         }
+        // The same text came again, so it is there again.
+        Event::Logged { entry, .. } => {
+            connection
+                .prepare_cached("DELETE FROM dropped WHERE blob = ?1")?
+                .execute([entry.blob.as_str()])?;
+        }
         Event::BlobDropped { blob, bytes } => {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
