@@ -11,6 +11,7 @@
 mod damage;
 mod exchange;
 mod ground;
+mod large;
 mod manners;
 mod names;
 mod nothing_lost;
