@@ -1,6 +1,10 @@
 //! `cargo xtask`: everything about the project that is not the product.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool talks"
+)]
 
 mod bench;
 mod generate;
@@ -44,7 +48,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
 /// The root of the workspace.
 fn root() -> Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().map(Path::to_owned).context("xtask lives in the workspace")
+    here.parent()
+        .map(Path::to_owned)
+        .context("xtask lives in the workspace")
 }
 
 /// Runs a cargo command in the workspace and waits for it to succeed.

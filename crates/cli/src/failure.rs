@@ -64,7 +64,7 @@ impl From<std::io::Error> for Failure {
             Self::Told {
                 usage: false,
                 message: error.to_string(),
-                hint: None,
+                hint: flamestack_engine::error::io_hint(&error),
             }
         }
     }

@@ -195,7 +195,20 @@ impl Refusal {
     /// What to do instead.
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
-            Self::BadText { .. } | Self::IdTaken { .. } | Self::BadImport { .. } => return None,
+            Self::IdTaken { .. } | Self::BadImport { .. } => return None,
+            Self::BadText { problem, .. } => match (problem, voice) {
+                (TextProblem::Empty, _) => "say it in a few words".to_owned(),
+                (TextProblem::TitleTooLong { .. }, _) => {
+                    "put the detail into the success criteria".to_owned()
+                }
+                (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
+                    "keep the long text in the frame's log: `flame note log FILE`".to_owned()
+                }
+                (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
+                    "say it shorter, and name the file that holds the rest".to_owned()
+                }
+                (TextProblem::Nul { .. }, _) => "remove it".to_owned(),
+            },
             Self::NoSuchFrame { .. } => match voice {
                 Voice::Cli => "`flame tree` shows the frames there are".to_owned(),
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),
@@ -210,7 +223,7 @@ impl Refusal {
             },
             Self::ParentFinished { open_above, .. } => match (voice, open_above) {
                 (Voice::Cli, Some(above)) => {
-                    format!("use `--parent {above}`, which is in progress")
+                    format!("name {above} above it instead, which is in progress")
                 }
                 (Voice::Cli, None) => "use `--root` to begin a new tree".to_owned(),
                 (Voice::Tool, Some(above)) => {
@@ -266,7 +279,7 @@ impl Refusal {
                 Status::InProgress | Status::Blocked => {
                     format!("give it up with {}", call(voice, "invalidate", &frame.id))
                 }
-                _ => return None,
+                _ => redo(voice),
             },
             Self::Cycle { .. } => "choose a place outside of it".to_owned(),
             Self::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),

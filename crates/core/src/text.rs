@@ -19,25 +19,19 @@ pub enum TextProblem {
     #[error("is empty")]
     Empty,
     /// Longer than a title may be.
-    #[error(
-        "has {length} characters and a title may have {TITLE_LIMIT}: \
-         put the detail into the success criteria"
-    )]
+    #[error("has {length} characters and a title may have {TITLE_LIMIT}")]
     TitleTooLong {
         /// Characters found.
         length: usize,
     },
     /// Longer than prose may be.
-    #[error(
-        "has {length} bytes and may have {PROSE_LIMIT}: \
-         keep the long text in the frame's log (`flame note log FILE`)"
-    )]
+    #[error("has {length} bytes and may have {PROSE_LIMIT}")]
     ProseTooLong {
         /// Bytes found.
         length: usize,
     },
     /// A NUL character, which no text needs and many tools cut text at.
-    #[error("holds a NUL character (at byte {at}): remove it")]
+    #[error("holds a NUL character (at byte {at})")]
     Nul {
         /// Where it is.
         at: usize,

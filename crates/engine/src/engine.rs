@@ -51,7 +51,7 @@ impl Receipt {
 }
 
 /// A search hit with the frame it belongs to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Found {
     /// What was found, best first.
     pub searched: Searched,
@@ -200,6 +200,10 @@ impl Engine {
         limit: usize,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Found, EngineError> {
+        // An index of nothing would be the first trace of a project that has none.
+        if self.lock().is_none() && !self.has_store() {
+            return Ok(Found::default());
+        }
         let index = Index::new(&self.project.dir);
         let blobs = self.blobs();
         self.read(|reading| {

@@ -58,7 +58,7 @@ pub enum EngineError {
         problem: String,
     },
     /// A setting that does not exist.
-    #[error("there is no setting `{key}`{}", from(.origin))]
+    #[error("there is no setting `{key}`{}", from(.origin.as_ref()))]
     UnknownSetting {
         /// What was asked for.
         key: String,
@@ -68,7 +68,7 @@ pub enum EngineError {
         origin: Option<String>,
     },
     /// A setting with a value it cannot have.
-    #[error("the setting `{key}` {problem}{}", from(.origin))]
+    #[error("the setting `{key}` {problem}{}", from(.origin.as_ref()))]
     BadSetting {
         /// The setting.
         key: String,
@@ -130,7 +130,7 @@ impl EngineError {
                 format!("`flame bind ID {session}` gives it one")
             }
             Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
-            Self::BadSession(_) => return None,
+            Self::BadSession(problem) => problem.remedy(),
             Self::UnknownTool { nearest, .. } => match nearest {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "`flame tool --list` names them all".to_owned(),
@@ -154,7 +154,6 @@ impl EngineError {
                     .to_owned()
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
-            Self::BadInput(_) => return None,
             Self::Store(StoreError::BadRow { .. }) => {
                 "`flame rebuild` folds the projections anew".to_owned()
             }
@@ -166,10 +165,29 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
-            Self::Store(_) | Self::Io(_) => return None,
+            Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
+            Self::BadInput(_) | Self::Store(_) => return None,
         };
         Some(hint)
     }
+}
+
+/// What to do about a file that could not be read or written.
+pub fn io_hint(error: &std::io::Error) -> Option<String> {
+    use std::io::ErrorKind;
+    let hint = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+            "check the path"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "check who may read and write there; FLAME_STATE_DIR names another place for state"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room on the disk: `flame gc` drops what can be made again"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn quoted(name: &str) -> String {
@@ -180,9 +198,8 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn from(origin: &Option<String>) -> String {
+fn from(origin: Option<&String>) -> String {
     origin
-        .as_ref()
         .map(|origin| format!(" (from {origin})"))
         .unwrap_or_default()
 }

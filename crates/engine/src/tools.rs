@@ -69,10 +69,16 @@ pub fn call(
 /// Arguments as a tool's own type, or what is wrong with them and where.
 fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, EngineError> {
     // Some hosts send nothing at all where there is nothing to say.
-    let arguments = if arguments.is_null() {
-        Value::Object(serde_json::Map::new())
-    } else {
-        arguments
+    let arguments = match arguments {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        Value::Object(_) => arguments,
+        // Serde would take a list for the fields in their order, which no schema promises.
+        _ => {
+            return Err(EngineError::BadArguments {
+                tool: tool.to_owned(),
+                problem: "they are not a JSON object".to_owned(),
+            });
+        }
     };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let place = error.path().to_string();

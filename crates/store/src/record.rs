@@ -220,6 +220,7 @@ fn ids(frames: &[FrameId]) -> Vec<String> {
 }
 
 impl From<&Event> for Record {
+    #[expect(clippy::too_many_lines, reason = "one arm an event")]
     fn from(event: &Event) -> Self {
         match event {
             Event::SessionOpened { session, worktree } => Self::SessionOpened {
@@ -468,6 +469,7 @@ fn closing(name: &str) -> Result<Closing, String> {
 impl TryFrom<Record> for Event {
     type Error = String;
 
+    #[expect(clippy::too_many_lines, reason = "one arm an event")]
     fn try_from(record: Record) -> Result<Self, String> {
         Ok(match record {
             Record::SessionOpened {

@@ -33,7 +33,12 @@ impl Log {
             && let Ok(number) = number.parse()
         {
             let id = place.engine.frame_named(name)?;
-            return output.text(&views::printable(&place.engine.raw_text(&id, number)?));
+            let text = place.engine.raw_text(&id, number)?;
+            if output.is_json() {
+                return output
+                    .data(&json!({ "frame": id.as_str(), "number": number, "text": text }));
+            }
+            return output.text(&views::printable(&text));
         }
         // A frame that is gone still has its story.
         let id = match place.engine.frame_named(name) {
@@ -42,8 +47,8 @@ impl Log {
         };
         let (text, path) = place.engine.frame_log(&id)?;
         match (self.path, output.is_json()) {
-            (true, _) => output.line(path.display().to_string()),
-            (false, true) => output.data(&json!({
+            (true, false) => output.line(path.display().to_string()),
+            (_, true) => output.data(&json!({
                 "frame": id.as_str(),
                 "logPath": path.display().to_string(),
                 "markdown": text,

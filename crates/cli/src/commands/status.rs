@@ -47,7 +47,10 @@ impl Status {
             print(output, standing, &place.actor.session)?;
         }
         if view.sessions.is_empty() {
-            output.line("No session works on a frame.")?;
+            output.line(match only {
+                Some(session) => format!("{session} works on no frame."),
+                None => "No session works on a frame.".to_owned(),
+            })?;
             output.line(painted(DIM, "`flame push TITLE` begins one."))?;
             output.line("")?;
         }

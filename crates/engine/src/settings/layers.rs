@@ -170,6 +170,12 @@ fn user_file(home: &Home) -> PathBuf {
 fn read_file(file: &Path) -> Result<Option<toml::Table>, EngineError> {
     let text = match fs_err::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Err(EngineError::BadSettingsFile {
+                path: file.to_owned(),
+                problem: "it is not UTF-8 text".to_owned(),
+            });
+        }
         other => other?,
     };
     let table = text

@@ -57,6 +57,12 @@ pub(super) const PLAN_CHILDREN: Tool = Tool {
     description: "Plan several frames at once, in order, below the active frame or the one named. \
                   Each may have children of its own.",
     schema: || {
+        let mut child = goal_properties();
+        child["children"] = json!({
+            "type": "array",
+            "items": { "type": "object" },
+            "description": "Frames below it, of the same shape"
+        });
         json!({
             "type": "object",
             "properties": {
@@ -65,7 +71,7 @@ pub(super) const PLAN_CHILDREN: Tool = Tool {
                     "type": "array",
                     "items": {
                         "type": "object",
-                        "properties": goal_properties(),
+                        "properties": child,
                         "required": ["title", "successCriteria"]
                     }
                 }

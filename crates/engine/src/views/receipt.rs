@@ -6,7 +6,8 @@ use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
 use flamestack_core::event::Event;
 use flamestack_core::frame::FrameHead;
-use flamestack_core::id::FrameId;
+use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::note::NoteKind;
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, status, story};
@@ -25,12 +26,19 @@ pub fn lines(
     let mut lines = Vec::new();
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
-        Command::Undo => undo(&mut lines, receipt),
+        Command::Undo => undo(reading, &mut lines, receipt)?,
         _ => {
             for recorded in &receipt.events {
                 lines.extend(sentence(reading, &recorded.event)?);
             }
         }
+    }
+    // A frame that is in progress already is only turned to; that is worth a word too.
+    if let Command::Activate { frame } = &receipt.command
+        && lines.is_empty()
+        && !receipt.events.is_empty()
+    {
+        lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
     for remark in &receipt.remarks {
         lines.push(said(remark));
@@ -45,11 +53,7 @@ pub fn lines(
 }
 
 fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, StoreError> {
-    let name = |id: &FrameId| -> Result<String, StoreError> {
-        Ok(reading
-            .frame(id)?
-            .map_or_else(|| id.to_string(), |head| shown(&head)))
-    };
+    let name = |id: &FrameId| name(reading, id);
     Ok(Some(match event {
         Event::FrameOpened {
             frame,
@@ -109,7 +113,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             ),
         },
         Event::Noted { frame, note } => {
-            format!("{} has a new {}", name(frame)?, note.kind().label())
+            let what = match note.kind() {
+                NoteKind::Evidence => "new evidence".to_owned(),
+                kind => format!("a new {}", kind.label()),
+            };
+            format!("{} has {what}", name(frame)?)
         }
         Event::Logged { frame, entry } => {
             format!(
@@ -125,6 +133,12 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         _ => return Ok(None),
     }))
+}
+
+fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
+    Ok(reading
+        .frame(id)?
+        .map_or_else(|| id.to_string(), |head| shown(&head)))
 }
 
 fn along(cascaded: &[FrameId]) -> String {
@@ -155,12 +169,26 @@ fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     }
 }
 
-fn undo(lines: &mut Vec<String>, receipt: &Receipt) {
+/// What was taken back, event by event.
+fn undo(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    receipt: &Receipt,
+) -> Result<(), EngineError> {
     for recorded in &receipt.events {
-        if let Event::CommandUndone { .. } = &recorded.event {
-            lines.push(format!("taken back: {}", story::happened(&recorded.event)));
+        if let Event::CommandUndone { batch } = &recorded.event {
+            for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
+                let told = !matches!(
+                    undone.event,
+                    Event::SessionOpened { .. } | Event::SessionFocused { .. }
+                );
+                if undone.batch == *batch && told {
+                    lines.push(format!("taken back: {}", story::line(&undone)));
+                }
+            }
         }
     }
+    Ok(())
 }
 
 /// A remark in words.

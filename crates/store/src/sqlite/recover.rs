@@ -68,25 +68,22 @@ fn salvage(
     // the references between events.
     let mut moved: std::collections::BTreeMap<i64, i64> = std::collections::BTreeMap::new();
     while seq <= last || (failures < PATIENCE && last == 0) {
-        match read_one(&damaged, seq) {
-            Ok(Some(mut entry)) => {
-                failures = 0;
-                next += 1;
-                moved.insert(seq, next);
-                entry.seq = Seq(next);
-                entry.batch = Seq(moved.get(&entry.batch.0).copied().unwrap_or(next));
-                if let Event::CommandUndone { batch } = &mut entry.event {
-                    *batch = Seq(moved.get(&batch.0).copied().unwrap_or_default());
-                }
-                append::insert(&transaction, &entry)?;
-                project::project(&transaction, &entry)?;
-                recovered.events += 1;
+        if let Ok(Some(mut entry)) = read_one(&damaged, seq) {
+            failures = 0;
+            next += 1;
+            moved.insert(seq, next);
+            entry.seq = Seq(next);
+            entry.batch = Seq(moved.get(&entry.batch.0).copied().unwrap_or(next));
+            if let Event::CommandUndone { batch } = &mut entry.event {
+                *batch = Seq(moved.get(&batch.0).copied().unwrap_or_default());
             }
-            Ok(None) | Err(_) => {
-                failures += 1;
-                if seq <= last {
-                    recovered.lost += 1;
-                }
+            append::insert(&transaction, &entry)?;
+            project::project(&transaction, &entry)?;
+            recovered.events += 1;
+        } else {
+            failures += 1;
+            if seq <= last {
+                recovered.lost += 1;
             }
         }
         if seq % 1000 == 0 {
