@@ -26,11 +26,12 @@ fn main() -> Result<()> {
     let Some(setting) = Setting::of_process()? else {
         return Ok(());
     };
-    if let [seed, dir, shape, frames] = setting.words.as_slice()
+    if let [seed, dir, shape, frames, stand] = setting.words.as_slice()
         && seed == "seed"
     {
         let shape = Shape::from_name(shape).context("no such shape")?;
-        return seed_here(&setting, Path::new(dir), shape, frames.parse()?);
+        let stand = Stand::ALL.into_iter().find(|known| known.name() == stand);
+        return seed_here(&setting, Path::new(dir), shape, frames.parse()?, stand);
     }
     let rounds = if setting.quick { 30 } else { 60 };
     let flame = setting.flame()?;
@@ -42,6 +43,26 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where the person at the terminal stands in a history.
+#[derive(Clone, Copy)]
+enum Stand {
+    Neighbourhood,
+    Parent,
+    Child,
+}
+
+impl Stand {
+    const ALL: [Self; 3] = [Self::Neighbourhood, Self::Parent, Self::Child];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Neighbourhood => "in an ordinary neighbourhood",
+            Self::Parent => "on the parent of all",
+            Self::Child => "on the last child of that parent",
+        }
+    }
 }
 
 /// A home in which both programs find nothing of the user's.
@@ -110,11 +131,12 @@ impl Place {
 
     /// Fills the project with frames, in a process of its own: Linux counts the memory of the
     /// process that starts a program towards that program's peak, so this one must stay small.
-    fn seed(&self, shape: Shape, frames: u64) -> Result<()> {
+    fn seed(&self, shape: Shape, frames: u64, stand: Option<Stand>) -> Result<()> {
         let status = Command::new(std::env::current_exe()?)
             .args(["--bench", "seed"])
             .arg(self.dir.path())
             .args([shape.name(), &frames.to_string()])
+            .arg(stand.map_or("nowhere", Stand::name))
             .status()?;
         if status.success() {
             Ok(())
@@ -124,20 +146,27 @@ impl Place {
     }
 }
 
-/// The other end of [`Place::seed`]. Frames below one root, or a whole history with somebody at
-/// work in it.
-fn seed_here(setting: &Setting, dir: &Path, shape: Shape, frames: u64) -> Result<()> {
+/// The other end of [`Place::seed`].
+fn seed_here(
+    setting: &Setting,
+    dir: &Path,
+    shape: Shape,
+    frames: u64,
+    stand: Option<Stand>,
+) -> Result<()> {
     let home = Home {
         state: dir.join("state"),
         config: dir.join("home/config/flamestack"),
     };
     let project = Project::at(&dir.join("project"), &home)?;
     let mut history = History::copy_to(&project.dir, setting, shape, frames)?;
-    if frames == STATUS_FRAMES {
-        let near = Neighbourhood::below(&mut history)?;
-        stands_here(&mut history, &near.focus)?;
-    }
-    Ok(())
+    let frame = match stand {
+        None => return Ok(()),
+        Some(Stand::Neighbourhood) => Neighbourhood::below(&mut history)?.focus,
+        Some(Stand::Parent) => frame_id(0),
+        Some(Stand::Child) => frame_id(frames - 1),
+    };
+    stands_here(&mut history, &frame)
 }
 
 /// What starting a process costs here at all.
@@ -179,9 +208,11 @@ fn status(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
         "wall ratio",
         "CPU ratio",
     ]);
-    for shape in Shape::ALL {
+    let near = Shape::ALL.map(|shape| (shape, Stand::Neighbourhood));
+    let crowded = [Stand::Parent, Stand::Child].map(|stand| (Shape::Wide, stand));
+    for (shape, stand) in near.into_iter().chain(crowded) {
         let place = Place::new(setting)?;
-        place.seed(shape, STATUS_FRAMES)?;
+        place.seed(shape, STATUS_FRAMES, Some(stand))?;
         let (mut status, mut version) = (Series::default(), Series::default());
         for round in 0..WARM_UP + rounds {
             let costs = [
@@ -194,7 +225,7 @@ fn status(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
             }
         }
         table.row([
-            shape.name().to_owned(),
+            format!("{}, {}", shape.name(), stand.name()),
             format!("{:.2}", status.wall() / 1e3),
             format!("{:.2}", status.cpu() / 1e3),
             format!("{:.1}", status.memory()),
@@ -237,7 +268,7 @@ fn side_by_side(
 ) -> Result<()> {
     let place = Place::new(setting)?;
     say(&format!("measuring beside Taskwarrior at {items} items …"));
-    place.seed(Shape::Wide, items + 1)?;
+    place.seed(Shape::Wide, items + 1, None)?;
     fill_taskwarrior(&place, task, items)?;
     let root = frame_id(0).to_string();
     let shown = frame_id(items.div_ceil(2)).to_string();

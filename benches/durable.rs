@@ -7,10 +7,9 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use flamestack_bench::{Series, Setting, Table, actor, print, ratio, titled};
+use flamestack_bench::{Series, Setting, Table, WORKER, actor, finished, print, ratio, titled};
 use flamestack_core::command::{Actor, Command, Under};
 use flamestack_core::decide;
-use flamestack_core::event::Results;
 use flamestack_core::frame::Outcome;
 use flamestack_core::note::Note;
 use flamestack_core::text::Prose;
@@ -60,7 +59,7 @@ fn measure(dir: &Path, rounds: usize) -> Result<Costs> {
     let mut file = fs_err::File::create(dir.join("sync"))?;
     let bare = bare(&dir.join("bare.db"))?;
     let mut store = OpenOptions::default().open(&dir.join("store"))?;
-    let actor = actor("bench:worker")?;
+    let actor = actor(WORKER)?;
     commit(&mut store, &actor, &push(true)?)?;
     let mut costs = Costs::default();
     for round in 0..WARM_UP + rounds {
@@ -135,10 +134,7 @@ fn pop() -> Result<Command> {
     Ok(Command::Pop {
         frame: None,
         outcome: Outcome::Completed,
-        results: Results {
-            full: Prose::new("The endpoint answers, and its tests say what it answers.")?,
-            compacted: None,
-        },
+        results: finished()?,
     })
 }
 

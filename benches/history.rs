@@ -5,10 +5,10 @@
 
 use anyhow::{Result, anyhow};
 use flamestack_bench::{
-    History, Neighbourhood, Series, Setting, Shape, Table, actor, print, ratio, say, titled,
+    History, Neighbourhood, Series, Setting, Shape, Table, WORKER, actor, finished, print, ratio,
+    say, titled,
 };
 use flamestack_core::command::{Actor, Command, Under};
-use flamestack_core::event::Results;
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
 use flamestack_core::text::Prose;
@@ -24,6 +24,7 @@ const WARM_UP: usize = 10;
 #[derive(Clone, Copy)]
 enum Operation {
     Read,
+    ReadCrowd,
     Push,
     Note,
     Pop,
@@ -31,8 +32,9 @@ enum Operation {
 }
 
 impl Operation {
-    const ALL: [(Self, &'static str); 5] = [
+    const ALL: [(Self, &'static str); 6] = [
         (Self::Read, "read the neighbourhood"),
+        (Self::ReadCrowd, "read the level of the history's own frame"),
         (Self::Push, "push"),
         (Self::Note, "note"),
         (Self::Pop, "pop"),
@@ -45,7 +47,7 @@ struct Measured {
     frames: u64,
     history: History,
     near: Neighbourhood,
-    costs: [Series; 5],
+    costs: [Series; 6],
 }
 
 fn main() -> Result<()> {
@@ -58,7 +60,7 @@ fn main() -> Result<()> {
         [1_000, 100_000, 1_000_000]
     };
     let rounds = if setting.quick { 60 } else { 150 };
-    let actor = actor("bench:worker")?;
+    let actor = actor(WORKER)?;
     for shape in Shape::ALL {
         let scratch = setting.scratch()?;
         let mut all = Vec::new();
@@ -106,18 +108,18 @@ impl Measured {
         let pop = Command::Pop {
             frame: None,
             outcome: Outcome::Completed,
-            results: Results {
-                full: Prose::new("The endpoint answers, and its tests say what it answers.")?,
-                compacted: None,
-            },
+            results: finished()?,
         };
         let push = push(&parent)?;
         let push_beside_all = self::push(&self.history.anchor)?;
-        let (near, store) = (&self.near, &mut self.history.store);
         for ((operation, _), series) in Operation::ALL.into_iter().zip(&mut self.costs) {
             let command = match operation {
                 Operation::Read => {
-                    series.time(|| near.read(store))?;
+                    series.time(|| self.near.read(&self.history.store))?;
+                    continue;
+                }
+                Operation::ReadCrowd => {
+                    series.time(|| Neighbourhood::read_crowd(&self.history))?;
                     continue;
                 }
                 Operation::Push => &push,
@@ -125,10 +127,10 @@ impl Measured {
                 Operation::Pop => &pop,
                 Operation::PushBesideAll => &push_beside_all,
             };
-            series.time(|| commit(store, actor, command))?;
+            series.time(|| commit(&mut self.history.store, actor, command))?;
         }
         // Out of the way of the next round, unmeasured.
-        commit(store, actor, &pop)
+        commit(&mut self.history.store, actor, &pop)
     }
 }
 

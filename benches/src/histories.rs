@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use flamestack_core::command::Actor;
 use flamestack_core::decide::Decision;
-use flamestack_core::event::{Event, Goal};
+use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::Rank;
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
 use flamestack_core::text::{Prose, Title};
@@ -19,7 +19,7 @@ use flamestack_store::{OpenOptions, Slice, SqliteStore, Store as _};
 use crate::setting::{Setting, say};
 
 /// Goes up when histories are built differently; older ones are then not used any more.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// How many frames are written in one transaction.
 const BATCH: u64 = 10_000;
 /// Histories from this size on are kept between runs.
@@ -28,7 +28,7 @@ const KEPT: u64 = 50_000;
 /// How a history's frames hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// One parent with all the others below it.
+    /// One parent with all the others below it, the first half of them finished.
     Wide,
     /// Each below the one before.
     Deep,
@@ -79,7 +79,10 @@ pub fn frame_id(n: u64) -> FrameId {
     FrameId::from_entropy((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Who works in the benchmarks.
+/// The session that works in the benchmarks.
+pub const WORKER: &str = "bench:worker";
+
+/// Somebody who works in the benchmarks.
 pub fn actor(session: &str) -> Result<Actor> {
     Ok(Actor {
         session: session.parse()?,
@@ -96,6 +99,14 @@ pub fn titled(title: &str) -> Result<Goal> {
         title: Title::new(title)?,
         criteria: Some(Prose::new(criteria)?),
         criteria_compacted: None,
+    })
+}
+
+/// Results of ordinary length.
+pub fn finished() -> Result<Results> {
+    Ok(Results {
+        full: Prose::new("The endpoint answers, and its tests say what it answers.")?,
+        compacted: None,
     })
 }
 
@@ -163,20 +174,30 @@ fn build(dir: &Path, shape: Shape, frames: u64) -> Result<()> {
     let actor = actor("bench:seed")?;
     let begun_frames = path_to(shape, shape.anchor(frames));
     let goal = titled("One of very many frames")?;
+    let results = finished()?;
     let mut first = 0;
     while first < frames {
         let last = frames.min(first + BATCH);
-        let events = (first..last).map(|n| {
+        let mut events = Vec::new();
+        for n in first..last {
             let place = shape.place(n);
-            Event::FrameOpened {
+            events.push(Event::FrameOpened {
                 frame: frame_id(n),
                 parent: place.map(|(parent, _)| frame_id(parent)),
                 rank: Rank(place.map_or(0, |(_, place)| i64::try_from(place << 32).unwrap_or(0))),
                 planned: !begun_frames.contains(&n),
                 goal: goal.clone(),
+            });
+            if shape == Shape::Wide && n > 0 && n <= frames / 2 {
+                events.push(Event::FrameClosed {
+                    frame: frame_id(n),
+                    outcome: Closing::Completed,
+                    results: results.clone(),
+                    cascaded: Vec::new(),
+                });
             }
-        });
-        write(&mut store, &actor, events.collect())?;
+        }
+        write(&mut store, &actor, events)?;
         first = last;
     }
     if frames >= KEPT {
@@ -249,6 +270,24 @@ impl Neighbourhood {
         Ok(Self { focus, beside })
     }
 
+    /// Reads what a tree shows of the level that the whole history hangs on: how many there are,
+    /// the first open and the last finished ones.
+    pub fn read_crowd(history: &History) -> Result<()> {
+        history.store.read(&mut |reading| {
+            reading.child_totals(Some(&history.anchor))?;
+            for (open, limit) in [(true, 25), (false, 5)] {
+                reading.rows(&Slice {
+                    parent: Some(history.anchor.clone()),
+                    open: Some(open),
+                    limit: Some(limit),
+                    last: !open,
+                })?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Reads all of it, as a view of the focus would, and checks that it is all there.
     pub fn read(&self, store: &SqliteStore) -> Result<()> {
         let (mut above, mut level, mut below) = (0, 0, 0);
@@ -281,7 +320,7 @@ impl Neighbourhood {
     }
 }
 
-/// Lets the person at the terminal stand on a frame, as `flame activate` would.
+/// Lets the person at the terminal, and nobody else, stand on a frame.
 pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
     let session = SessionRef::shell("main");
     let actor = Actor {
@@ -290,6 +329,12 @@ pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
         message: None,
     };
     let events = vec![
+        // Whoever worked in a kept history before.
+        Event::SessionFocused {
+            session: self::actor(WORKER)?.session,
+            from: None,
+            to: None,
+        },
         Event::SessionOpened {
             session: session.clone(),
             worktree: actor.worktree.clone(),

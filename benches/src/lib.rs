@@ -16,6 +16,8 @@ mod setting;
 mod table;
 
 pub use figures::{Cost, Series, ratio, timed};
-pub use histories::{History, Neighbourhood, Shape, actor, frame_id, stands_here, titled};
+pub use histories::{
+    History, Neighbourhood, Shape, WORKER, actor, finished, frame_id, stands_here, titled,
+};
 pub use setting::{Setting, say};
 pub use table::{Table, print};
