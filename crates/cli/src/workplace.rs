@@ -52,9 +52,7 @@ pub(crate) fn home() -> Result<Home, Failure> {
     match std::env::var_os("FLAME_STATE_DIR") {
         Some(dir) if !dir.is_empty() => {
             let dir = PathBuf::from(dir);
-            let config = Home::of_user()
-                .map(|home| home.config)
-                .unwrap_or_else(|_| dir.clone());
+            let config = Home::of_user().map_or_else(|_| dir.clone(), |home| home.config);
             Ok(Home { state: dir, config })
         }
         _ => Ok(Home::of_user()?),

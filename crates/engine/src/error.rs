@@ -58,7 +58,7 @@ pub enum EngineError {
         problem: String,
     },
     /// A setting that does not exist.
-    #[error("there is no setting `{key}`{}", from(.origin))]
+    #[error("there is no setting `{key}`{}", from(.origin.as_ref()))]
     UnknownSetting {
         /// What was asked for.
         key: String,
@@ -68,7 +68,7 @@ pub enum EngineError {
         origin: Option<String>,
     },
     /// A setting with a value it cannot have.
-    #[error("the setting `{key}` {problem}{}", from(.origin))]
+    #[error("the setting `{key}` {problem}{}", from(.origin.as_ref()))]
     BadSetting {
         /// The setting.
         key: String,
@@ -232,9 +232,8 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn from(origin: &Option<String>) -> String {
+fn from(origin: Option<&String>) -> String {
     origin
-        .as_ref()
         .map(|origin| format!(" (from {origin})"))
         .unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::refusal::Refusal;
-use flamestack_core::text::{Prose, Title};
+use flamestack_core::text::{Prose, TextProblem, Title};
 use flamestack_store::Reading;
 
 use crate::clock::Clock;
@@ -287,7 +287,7 @@ impl Wanted {
         }
     }
 
-    fn check(&self) -> Result<Goal, Refusal> {
+    fn check(&self) -> Result<Goal, EngineError> {
         Ok(Goal {
             title: title(&self.title)?,
             criteria: optional("the success criteria", self.criteria.as_ref())?,
@@ -301,7 +301,7 @@ impl Wanted {
 
 impl Planned {
     /// Checks a frame and those below it, as far as `levels` go.
-    fn check(&self, clock: &dyn Clock, levels: usize) -> Result<PlanItem, Refusal> {
+    fn check(&self, clock: &dyn Clock, levels: usize) -> Result<PlanItem, EngineError> {
         let levels = levels.checked_sub(1).ok_or(Refusal::PlanTooDeep)?;
         let children = self
             .children
@@ -317,7 +317,7 @@ impl Planned {
 }
 
 impl Learned {
-    fn check(&self) -> Result<Note, Refusal> {
+    fn check(&self) -> Result<Note, EngineError> {
         let reason = |why: &Option<String>| optional("the reason", why.as_ref());
         Ok(match self {
             Self::Artifact(path) => Note::Artifact(prose("the artifact", path)?),
@@ -343,7 +343,7 @@ impl Learned {
 }
 
 impl Correction {
-    fn check(&self) -> Result<Edit, Refusal> {
+    fn check(&self) -> Result<Edit, EngineError> {
         Ok(Edit {
             title: self.title.as_deref().map(title).transpose()?,
             criteria: optional("the success criteria", self.criteria.as_ref())?,
@@ -360,18 +360,19 @@ impl Correction {
     }
 }
 
-fn title(text: &str) -> Result<Title, Refusal> {
-    Title::new(text).map_err(|problem| Refusal::BadText {
-        field: "the title",
-        problem,
-    })
+fn title(text: &str) -> Result<Title, EngineError> {
+    Title::new(text).map_err(|problem| bad_text("the title", problem))
 }
 
-fn prose(field: &'static str, text: &str) -> Result<Prose, Refusal> {
-    Prose::new(text).map_err(|problem| Refusal::BadText { field, problem })
+fn prose(field: &'static str, text: &str) -> Result<Prose, EngineError> {
+    Prose::new(text).map_err(|problem| bad_text(field, problem))
 }
 
-fn optional(field: &'static str, text: Option<&String>) -> Result<Option<Prose>, Refusal> {
+fn bad_text(field: &'static str, problem: TextProblem) -> EngineError {
+    Refusal::BadText { field, problem }.into()
+}
+
+fn optional(field: &'static str, text: Option<&String>) -> Result<Option<Prose>, EngineError> {
     text.map(|text| prose(field, text)).transpose()
 }
 

@@ -152,9 +152,10 @@ impl Index {
         let (long, short): (Vec<&str>, Vec<&str>) = words.into_iter().partition(long_enough);
         // Words of one or two characters have no group of three; they are looked for directly.
         let directly = short.iter().map(|word| format!("%{}%", escape_like(word)));
-        let conditions: String = (0..short.len())
-            .map(|n| format!(" AND text LIKE ?{} ESCAPE '\\'", n + 3))
-            .collect();
+        let mut conditions = String::new();
+        for n in 0..short.len() {
+            conditions.push_str(&format!(" AND text LIKE ?{} ESCAPE '\\'", n + 3));
+        }
         let matching = long
             .iter()
             .map(|word| quoted(word))

@@ -6,7 +6,7 @@
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, Status};
+use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Neighbourhood, Session};
 
@@ -57,6 +57,14 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
     /// How many children a frame has, or how many roots there are, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
+    /// How many siblings come before a frame.
+    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError>;
+    /// The first planned child of a frame behind a rank, or at all.
+    fn next_planned(
+        &self,
+        parent: &FrameId,
+        behind: Option<Rank>,
+    ) -> Result<Option<FrameHead>, StoreError>;
     /// How many frames there are in all, by status.
     fn totals(&self) -> Result<Totals, StoreError>;
     /// All frames without their notes, parents before their children where ranks allow.

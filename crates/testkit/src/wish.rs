@@ -83,7 +83,7 @@ impl Wish {
             },
             7 => Command::Plan {
                 under,
-                items: (0..self.b % 3 + 1)
+                items: (0..=self.b % 3)
                     .map(|n| PlanItem {
                         id: fresh(),
                         goal: goal(&text),

@@ -58,7 +58,7 @@ struct Story<'o> {
 }
 
 impl Story<'_> {
-    fn play(mut self) -> Result<(), Failure> {
+    fn play(&mut self) -> Result<(), Failure> {
         self.scene(
             "An agent is asked for password login. It opens a frame and plans three steps.",
         )?;
@@ -134,6 +134,11 @@ impl Story<'_> {
             },
         )?;
 
+        self.look_back()
+    }
+
+    /// What is left when the work is done.
+    fn look_back(&mut self) -> Result<(), Failure> {
         self.scene(
             "Where things stand now: the path, the results of what is finished, what is next.",
         )?;

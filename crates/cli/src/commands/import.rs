@@ -29,13 +29,13 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let layout = Layout::find(&self.from).map_err(unread)?;
+        let layout = Layout::find(&self.from).map_err(|error| unread(&error))?;
         let stack = if self.frames_only {
             layout.read_frames_only()
         } else {
             layout.read()
         };
-        let stack = stack.map_err(unread)?;
+        let stack = stack.map_err(|error| unread(&error))?;
         let reading = fitted(place, &stack)?;
         let brought = reading.import.frames.len();
         if brought > 0 {
@@ -128,12 +128,12 @@ fn fitted(place: &Workplace, stack: &Stack) -> Result<Reading, Failure> {
         }
     })?;
     match outcome {
-        Some(reading) => reading.map_err(unread),
+        Some(reading) => reading.map_err(|error| unread(&error)),
         None => Err(EngineError::BadInput("nothing was read".to_owned()).into()),
     }
 }
 
-fn unread(error: ReadError) -> Failure {
+fn unread(error: &ReadError) -> Failure {
     Failure::Told {
         usage: false,
         message: error.to_string(),

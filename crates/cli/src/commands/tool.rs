@@ -40,7 +40,7 @@ impl Tool {
             None => Value::Null,
         };
         let answer = tools::call(&place.engine, &place.actor, &name, arguments);
-        let answer = answer.map_err(|error| in_its_words(error))?;
+        let answer = answer.map_err(in_its_words)?;
         if output.is_json() {
             return output.data(&json!({ "tool": name, "output": answer }));
         }

@@ -143,23 +143,22 @@ fn summary(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, E
     }
     let Arguments { frame } = parse(SUMMARY.name, arguments)?;
     engine.read(|reading| {
-        let id = match frame {
-            Some(name) => resolve(reading, &name)?,
-            None => {
-                let session = reading.session(&actor.session)?;
-                session
-                    .and_then(|known| known.active.or(known.own))
-                    .ok_or_else(|| flamestack_core::Refusal::NoActiveFrame {
-                        session: actor.session.clone(),
-                    })?
-            }
+        let id = if let Some(name) = frame {
+            resolve(reading, &name)?
+        } else {
+            let session = reading.session(&actor.session)?;
+            session
+                .and_then(|known| known.active.or(known.own))
+                .ok_or_else(|| flamestack_core::Refusal::NoActiveFrame {
+                    session: actor.session.clone(),
+                })?
         };
         let details = details::gather(reading, &id)?;
         let frame = &details.frame;
         let mut text = format!("{} ({})\n", frame.title, frame.status);
-        match (&frame.results, frame.compacted_results()) {
-            (Some(results), _) => text.push_str(&format!("\n{}\n", printable(results.as_str()))),
-            (None, _) => text.push_str("\nno results yet\n"),
+        match &frame.results {
+            Some(results) => text.push_str(&format!("\n{}\n", printable(results.as_str()))),
+            None => text.push_str("\nno results yet\n"),
         }
         let finished = details
             .children

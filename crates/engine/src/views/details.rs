@@ -31,18 +31,7 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineErro
     let Some(frame) = reading.whole_frame(id)? else {
         return Err(EngineError::GoneFrame { id: id.clone() });
     };
-    let mut path = Vec::new();
-    let mut next = frame.parent.clone();
-    while let Some(id) = next
-        && path.len() < 32
-    {
-        let Some(head) = reading.frame(&id)? else {
-            break;
-        };
-        next = head.parent.clone();
-        path.push(head);
-    }
-    path.reverse();
+    let (path, _) = super::status::path(reading, frame.parent.as_ref())?;
     let slice = |open: bool| Slice {
         parent: Some(id.clone()),
         open: Some(open),

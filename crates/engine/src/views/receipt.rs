@@ -2,11 +2,13 @@
 //!
 //! People and models read the same words; only the front decides how they are set.
 
+use std::collections::BTreeMap;
+
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
 use flamestack_core::event::Event;
 use flamestack_core::frame::FrameHead;
-use flamestack_core::id::FrameId;
+use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::NoteKind;
 use flamestack_store::{Reading, StoreError};
 
@@ -26,7 +28,7 @@ pub fn lines(
     let mut lines = Vec::new();
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
-        Command::Undo => undo(&mut lines, receipt),
+        Command::Undo => undo(reading, &mut lines, receipt)?,
         _ => {
             // Beginning a frame begins those above it; the last one is what was asked for.
             let unsaid = receipt.events.len().saturating_sub(LISTED + 2);
@@ -91,7 +93,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::FrameBlocked { frame, reason, .. } => {
             format!(
-                "{} waits for: {}",
+                "{} is blocked: {}",
                 name(frame)?,
                 one_line(reason.as_str(), 120)
             )
@@ -158,17 +160,19 @@ fn along(cascaded: &[FrameId]) -> String {
     }
 }
 
+/// The frames that were planned, each below its parent.
 fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
-    let opened: Vec<String> = receipt
-        .events
-        .iter()
-        .filter_map(|recorded| match &recorded.event {
-            Event::FrameOpened { frame, goal, .. } => {
-                Some(format!("○ {frame}  {}", one_line(goal.title.as_str(), 72)))
-            }
-            _ => None,
-        })
-        .collect();
+    let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
+    let mut opened = Vec::new();
+    for recorded in &receipt.events {
+        if let Event::FrameOpened { frame, parent, goal, .. } = &recorded.event {
+            let above = parent.as_ref().and_then(|parent| depths.get(parent));
+            let depth = above.map_or(0, |depth| depth + 1);
+            depths.insert(frame, depth);
+            let indent = "  ".repeat(depth.min(12));
+            opened.push(format!("{indent}○ {frame}  {}", one_line(goal.title.as_str(), 72)));
+        }
+    }
     let rest = opened.len().saturating_sub(LISTED);
     lines.extend(opened.into_iter().take(LISTED));
     if rest > 0 {
@@ -180,12 +184,26 @@ fn more(count: usize) -> String {
     format!("{} more", super::grouped(count as u64))
 }
 
-fn undo(lines: &mut Vec<String>, receipt: &Receipt) {
+/// What was taken back, event by event.
+fn undo(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    receipt: &Receipt,
+) -> Result<(), EngineError> {
     for recorded in &receipt.events {
-        if let Event::CommandUndone { .. } = &recorded.event {
-            lines.push(format!("taken back: {}", story::happened(&recorded.event)));
+        if let Event::CommandUndone { batch } = &recorded.event {
+            for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
+                let told = !matches!(
+                    undone.event,
+                    Event::SessionOpened { .. } | Event::SessionFocused { .. }
+                );
+                if undone.batch == *batch && told {
+                    lines.push(format!("taken back: {}", story::line(&undone)));
+                }
+            }
         }
     }
+    Ok(())
 }
 
 /// A remark in words.

@@ -1,8 +1,9 @@
 //! Where each conversation stands: its path, its place, what comes next.
 
+use flamestack_core::Session;
 use flamestack_core::frame::{FrameHead, Status};
 use flamestack_core::id::{FrameId, SessionRef};
-use flamestack_store::{Reading, Slice, Totals};
+use flamestack_store::{Reading, Totals};
 
 use super::{counted, icon, one_line};
 use crate::error::EngineError;
@@ -28,6 +29,8 @@ pub struct Standing {
     pub session: SessionRef,
     /// Whether it belongs to the worktree that was asked about.
     pub here: bool,
+    /// The worktree it runs in, where that is known.
+    pub worktree: Option<String>,
     /// The frames from the root (or as far up as the path was followed) to the active one.
     pub path: Vec<FrameHead>,
     /// Frames above the first one of the path exist.
@@ -57,8 +60,7 @@ pub fn gather(
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {
-            let here = known.worktree.as_deref() == Some(worktree);
-            standings.push(standing(reading, known.key.clone(), here, active)?);
+            standings.push(standing(reading, &known, worktree, active)?);
         }
     }
     // This worktree first, and in it the person at the terminal last: agents are what one asks for.
@@ -74,35 +76,34 @@ pub fn gather(
 
 fn standing(
     reading: &dyn Reading,
-    session: SessionRef,
-    here: bool,
+    known: &Session,
+    worktree: &str,
     active: &FrameId,
 ) -> Result<Standing, EngineError> {
-    let (path, cut) = path(reading, active)?;
+    let (path, cut) = path(reading, Some(active))?;
     let frame = reading.whole_frame(active)?;
     let parent = path.last().and_then(|head| head.parent.clone());
     let siblings = reading.child_totals(parent.as_ref())?;
-    let open_sibling = Slice {
-        parent: parent.clone(),
-        open: Some(true),
-        ..Slice::default()
+    let position = match path.last() {
+        // Roots are separate pieces of work; a place among them says nothing.
+        Some(head) if parent.is_some() && siblings.all() <= COUNTABLE => {
+            Some(reading.siblings_before(head)? + 1)
+        }
+        _ => None,
     };
-    let position = position(reading, parent.as_ref(), active, &siblings)?;
-    let next = match first_planned(
-        reading,
-        &Slice {
-            parent: Some(active.clone()),
-            ..open_sibling.clone()
+    let rank = path.last().map(|head| head.rank);
+    let next = match (reading.next_planned(active, None)?, &parent) {
+        (Some(child), _) => Some(child),
+        (None, Some(parent)) => match reading.next_planned(parent, rank)? {
+            Some(behind) => Some(behind),
+            None => reading.next_planned(parent, None)?,
         },
-        None,
-    )? {
-        Some(child) => Some(child),
-        None if parent.is_some() => first_planned(reading, &open_sibling, path.last())?,
-        None => None,
+        (None, None) => None,
     };
     Ok(Standing {
-        session,
-        here,
+        session: known.key.clone(),
+        here: known.worktree.as_deref() == Some(worktree),
+        worktree: known.worktree.clone(),
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
@@ -113,65 +114,28 @@ fn standing(
     })
 }
 
-fn path(reading: &dyn Reading, from: &FrameId) -> Result<(Vec<FrameHead>, bool), EngineError> {
-    let mut path = Vec::new();
-    let mut next = Some(from.clone());
-    while let Some(id) = next {
-        if path.len() == PATH {
-            path.reverse();
-            return Ok((path, true));
+/// The frames from the root down to `from`, and whether those at the top were left out.
+pub(super) fn path(
+    reading: &dyn Reading,
+    from: Option<&FrameId>,
+) -> Result<(Vec<FrameHead>, bool), EngineError> {
+    let mut path: Vec<FrameHead> = Vec::new();
+    let mut next = from.cloned();
+    while let Some(id) = next.take()
+        && path.len() < PATH
+    {
+        if let Some(frame) = reading.frame(&id)? {
+            next.clone_from(&frame.parent);
+            path.push(frame);
         }
-        let Some(frame) = reading.frame(&id)? else {
-            break;
-        };
-        next = frame.parent.clone();
-        path.push(frame);
     }
     path.reverse();
-    Ok((path, false))
+    let cut = path.first().is_some_and(|top| top.parent.is_some());
+    Ok((path, cut))
 }
 
 /// More siblings than this are not counted through to find a place among them.
-const COUNTABLE: u64 = 1000;
-
-fn position(
-    reading: &dyn Reading,
-    parent: Option<&FrameId>,
-    frame: &FrameId,
-    siblings: &Totals,
-) -> Result<Option<u64>, EngineError> {
-    // Roots are separate pieces of work; a place among them says nothing.
-    if parent.is_none() || siblings.all() > COUNTABLE {
-        return Ok(None);
-    }
-    let rows = reading.rows(&Slice {
-        parent: parent.cloned(),
-        ..Slice::default()
-    })?;
-    let place = rows.iter().position(|row| row.frame.id == *frame);
-    Ok(place.map(|place| place as u64 + 1))
-}
-
-/// The first planned frame of a slice after a frame, else the first at all.
-fn first_planned(
-    reading: &dyn Reading,
-    slice: &Slice,
-    after: Option<&FrameHead>,
-) -> Result<Option<FrameHead>, EngineError> {
-    let rows = reading.rows(&Slice {
-        limit: Some(200),
-        ..slice.clone()
-    })?;
-    let planned: Vec<FrameHead> = rows
-        .into_iter()
-        .filter(|row| row.frame.status == Status::Planned)
-        .map(|row| row.frame.head())
-        .collect();
-    let behind = planned
-        .iter()
-        .find(|head| after.is_none_or(|after| head.rank > after.rank));
-    Ok(behind.or(planned.first()).cloned())
-}
+const COUNTABLE: u64 = 10_000;
 
 /// The status as plain text, without colour.
 pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {

@@ -126,7 +126,7 @@ impl Indent {
 
 /// A frame whose line is still to be written, and what comes after it on its level.
 enum Pending {
-    Frame(Indent, FrameRow),
+    Frame(Indent, Box<FrameRow>),
     Hidden(Indent, Option<FrameId>, Totals),
 }
 
@@ -146,7 +146,7 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, 
     let mut lines = Vec::new();
     let mut pending = match &options.root {
         Some(root) => source.single(root)?,
-        None => source.level(None, &Indent::default(), true)?,
+        None => source.level(None, None, &reading.child_totals(None)?)?,
     };
     pending.reverse();
     while let Some(next) = pending.pop() {
@@ -163,14 +163,14 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, 
                 let children = source.child_totals(&id)?;
                 let deeper = options.depth.is_none_or(|depth| indent.depth + 1 < depth);
                 if children.all() > 0 && deeper {
-                    let mut level = source.level(Some(&id), &indent, false)?;
+                    let mut level = source.level(Some(&id), Some(&indent), &children)?;
                     level.reverse();
                     pending.extend(level);
                 }
                 let sessions = sessions.get(&id).cloned().unwrap_or_default();
                 lines.push(Line::Frame(Box::new(FrameLine {
                     indent,
-                    row,
+                    row: *row,
                     children,
                     sessions,
                 })));
@@ -184,8 +184,6 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, 
 struct Source<'r> {
     reading: &'r dyn Reading,
     everything: Option<BTreeMap<Option<FrameId>, Vec<FrameRow>>>,
-    /// Asked for by the level that was read last, so that it is not asked twice.
-    known_totals: BTreeMap<FrameId, Totals>,
 }
 
 impl<'r> Source<'r> {
@@ -206,11 +204,10 @@ impl<'r> Source<'r> {
         Ok(Self {
             reading,
             everything,
-            known_totals: BTreeMap::new(),
         })
     }
 
-    fn single(&mut self, root: &FrameId) -> Result<Vec<Pending>, EngineError> {
+    fn single(&self, root: &FrameId) -> Result<Vec<Pending>, EngineError> {
         let Some(frame) = self.reading.whole_frame(root)? else {
             return Ok(Vec::new());
         };
@@ -221,59 +218,45 @@ impl<'r> Source<'r> {
         let evidence = evidence.count() as u64;
         Ok(vec![Pending::Frame(
             Indent::default(),
-            FrameRow { frame, evidence },
+            Box::new(FrameRow { frame, evidence }),
         )])
     }
 
-    fn child_totals(&mut self, id: &FrameId) -> Result<Totals, EngineError> {
-        match &self.everything {
-            Some(levels) => {
-                let mut totals = Totals::default();
-                for row in levels.get(&Some(id.clone())).into_iter().flatten() {
-                    totals.add(row.frame.status, 1);
-                }
-                Ok(totals)
-            }
-            None => {
-                let totals = self.reading.child_totals(Some(id))?;
-                self.known_totals.insert(id.clone(), totals);
-                Ok(totals)
-            }
+    fn child_totals(&self, id: &FrameId) -> Result<Totals, EngineError> {
+        let Some(levels) = &self.everything else {
+            return Ok(self.reading.child_totals(Some(id))?);
+        };
+        let mut totals = Totals::default();
+        for row in levels.get(&Some(id.clone())).into_iter().flatten() {
+            totals.add(row.frame.status, 1);
         }
+        Ok(totals)
     }
 
     /// The frames of one level that are to be shown, and a line for the rest.
     fn level(
         &mut self,
         parent: Option<&FrameId>,
-        above: &Indent,
-        roots: bool,
+        above: Option<&Indent>,
+        totals: &Totals,
     ) -> Result<Vec<Pending>, EngineError> {
         let (rows, hidden) = match &mut self.everything {
             Some(levels) => (
                 levels.remove(&parent.cloned()).unwrap_or_default(),
                 Totals::default(),
             ),
-            None => self.some_of(parent)?,
+            None => self.some_of(parent, totals)?,
         };
         let mut level = Vec::with_capacity(rows.len() + 1);
         let shown = rows.len();
         let hides = hidden.all() > 0;
         for (place, row) in rows.into_iter().enumerate() {
             let last = place + 1 == shown && !hides;
-            let indent = if roots {
-                Indent::default()
-            } else {
-                above.below(last)
-            };
-            level.push(Pending::Frame(indent, row));
+            let indent = above.map(|above| above.below(last)).unwrap_or_default();
+            level.push(Pending::Frame(indent, Box::new(row)));
         }
         if hides {
-            let indent = if roots {
-                Indent::default()
-            } else {
-                above.below(true)
-            };
+            let indent = above.map(|above| above.below(true)).unwrap_or_default();
             level.push(Pending::Hidden(indent, parent.cloned(), hidden));
         }
         Ok(level)
@@ -281,13 +264,10 @@ impl<'r> Source<'r> {
 
     /// Open frames and the last few finished ones, in their order, and how many are left out.
     fn some_of(
-        &mut self,
+        &self,
         parent: Option<&FrameId>,
+        totals: &Totals,
     ) -> Result<(Vec<FrameRow>, Totals), EngineError> {
-        let totals = match parent.and_then(|id| self.known_totals.remove(id)) {
-            Some(totals) => totals,
-            None => self.reading.child_totals(parent)?,
-        };
         let slice = |open: bool, limit: usize, last: bool| Slice {
             parent: parent.cloned(),
             open: Some(open),

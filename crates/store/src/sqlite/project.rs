@@ -13,6 +13,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{append, rows};
 use crate::error::StoreError;
 
+/// The scope of all roots in `totals`.
+pub(super) const ROOTS: &str = "";
+/// The scope of all frames in `totals`.
+pub(super) const EVERYWHERE: &str = "*";
+
 /// Folds one event into the projections.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
     remember_subjects(connection, recorded)?;
@@ -130,9 +135,9 @@ fn project_frame(
     let Some(mut frame) = load(connection, id)? else {
         return Ok(());
     };
-    let before = frame.status;
+    let before = (frame.parent.clone(), frame.status);
     fold::change(&mut frame, recorded);
-    rows::update_frame(connection, &frame)?;
+    rows::put_frame(connection, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
         connection
             .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
@@ -142,9 +147,10 @@ fn project_frame(
                 frame.rank.0
             ])?;
     }
-    if before != frame.status {
-        count(connection, before, -1)?;
-        count(connection, frame.status, 1)?;
+    let (parent, status) = before;
+    if (&parent, status) != (&frame.parent, frame.status) {
+        count(connection, parent.as_ref(), status, -1)?;
+        count(connection, frame.parent.as_ref(), frame.status, 1)?;
     }
     Ok(())
 }
@@ -159,7 +165,7 @@ fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreErr
 }
 
 fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
-    rows::insert_frame(connection, frame)?;
+    rows::put_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
         insert_note(connection, &frame.id, seq, n, note)?;
     }
@@ -171,28 +177,30 @@ fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreErr
             .prepare_cached("INSERT OR IGNORE INTO aliases VALUES (?1, ?2, ?3)")?
             .execute(params![alias, frame.id.as_str(), n])?;
     }
-    count(connection, frame.status, 1)
+    count(connection, frame.parent.as_ref(), frame.status, 1)
 }
 
 fn remove(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
-    let status = connection
-        .prepare_cached("SELECT status FROM frames WHERE id = ?1")?
-        .query_row([id.as_str()], |row| rows::status(row, 0))
+    let place = connection
+        .prepare_cached("SELECT parent, status FROM frames WHERE id = ?1")?
+        .query_row([id.as_str()], |row| {
+            Ok((rows::opt_id(row, 0)?, rows::status(row, 1)?))
+        })
         .optional()?;
-    let Some(status) = status else {
+    let Some((parent, status)) = place else {
         return Ok(());
     };
-    for table in [
+    for rows in [
         "notes WHERE frame",
         "log_entries WHERE frame",
         "aliases WHERE frame",
         "frames WHERE id",
     ] {
         connection
-            .prepare_cached(&format!("DELETE FROM {table} = ?1"))?
+            .prepare_cached(&format!("DELETE FROM {rows} = ?1"))?
             .execute([id.as_str()])?;
     }
-    count(connection, status, -1)
+    count(connection, parent.as_ref(), status, -1)
 }
 
 fn insert_note(
@@ -229,12 +237,21 @@ fn insert_log(
     Ok(())
 }
 
-fn count(connection: &Connection, status: Status, by: i64) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO totals VALUES (?1, ?2) ON CONFLICT (status) DO UPDATE SET n = n + ?2",
-        )?
-        .execute(params![status.as_str(), by])?;
+/// Counts a frame in or out: below its parent or at the root, and in all.
+fn count(
+    connection: &Connection,
+    parent: Option<&FrameId>,
+    status: Status,
+    by: i64,
+) -> Result<(), StoreError> {
+    for scope in [parent.map_or(ROOTS, FrameId::as_str), EVERYWHERE] {
+        connection
+            .prepare_cached(
+                "INSERT INTO totals VALUES (?1, ?2, ?3)
+                 ON CONFLICT (scope, status) DO UPDATE SET n = n + ?3",
+            )?
+            .execute(params![scope, status.as_str(), by])?;
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The projections, asked by the fronts.
 
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::Frame;
+use flamestack_core::frame::{Frame, FrameHead, Rank};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
@@ -114,18 +114,40 @@ impl Reading for SqliteView<'_> {
     }
 
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError> {
-        let sql = "SELECT status, count(*) FROM frames WHERE parent IS ?1 GROUP BY status";
-        let counts = self.many(sql, params![parent.map(FrameId::as_str)], |row| {
-            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
-        })?;
-        Ok(summed(counts))
+        self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
+    }
+
+    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM frames WHERE parent IS ?1 AND (rank, id) < (?2, ?3)";
+        let parent = frame.parent.as_ref().map(FrameId::as_str);
+        let count = self.one(
+            sql,
+            params![parent, frame.rank.0, frame.id.as_str()],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    fn next_planned(
+        &self,
+        parent: &FrameId,
+        behind: Option<Rank>,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        self.one(
+            &format!(
+                "SELECT {columns} FROM frames f
+                 WHERE f.parent = ?1 AND f.rank > ?2 AND f.status IN {OPEN}
+                   AND f.status = 'planned'
+                 ORDER BY f.rank, f.id LIMIT 1"
+            ),
+            params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
+            rows::head,
+        )
     }
 
     fn totals(&self) -> Result<Totals, StoreError> {
-        let counts = self.many("SELECT status, n FROM totals", params![], |row| {
-            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
-        })?;
-        Ok(summed(counts))
+        self.totals_of(project::EVERYWHERE)
     }
 
     fn all_rows(
@@ -209,15 +231,19 @@ impl Reading for SqliteView<'_> {
     }
 }
 
-fn summed(counts: Vec<(flamestack_core::Status, i64)>) -> Totals {
-    let mut totals = Totals::default();
-    for (status, count) in counts {
-        totals.add(status, count.unsigned_abs());
-    }
-    totals
-}
-
 impl SqliteView<'_> {
+    pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
+        let sql = "SELECT status, n FROM totals WHERE scope = ?1";
+        let counts = self.many(sql, params![scope], |row| {
+            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
+        })?;
+        let mut totals = Totals::default();
+        for (status, count) in counts {
+            totals.add(status, count.unsigned_abs());
+        }
+        Ok(totals)
+    }
+
     /// The frame whose id, or former id, begins with what was typed.
     fn by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
         if prefix.is_empty() {

@@ -26,7 +26,7 @@ const COMPARED: [(&str, &str); 10] = [
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
-    ("totals", "status, n"),
+    ("totals", "scope, status, n"),
 ];
 
 /// How many damaged events a check lists before it stops.

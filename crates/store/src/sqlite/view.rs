@@ -94,12 +94,7 @@ impl Neighbourhood for SqliteView<'_> {
         frame: &FrameId,
         limit: usize,
     ) -> Result<(Vec<FrameHead>, usize), StoreError> {
-        let total: Option<i64> = self.one(
-            &format!("SELECT count(*) FROM frames WHERE parent = ?1 AND status IN {OPEN}"),
-            params![frame.as_str()],
-            |row| row.get(0),
-        )?;
-        let total = usize::try_from(total.unwrap_or_default()).unwrap_or_default();
+        let total = usize::try_from(self.totals_of(frame.as_str())?.open()).unwrap_or(usize::MAX);
         if total == 0 {
             return Ok((Vec::new(), 0));
         }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use flamestack_core::decide::Rejected;
 use flamestack_core::event::Recorded;
+use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Seq, Timestamp};
 use flamestack_core::{Tree, decide};
 use flamestack_store::{OpenOptions, Reading, SqliteStore, Store};
@@ -51,6 +52,42 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
             Ok(())
         })
         .unwrap();
+}
+
+/// What holds in every tree, whatever was asked.
+fn assert_sound(tree: &Tree) {
+    for frame in tree.frames().values() {
+        let mut steps = 0;
+        let mut above = frame.parent.as_ref();
+        while let Some(id) = above {
+            above = tree
+                .frames()
+                .get(id)
+                .expect("no frame is an orphan")
+                .parent
+                .as_ref();
+            steps += 1;
+            assert!(steps <= tree.frames().len(), "{} is above itself", frame.id);
+        }
+        let parent = frame.parent.as_ref().map(|id| &tree.frames()[id]);
+        if let Some(parent) = parent.filter(|_| frame.status.is_open()) {
+            let finished = matches!(parent.status, Status::Completed | Status::Failed);
+            assert!(!finished, "{} is open below {}", frame.id, parent.id);
+        }
+    }
+    for session in tree.sessions().values() {
+        if let Some(active) = &session.active {
+            assert_eq!(
+                tree.frames()[active].status,
+                Status::InProgress,
+                "{}",
+                session.key
+            );
+        }
+        if let Some(own) = &session.own {
+            assert_eq!(tree.frames()[own].session.as_ref(), Some(&session.key));
+        }
+    }
 }
 
 /// Plays commands on the store and on the tree in memory, and compares their answers.
@@ -101,6 +138,7 @@ proptest! {
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
         play(&mut store, &mut tree, &wishes);
+        assert_sound(&tree);
         assert_same(&store, &tree);
         assert_same(&store, &Tree::fold(journal(&store)));
         let verified = store.verify(&mut |_, _| ()).unwrap();

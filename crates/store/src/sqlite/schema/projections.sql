@@ -25,8 +25,11 @@ CREATE TABLE frames (
     closed              INTEGER
 ) STRICT;
 CREATE INDEX frames_in_order ON frames (parent, rank, id);
-CREATE INDEX frames_open ON frames (parent, rank)
+-- Listings want the open children, or the last few finished ones, however many the others are.
+CREATE INDEX frames_open ON frames (parent, rank, id)
     WHERE status IN ('planned', 'in_progress', 'blocked');
+CREATE INDEX frames_finished ON frames (parent, rank, id)
+    WHERE status NOT IN ('planned', 'in_progress', 'blocked');
 
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
@@ -93,7 +96,11 @@ CREATE TABLE dropped (
     seq   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- How many frames there are: below a parent, at the root (''), in all ('*'). Counted along, since a
+-- parent may have a hundred thousand children.
 CREATE TABLE totals (
-    status TEXT PRIMARY KEY,
-    n      INTEGER NOT NULL
+    scope  TEXT    NOT NULL,
+    status TEXT    NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (scope, status)
 ) STRICT, WITHOUT ROWID;
