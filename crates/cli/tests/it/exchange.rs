@@ -164,7 +164,7 @@ fn export_and_import_are_a_round_trip() {
     project.ok(&["activate", &planned[0]]);
     project.ok(&["block", "the bank"]);
     project.ok(&["invalidate", &planned[1], "--reason", "no"]);
-    assert_snapshot!(project.flame(&["export", "../out"]), @"Exported 7 frames to ../out/.opencode/stack.");
+    assert_snapshot!(project.flame(&["export", "../out"]), @"Exported 7 frames and 2 logs to ../out/.opencode/stack.");
     assert_snapshot!(project.refused(&["export", "../out"]), @"
     --- stderr
     error: ../out/.opencode/stack/state.json is there already

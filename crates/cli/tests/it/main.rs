@@ -7,7 +7,14 @@
     clippy::unwrap_used,
     reason = "what helpers of a test expect, the test expects"
 )]
+#![expect(
+    clippy::format_collect,
+    clippy::too_many_lines,
+    reason = "a story is as long as what is said in it"
+)]
 
+mod bad_input;
+mod beside;
 mod damage;
 mod exchange;
 mod ground;
@@ -17,6 +24,8 @@ mod names;
 mod nothing_lost;
 mod refusals;
 mod sessions;
+mod settings;
 mod story;
 mod tools;
 mod upkeep;
+mod ward;

@@ -206,7 +206,7 @@ fn waiting_and_going_on() {
     project.push("Payments");
     let card = project.push("Card form");
     assert_snapshot!(project.flame(&["block", "the API key of the bank"]), @"
-    id-2 “Card form” waits for: the API key of the bank
+    id-2 “Card form” is blocked: the API key of the bank
     now at → id-1 “Payments”
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
@@ -221,7 +221,7 @@ fn waiting_and_going_on() {
     assert_snapshot!(project.flame(&["activate", &card]), @"that is the active frame already");
     // Popping as blocked is the same wait, with results so far.
     assert_snapshot!(project.flame(&["pop", "Form done, submit waits for the bank", "--status", "blocked"]), @"
-    id-2 “Card form” waits for: Form done, submit waits for the bank
+    id-2 “Card form” is blocked: Form done, submit waits for the bank
     now at → id-1 “Payments”
     ");
     project.ok(&["unblock", &card]);
@@ -241,8 +241,8 @@ fn plans_are_nested_moved_and_given_up() {
     let planned = project.flame_reading(&["plan", "--from", "-"], outline.as_bytes());
     assert_snapshot!(planned, @"
     ○ id-2  API
-    ○ id-3  Routes
-    ○ id-4  Auth
+      ○ id-3  Routes
+      ○ id-4  Auth
     ○ id-5  Docs
     ○ id-6  Old UI
     ");

@@ -106,7 +106,7 @@ fn an_agent_works_through_a_plan() {
     ] })), @"
     ○ id-2  Store users
     ○ id-3  Routes
-    ○ id-4  Cookies
+      ○ id-4  Cookies
     ");
     assert_snapshot!(say(&project, "stack_frame_plan", &json!({ "title": "Docs", "successCriteria": "written" })), @"○ id-5  Docs");
     let next = project.json(&["status"])["sessions"][0]["next"]["id"].clone();

@@ -10,10 +10,7 @@ pub(super) const PLAN: Tool = Tool {
     name: "stack_frame_plan",
     description: "Plan one frame for later, below the active frame or the one named.",
     schema: || {
-        let Value::Object(mut properties) = goal_properties() else {
-            return Value::Null;
-        };
-        properties.insert("parentSessionID".to_owned(), parent_property());
+        let properties = goal_and("parentSessionID", &parent_property());
         json!({
             "type": "object",
             "properties": properties,
@@ -57,12 +54,14 @@ pub(super) const PLAN_CHILDREN: Tool = Tool {
     description: "Plan several frames at once, in order, below the active frame or the one named. \
                   Each may have children of its own.",
     schema: || {
-        let mut child = goal_properties();
-        child["children"] = json!({
-            "type": "array",
-            "items": { "type": "object" },
-            "description": "Frames below it, of the same shape"
-        });
+        let child = goal_and(
+            "children",
+            &json!({
+                "type": "array",
+                "items": { "type": "object" },
+                "description": "Frames below it, of the same shape"
+            }),
+        );
         json!({
             "type": "object",
             "properties": {
@@ -172,11 +171,13 @@ pub(super) const INVALIDATE: Tool = Tool {
     },
 };
 
-fn goal_properties() -> Value {
+/// What a frame is about, and one thing more.
+fn goal_and(name: &str, property: &Value) -> Value {
     json!({
         "title": { "type": "string" },
         "successCriteria": { "type": "string" },
-        "successCriteriaCompacted": { "type": "string" }
+        "successCriteriaCompacted": { "type": "string" },
+        name: property
     })
 }
 

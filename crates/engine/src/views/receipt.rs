@@ -165,12 +165,21 @@ fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
     let mut opened = Vec::new();
     for recorded in &receipt.events {
-        if let Event::FrameOpened { frame, parent, goal, .. } = &recorded.event {
+        if let Event::FrameOpened {
+            frame,
+            parent,
+            goal,
+            ..
+        } = &recorded.event
+        {
             let above = parent.as_ref().and_then(|parent| depths.get(parent));
             let depth = above.map_or(0, |depth| depth + 1);
             depths.insert(frame, depth);
             let indent = "  ".repeat(depth.min(12));
-            opened.push(format!("{indent}○ {frame}  {}", one_line(goal.title.as_str(), 72)));
+            opened.push(format!(
+                "{indent}○ {frame}  {}",
+                one_line(goal.title.as_str(), 72)
+            ));
         }
     }
     let rest = opened.len().saturating_sub(LISTED);

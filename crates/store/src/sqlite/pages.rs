@@ -38,7 +38,7 @@ pub(super) fn scan(database: &Path, found: &mut dyn FnMut(Recorded)) -> Result<(
             continue;
         };
         let pointers = header.get(8..).unwrap_or_default().chunks_exact(2);
-        let count = header.get(3..5).map_or(0, |bytes| big_endian(bytes));
+        let count = header.get(3..5).map_or(0, big_endian);
         for pointer in pointers.take(usize::try_from(count).unwrap_or_default()) {
             let place = usize::try_from(big_endian(pointer)).unwrap_or_default();
             if let Some(entry) = page.get(place..).and_then(|cell| event(&file, cell)) {

@@ -145,18 +145,18 @@ impl Lost {
         let last = damaged.query_row("SELECT max(seq) FROM events", [], |row| row.get(0));
         let known: Option<Option<i64>> = last.ok();
         let last = known.flatten().unwrap_or_default();
-        let mut lost = BTreeSet::new();
+        let mut unread = BTreeSet::new();
         for seq in 1..=last {
             if !matches!(read_one(damaged, seq), Ok(Some(_))) {
-                lost.insert(seq);
+                unread.insert(seq);
             }
         }
         let mut found_elsewhere = BTreeMap::new();
-        if !lost.is_empty() || known.is_none() {
+        if !unread.is_empty() || known.is_none() {
             // Pages that are still in the WAL belong into the file first; it is only a copy.
             drop(damaged.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"));
             pages::scan(database, &mut |entry| {
-                if lost.contains(&entry.seq.0) || entry.seq.0 > last {
+                if unread.contains(&entry.seq.0) || entry.seq.0 > last {
                     found_elsewhere.insert(entry.seq.0, entry);
                 }
             })?;

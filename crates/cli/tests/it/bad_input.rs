@@ -1,0 +1,287 @@
+//! What gets in from outside: texts, bytes, names and flags that cannot be taken.
+
+use insta::assert_snapshot;
+
+use crate::ground::TestProject;
+
+#[test]
+fn texts_are_bounded_and_never_empty() {
+    let project = TestProject::new();
+    let root = project.push("Root");
+    for blank in ["", "  \n\t "] {
+        for line in [
+            vec!["push", blank],
+            vec!["push", "Title", "--criteria", blank],
+            vec!["plan", "One", blank],
+            vec!["pop", blank],
+            vec!["pop", "done", "--compacted", blank],
+            vec!["note", "decision", blank],
+            vec!["note", "decision", "x", "--why", blank],
+            vec!["note", "artifact", blank],
+            vec!["note", "failed", blank],
+            vec!["note", "command", blank],
+            vec!["note", "test", blank],
+            vec!["note", "commit", blank],
+            vec!["block", blank],
+            vec!["edit", "--title", blank],
+            vec!["edit", "--criteria", blank],
+            vec!["invalidate", &root, "--reason", blank],
+        ] {
+            let output = project.refused(&line);
+            assert!(output.stderr.contains(" is empty"), "{line:?}: {output}");
+        }
+    }
+    assert_snapshot!(project.refused(&["push", ""]), @"
+    --- stderr
+    error: the title is empty
+    hint: say it in a few words
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(1, &["note", "log", "-", "--label", " "], b"text"), @"
+    --- stderr
+    error: the label is empty
+    hint: say it in a few words
+    [exit 1]
+    ");
+
+    let ten_megabytes = "x".repeat(10_000_000);
+    let arguments =
+        serde_json::json!({ "title": ten_megabytes, "successCriteria": "x" }).to_string();
+    let long_title =
+        project.turned_away(1, &["tool", "stack_frame_push", "-"], arguments.as_bytes());
+    assert_snapshot!(long_title, @"
+    --- stderr
+    error: the title has 10000000 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
+    let long_text = project.turned_away(1, &["pop", "-"], ten_megabytes.as_bytes());
+    assert_snapshot!(long_text, @"
+    --- stderr
+    error: the text of the results has 10000000 bytes and may have 1048576
+    hint: keep the long text in the frame's log: `flame note log FILE`
+    [exit 1]
+    ");
+    let outline = format!("- {ten_megabytes}\n");
+    let long_plan = project.turned_away(1, &["plan", "--from", "-"], outline.as_bytes());
+    assert_snapshot!(long_plan, @"
+    --- stderr
+    error: the title has 10000000 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["push", &"x".repeat(501)]), @"
+    --- stderr
+    error: the title has 501 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
+    project.ok(&["push", &"長".repeat(500)]);
+
+    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"\n\n"), @"
+    --- stderr
+    error: the plan names no frame
+    hint: name at least one title
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(2, &["plan", "--from", "-"], b"  - a\n- b\n"), @"
+    --- stderr
+    error: line 1 is indented below nothing
+    hint: the first line of a plan is not indented
+    [exit 2]
+    ");
+}
+
+#[test]
+fn nul_is_refused_wherever_it_gets_in() {
+    let project = TestProject::new();
+    project.push("Root");
+    assert_snapshot!(project.turned_away(1, &["pop", "-"], b"do\0ne"), @"
+    --- stderr
+    error: the text of the results holds a NUL character (at byte 2)
+    hint: remove it
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"- a\0b\n"), @"
+    --- stderr
+    error: the title holds a NUL character (at byte 1)
+    hint: remove it
+    [exit 1]
+    ");
+    for (tool, arguments) in [
+        (
+            "stack_frame_push",
+            r#"{"title":"a\u0000","successCriteria":"b"}"#,
+        ),
+        (
+            "stack_frame_push",
+            r#"{"title":"a","successCriteria":"\u0000"}"#,
+        ),
+        (
+            "stack_frame_pop",
+            r#"{"status":"completed","results":"a\u0000b"}"#,
+        ),
+        ("stack_add_decision", r#"{"decision":"a\u0000"}"#),
+        ("stack_add_artifact", r#"{"artifact":"a\u0000"}"#),
+        ("stack_frame_invalidate", r#"{"reason":"a\u0000"}"#),
+    ] {
+        let output = project.refused(&["tool", tool, arguments]);
+        assert!(output.stderr.contains("NUL"), "{tool}: {output}");
+    }
+    let unknown = project.refused(&["tool", "stack_frame_activate", r#"{"sessionID":"\u0000"}"#]);
+    assert_snapshot!(unknown, @r"
+    --- stderr
+    error: there is no frame `\0`
+    hint: stack_tree shows the frames there are
+    [exit 1]
+    ");
+}
+
+#[test]
+fn raw_text_with_a_nul_is_kept_as_it_is() {
+    let project = TestProject::new();
+    let root = project.push("Root");
+    let logged = project.flame_reading(&["note", "log", "-"], b"a\0b");
+    assert_eq!(logged.code, Some(0), "{logged}");
+    assert_eq!(project.ok(&["log", &format!("{root}#1")]), "ab");
+    project.ok(&["search", "Root"]);
+    project.well();
+}
+
+#[test]
+fn what_is_not_utf_8_is_refused() {
+    let project = TestProject::new();
+    project.push("Root");
+    for line in [
+        vec!["pop", "-"],
+        vec!["push", "Title", "--criteria", "-"],
+        vec!["note", "decision", "-"],
+        vec!["note", "log", "-"],
+        vec!["plan", "--from", "-"],
+        vec!["tool", "stack_tree", "-"],
+    ] {
+        let output = project.turned_away(1, &line, b"caf\xe9");
+        assert!(
+            output.stderr.contains("is not UTF-8 text (from byte 3)"),
+            "{line:?}: {output}"
+        );
+    }
+    let file = project.root().join("latin1.txt");
+    fs_err::write(&file, b"caf\xe9").unwrap();
+    assert_snapshot!(project.refused(&["note", "log", "latin1.txt"]), @"
+    --- stderr
+    error: latin1.txt is not UTF-8 text (from byte 3)
+    hint: convert it to UTF-8 first
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["note", "log", "nowhere.txt"]), @"
+    --- stderr
+    error: failed to open file `nowhere.txt`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["plan", "--from", "nowhere.txt"]), @"
+    --- stderr
+    error: failed to open file `nowhere.txt`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_not_utf_8_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let project = TestProject::new();
+    let mut command = project.command(&["push"]);
+    let output = command
+        .arg(std::ffi::OsStr::from_bytes(b"caf\xe9"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!project.dir().join("state").exists());
+}
+
+#[test]
+fn sessions_have_a_shape() {
+    let project = TestProject::new();
+    project.push("Root");
+    assert_snapshot!(project.misused(&["status", "--session", "ses_none"]), @"
+    --- stderr
+    error: `ses_none` names no host
+    hint: write it as `host:id`, for example `opencode:ses_none`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "Open Code:1"]), @"
+    --- stderr
+    error: `Open Code` is not a host name
+    hint: a host's name has lower-case letters, digits and `-`: `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:"]), @"
+    --- stderr
+    error: a session id is 1 to 200 characters without blanks or control characters, unlike `opencode:`
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:a b"]), @"
+    --- stderr
+    error: a session id is 1 to 200 characters without blanks or control characters, unlike `opencode:a b`
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", ""]), @"
+    --- stderr
+    error: `` names no host
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    let long = format!("opencode:{}", "x".repeat(100_000));
+    assert!(
+        project
+            .misused(&["push", "x", "--session", &long])
+            .stderr
+            .len()
+            < 1000
+    );
+}
+
+#[test]
+fn the_command_line_is_checked() {
+    let project = TestProject::new();
+    project.push("Root");
+    for line in [
+        vec!["psuh", "x"],
+        vec!["push"],
+        vec!["push", "a", "b"],
+        vec!["push", "a", "--root", "--parent", "b"],
+        vec!["pop"],
+        vec!["pop", "x", "--status", "done"],
+        vec!["move", "x"],
+        vec!["move", "x", "--root", "--under", "y"],
+        vec!["tree", "--depth", "0"],
+        vec!["tree", "--depth", "-1"],
+        vec!["tree", "--depth", "many"],
+        vec!["note", "log"],
+        vec!["plan"],
+        vec!["invalidate"],
+        vec!["search"],
+        vec!["config", "get"],
+        vec!["completions", "tcsh"],
+    ] {
+        project.misused(&line);
+    }
+    assert_eq!(project.flame(&["note"]).code, Some(2));
+    assert_snapshot!(project.misused(&["plan", "a", "b", "--criteria", "c"]), @"
+    --- stderr
+    error: --criteria is for a single frame
+    hint: use `--from FILE` to give each frame its criteria
+    [exit 2]
+    ");
+    assert_snapshot!(project.refused(&["tree", "-C", "nowhere"]), @"
+    --- stderr
+    error: failed to canonicalize path `nowhere`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
+}

@@ -1,0 +1,120 @@
+//! Settings: each value is checked, and a bad one names where it came from.
+
+use insta::assert_snapshot;
+
+use crate::ground::TestProject;
+
+#[test]
+fn settings_are_checked_and_name_their_source() {
+    let project = TestProject::new();
+    project.push("Root");
+    assert_snapshot!(project.misused(&["config", "get", "gc.max_sise"]), @"
+    --- stderr
+    error: there is no setting `gc.max_sise`
+    hint: did you mean `gc.max_size`?
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["config", "set", "colour", "red"]), @"
+    --- stderr
+    error: there is no setting `colour`
+    hint: `flame config list` names them all
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["config", "set", "gc.max_size", "lots"]), @"
+    --- stderr
+    error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB`
+    hint: `flame config list gc.max_size` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["config", "set", "store.busy_timeout_ms", "NaN"]), @"
+    --- stderr
+    error: the setting `store.busy_timeout_ms` is `NaN`, but must be a whole number from 1 to 600000
+    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["config", "list", "colour"]), @"
+    --- stderr
+    error: there is no setting `colour`
+    hint: `flame config list` names them all
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["gc", "--max-size", "-1"]), @"
+    --- stderr
+    error: unexpected argument '-1' found
+
+    Usage: flame gc [OPTIONS]
+
+    For more information, try '--help'.
+    [exit 2]
+    ");
+
+    project.ok(&["config", "set", "gc.max_size", "10 MB"]);
+    let origin = project.json(&["config", "get", "gc.max_size"])["origin"].clone();
+    assert_snapshot!(project.stable(origin.as_str().unwrap()), @"DIR/config/flamestack/config.toml");
+
+    let file = project.dir().join("config/flamestack/config.toml");
+    fs_err::write(&file, "[gc]\nmax_size = \"lots\"\n").unwrap();
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/config/flamestack/config.toml)
+    hint: `flame config list gc.max_size` shows what it takes
+    [exit 1]
+    ");
+    // Settings can be mended by the command that changes them.
+    project.ok(&["config", "set", "gc.max_size", "10 MB"]);
+    fs_err::write(&file, "[gc]\nmaximum = 1\n").unwrap();
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: there is no setting `gc.maximum` (from DIR/config/flamestack/config.toml)
+    hint: did you mean `gc.max_size`?
+    [exit 1]
+    ");
+    fs_err::write(&file, "[gc\n").unwrap();
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: the settings in DIR/config/flamestack/config.toml cannot be read: TOML parse error at line 1, column 4
+      |
+    1 | [gc
+      |    ^
+    unclosed table, expected `]`
+
+    hint: mend the file, or delete it to go back to the defaults
+    [exit 1]
+    ");
+    fs_err::write(&file, b"\xff\xfe").unwrap();
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: the settings in DIR/config/flamestack/config.toml cannot be read: it is not UTF-8 text
+    hint: mend the file, or delete it to go back to the defaults
+    [exit 1]
+    ");
+    fs_err::write(&file, "gc = 1\n").unwrap();
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: there is no setting `gc` (from DIR/config/flamestack/config.toml)
+    hint: `flame config list` names them all
+    [exit 1]
+    ");
+    fs_err::remove_file(&file).unwrap();
+
+    fs_err::write(
+        project.root().join(".flamestack.toml"),
+        "[store]\nbusy_timeout_ms = 0\n",
+    )
+    .unwrap();
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `store.busy_timeout_ms` is `0`, but must be a whole number from 1 to 600000 (from DIR/shop/.flamestack.toml)
+    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    [exit 1]
+    ");
+    fs_err::remove_file(project.root().join(".flamestack.toml")).unwrap();
+
+    let project = project.with_env("FLAME_STORE_BUSY_TIMEOUT_MS", "1e3");
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `store.busy_timeout_ms` is `1e3`, but must be a whole number from 1 to 600000 (from environment variable FLAME_STORE_BUSY_TIMEOUT_MS)
+    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    [exit 1]
+    ");
+}
