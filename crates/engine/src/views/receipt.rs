@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
-use flamestack_core::event::Event;
+use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::NoteKind;
@@ -84,12 +84,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             cascaded,
             ..
         } => {
-            format!(
-                "{} is {}{}",
-                name(frame)?,
-                outcome.status(),
-                along(cascaded)
-            )
+            let how = match outcome {
+                Closing::Completed => "is completed",
+                Closing::Failed => "has failed",
+            };
+            format!("{} {how}{}", name(frame)?, along(cascaded))
         }
         Event::FrameBlocked { frame, reason, .. } => {
             format!(
@@ -165,12 +164,21 @@ fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
     let mut opened = Vec::new();
     for recorded in &receipt.events {
-        if let Event::FrameOpened { frame, parent, goal, .. } = &recorded.event {
+        if let Event::FrameOpened {
+            frame,
+            parent,
+            goal,
+            ..
+        } = &recorded.event
+        {
             let above = parent.as_ref().and_then(|parent| depths.get(parent));
             let depth = above.map_or(0, |depth| depth + 1);
             depths.insert(frame, depth);
             let indent = "  ".repeat(depth.min(12));
-            opened.push(format!("{indent}○ {frame}  {}", one_line(goal.title.as_str(), 72)));
+            opened.push(format!(
+                "{indent}○ {frame}  {}",
+                one_line(goal.title.as_str(), 72)
+            ));
         }
     }
     let rest = opened.len().saturating_sub(LISTED);
