@@ -2,7 +2,7 @@
 //!
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -48,6 +48,18 @@ impl Output {
         Ok(writeln!(self.out, "{}", text.as_ref())?)
     }
 
+    /// Text exactly as it is where no terminal would obey it, harmless where one would.
+    pub(crate) fn raw(&mut self, text: &str) -> Result<(), Failure> {
+        if std::io::stdout().is_terminal() {
+            self.text(&flamestack_engine::views::printable(text))
+        } else {
+            self.flush()?;
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            Ok(out.flush()?)
+        }
+    }
+
     /// Text that has its line breaks already.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.out.write_all(text.as_bytes())?)
@@ -67,8 +79,14 @@ impl Output {
     pub(crate) fn complain(&mut self, message: &str, hint: Option<&str>) {
         let mut err = AutoStream::auto(std::io::stderr());
         let red = AnsiColor::Red.on_default().bold();
+        // If standard output is what failed, that is what there is to say.
+        drop(self.out.flush());
+        if self.json {
+            let error = serde_json::json!({ "error": message, "hint": hint });
+            drop(writeln!(err, "{error}"));
+            return;
+        }
         let mut said = || -> std::io::Result<()> {
-            self.out.flush()?;
             writeln!(
                 err,
                 "{red}error{red:#}: {}",

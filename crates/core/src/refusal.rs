@@ -254,11 +254,19 @@ impl Refusal {
                 _ => redo(voice),
             },
             Self::ChildrenOpen { children, .. } => match children.first() {
-                Some(child) => format!(
-                    "finish each with {} or give it up with {}",
-                    call(voice, "pop", &child.id),
-                    call(voice, "invalidate", &child.id)
-                ),
+                Some(child) => {
+                    let go_on = match child.status {
+                        Status::Planned => {
+                            format!("begin it with {}", call(voice, "activate", &child.id))
+                        }
+                        Status::Blocked => format!("unblock it with `flame unblock {}`", child.id),
+                        _ => format!("finish it with {}", call(voice, "pop", &child.id)),
+                    };
+                    format!(
+                        "{go_on}, or give it up with {}",
+                        call(voice, "invalidate", &child.id)
+                    )
+                }
                 None => return None,
             },
             Self::AlreadyFinished { .. } | Self::GoalIsHistory { .. } => redo(voice),

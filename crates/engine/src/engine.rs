@@ -12,7 +12,7 @@ use flamestack_core::id::FrameId;
 use flamestack_core::refusal::Refusal;
 use flamestack_core::text::Title;
 use flamestack_store::{
-    Blobs, Index, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, set_aside,
+    Blobs, Index, Kept, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, set_aside,
 };
 
 use crate::clock::Clock;
@@ -21,6 +21,8 @@ use crate::names;
 use crate::project::Project;
 use crate::request::Request;
 
+/// The longest piece of raw text that is kept, in bytes.
+pub(crate) const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 /// How often an id is drawn again when it is taken. Twice in a row is already unheard of.
 const DRAWS: usize = 8;
 
@@ -152,12 +154,16 @@ impl Engine {
             field: "the label",
             problem,
         })?;
+        if text.len() > LONGEST_TEXT {
+            return Err(EngineError::TextTooLong {
+                bytes: text.len() as u64,
+            });
+        }
         // Asked before the text is kept, so that a wrong name leaves nothing behind.
         if let Some(frame) = frame {
             self.frame_named(frame)?;
         }
-        flamestack_store::private_dir(&self.project.dir)?;
-        let kept = self.blobs().put(text)?;
+        let kept = self.keep_text(text)?;
         let entry = LogEntry {
             label,
             blob: kept.id,
@@ -170,6 +176,12 @@ impl Engine {
                 entry,
             },
         )
+    }
+
+    /// Keeps a raw text that some frame speaks of or will speak of.
+    pub fn keep_text(&self, text: &str) -> Result<Kept, EngineError> {
+        flamestack_store::private_dir(&self.project.dir)?;
+        Ok(self.blobs().put(text)?)
     }
 
     /// The frame that a name stands for.

@@ -6,6 +6,8 @@ use flamestack_core::id::{FrameId, NotASession, SessionRef};
 use flamestack_core::refusal::{Refusal, Voice};
 use flamestack_store::StoreError;
 
+use crate::views::counted;
+
 /// A failure. Nothing was changed, unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -93,6 +95,18 @@ pub enum EngineError {
         /// Where it is now.
         place: PathBuf,
     },
+    /// A place that holds no store.
+    #[error("there is no store in {}", place.display())]
+    NoStore {
+        /// The place.
+        place: PathBuf,
+    },
+    /// More raw text than a frame should carry.
+    #[error("the text has {} and a piece of raw text may have 16 MB", counted(*.bytes, "byte", "bytes"))]
+    TextTooLong {
+        /// Its size.
+        bytes: u64,
+    },
     /// The user has no home directory, and nothing else says where state belongs.
     #[error("there is no home directory to keep state in")]
     NoHome,
@@ -142,9 +156,10 @@ impl EngineError {
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),
             },
             Self::AmbiguousFrame { .. } => "type more of the id".to_owned(),
-            Self::UnboundSession { session } => {
-                format!("`flame bind ID {session}` gives it one")
-            }
+            Self::UnboundSession { session } => format!(
+                "`flame status --session {session}` shows what it works on, \
+                 `flame bind ID {session}` makes a frame its own"
+            ),
             Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
             Self::BadSession(problem) => problem.remedy(),
             Self::UnknownTool { nearest, .. } => match nearest {
@@ -168,6 +183,10 @@ impl EngineError {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
                  without that, the next command begins with an empty store"
                     .to_owned()
+            }
+            Self::NoStore { .. } => "`flame doctor` says where stores were set aside".to_owned(),
+            Self::TextTooLong { .. } => {
+                "keep the part that matters, for example with `tail -n 2000`".to_owned()
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
             Self::NoSuchText { id, .. } => format!("`flame log {id}` lists what it has"),
@@ -195,6 +214,10 @@ impl EngineError {
             Self::Store(StoreError::Unreadable { .. } | StoreError::Sqlite(_)) => {
                 "`flame doctor` shows what is wrong, `flame rebuild` folds the projections anew, \
                  `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::ReadOnly { .. }) => {
+                "check who owns the file and its directory, and whether they can be written"
                     .to_owned()
             }
             Self::Store(StoreError::Busy) => {

@@ -25,7 +25,10 @@ pub struct Examined {
 impl Examined {
     /// Whether anything needs attention.
     pub fn is_well(&self) -> bool {
-        self.verified.findings.is_empty() && self.exposed.is_empty() && self.lost_texts.is_empty()
+        self.verified.findings.is_empty()
+            && self.exposed.is_empty()
+            && self.lost_texts.is_empty()
+            && self.set_aside.is_empty()
     }
 }
 
@@ -80,6 +83,11 @@ impl Engine {
         from: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Recovered, EngineError> {
+        if !from.join("journal.db").is_file() {
+            return Err(EngineError::NoStore {
+                place: from.to_owned(),
+            });
+        }
         let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
         Index::new(&self.project().dir).drop_all()?;
         // Told apart from those that still wait, without touching what is in it.

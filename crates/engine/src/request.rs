@@ -290,9 +290,9 @@ impl Wanted {
     fn check(&self) -> Result<Goal, EngineError> {
         Ok(Goal {
             title: title(&self.title)?,
-            criteria: optional("the success criteria", self.criteria.as_ref())?,
+            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
             criteria_compacted: optional(
-                "the compacted success criteria",
+                "the compacted text of the success criteria",
                 self.criteria_compacted.as_ref(),
             )?,
         })
@@ -346,9 +346,9 @@ impl Correction {
     fn check(&self) -> Result<Edit, EngineError> {
         Ok(Edit {
             title: self.title.as_deref().map(title).transpose()?,
-            criteria: optional("the success criteria", self.criteria.as_ref())?,
+            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
             criteria_compacted: optional(
-                "the compacted success criteria",
+                "the compacted text of the success criteria",
                 self.criteria_compacted.as_ref(),
             )?,
             results: optional("the text of the results", self.results.as_ref())?,

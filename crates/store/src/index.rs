@@ -5,6 +5,7 @@
 //! any time. It matches by groups of three characters, which serves identifiers, paths and
 //! languages without blanks alike.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,8 +24,12 @@ use crate::store::Reading;
 
 /// How many events are indexed in one transaction.
 const STEP: usize = 5000;
+/// More events than a command has.
+const LARGEST_COMMAND: usize = 1_000_000;
+/// How much of the beginning and of the end of a raw text is indexed, in bytes.
+const INDEXED_ENDS: usize = 128 * 1024;
 /// The index's format; another one means that it is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The search index of one project.
 pub struct Index {
@@ -112,8 +117,12 @@ impl Index {
             }
             let events = reading.events_after(done, STEP)?;
             let last = events.last().map_or(end, |recorded| recorded.seq);
+            let mut touched = BTreeSet::new();
             for recorded in &events {
-                index_event(&transaction, reading, blobs, recorded)?;
+                touched.extend(frames_to_index(reading, recorded)?);
+            }
+            for frame in &touched {
+                reindex(&transaction, reading, blobs, frame)?;
             }
             transaction.execute("UPDATE position SET seq = ?1", [last.0])?;
             transaction.commit()?;
@@ -253,41 +262,22 @@ fn escape_like(word: &str) -> String {
         .replace('_', "\\_")
 }
 
-fn index_event(
-    index: &Connection,
-    reading: &dyn Reading,
-    blobs: &Blobs,
-    recorded: &Recorded,
-) -> Result<(), StoreError> {
+/// The frames that say something else after an event. They are indexed whole and as they are now,
+/// so indexing an event twice, or several events of one frame, comes to the same.
+fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>, StoreError> {
     match &recorded.event {
-        Event::Noted { frame, note } => add_note(index, frame, note),
-        Event::Logged { frame, entry } => add_log(index, blobs, frame, entry),
-        // Undo changes what its frames say; they are indexed as they are now.
         Event::CommandUndone { batch } => {
-            for entry in reading.events_after(Seq(batch.0 - 1), 10_000)? {
-                if entry.batch != *batch {
-                    break;
-                }
-                for frame in entry.event.frames() {
-                    reindex(index, reading, blobs, &frame)?;
-                }
-            }
-            Ok(())
+            let undone = reading.events_after(Seq(batch.0 - 1), LARGEST_COMMAND)?;
+            let undone = undone.into_iter().take_while(|entry| entry.batch == *batch);
+            Ok(undone
+                .flat_map(|entry| entry.event.frames().collect::<Vec<_>>())
+                .collect())
         }
-        Event::FrameDeleted { .. } => recorded
-            .event
-            .frames()
-            .try_for_each(|frame| forget(index, &frame)),
-        Event::FrameOpened { .. }
-        | Event::FrameImported(_)
-        | Event::FrameEdited { .. }
-        | Event::FrameClosed { .. }
-        | Event::FrameBlocked { .. }
-        | Event::FrameInvalidated { .. } => recorded
-            .event
-            .frames()
-            .try_for_each(|frame| reindex(index, reading, blobs, &frame)),
-        _ => Ok(()),
+        Event::SessionBound { .. }
+        | Event::SessionUnbound { .. }
+        | Event::FrameStarted { .. }
+        | Event::FrameMoved { .. } => Ok(Vec::new()),
+        event => Ok(event.frames().collect()),
     }
 }
 
@@ -353,11 +343,29 @@ fn add_log(
     entry: &flamestack_core::frame::LogEntry,
 ) -> Result<(), StoreError> {
     match blobs.get(&entry.blob) {
-        Ok(Some(text)) => add(index, frame, "log", &text),
+        Ok(Some(text)) => {
+            let (beginning, end) = ends(&text);
+            add(index, frame, "log", beginning)?;
+            if end.is_empty() {
+                Ok(())
+            } else {
+                add(index, frame, "log", end)
+            }
+        }
         // Text that is lost cannot be found; the rest can.
         Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// The beginning and the end of a text that is too long to be indexed whole.
+fn ends(text: &str) -> (&str, &str) {
+    if text.len() <= 2 * INDEXED_ENDS {
+        return (text, "");
+    }
+    let first = text.floor_char_boundary(INDEXED_ENDS);
+    let last = text.ceil_char_boundary(text.len() - INDEXED_ENDS);
+    (text.split_at(first).0, text.split_at(last).1)
 }
 
 fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<(), StoreError> {

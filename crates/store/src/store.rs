@@ -137,8 +137,10 @@ pub struct Slice {
 pub struct FrameRow {
     /// The frame, without notes, log and aliases.
     pub frame: Frame,
-    /// How many pieces of evidence it has.
-    pub evidence: u64,
+    /// How many pieces of evidence speak for it.
+    pub proofs: u64,
+    /// How many speak against it: commands and tests that failed.
+    pub failures: u64,
 }
 
 /// Numbers of frames by status.

@@ -50,6 +50,10 @@ impl Doctor {
                 "everything else is there",
             )
         }));
+        problems.extend(examined.set_aside.iter().map(|path| {
+            let problem = format!("a store that could not be read waits in {}", path.display());
+            (problem, "`flame rebuild` recovers what can be read of it")
+        }));
         let sizes = flamestack_store::sizes(&project.dir)?;
         if output.is_json() {
             output.data(&json!({
@@ -95,12 +99,6 @@ impl Doctor {
                     place.settings.get("gc.max_size")?.text
                 ),
             )?;
-            for path in &examined.set_aside {
-                fact(
-                    "set aside",
-                    format!("{} (`flame rebuild` recovers it)", path.display()),
-                )?;
-            }
             output.line("")?;
             if problems.is_empty() {
                 output.line("All is well: journal and projections agree.")?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use flamestack_core::frame::{Frame, Status};
+use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
 use flamestack_hosts::predecessor::{Existing, export};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::workplace::Workplace;
 /// Write all frames as files that other tools read
 ///
 /// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown. Fields that those tools do not know go into
-/// an object of their own, so that `flame import` restores everything.
+/// an object of their own and raw text into raw/, so that `flame import` restores every frame.
 #[derive(Args)]
 pub(crate) struct Export {
     /// The folder to write into
@@ -58,6 +58,7 @@ impl Export {
                 hint: error.hint(),
             })?;
         let logs = write_logs(place, &frames, &dir)?;
+        write_raw_texts(place, &frames, &dir)?;
         if output.is_json() {
             return output.data(&json!({
                 "frames": frames.len(),
@@ -86,6 +87,26 @@ fn has_log(frame: &Frame) -> bool {
 
 fn log_name(frame: &Frame) -> String {
     format!("logs/{}.md", frame.id)
+}
+
+/// Writes the raw text of all frames beside the exported state, each under its own name.
+fn write_raw_texts(place: &Workplace, frames: &[Frame], dir: &Path) -> Result<(), Failure> {
+    let blobs = place.engine.blobs();
+    for entry in frames.iter().flat_map(|frame| &frame.log) {
+        if let Some(text) = blobs.get(&entry.blob)? {
+            fs_err::create_dir_all(dir.join(RAW))?;
+            fs_err::write(dir.join(RAW).join(raw_name(entry)), text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of raw text in an export.
+pub(super) const RAW: &str = "raw";
+
+/// The file name of a piece of raw text in an export.
+pub(super) fn raw_name(entry: &LogEntry) -> String {
+    format!("{}.txt", entry.blob)
 }
 
 /// Writes the logs of finished frames beside the exported state, and says how many there are.

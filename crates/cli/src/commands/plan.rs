@@ -16,7 +16,8 @@ use crate::workplace::Workplace;
 
 /// Plan frames for later, in order, below the active one
 ///
-/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented:
+/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented, headings
+/// skipped:
 ///
 ///   - Build the API | all routes answer
 ///     - Routes
@@ -83,7 +84,7 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
     let mut levels: Vec<(usize, Vec<Planned>)> = vec![(0, Vec::new())];
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
-        if content.is_empty() {
+        if content.is_empty() || content.starts_with('#') {
             continue;
         }
         let indent = line.len() - content.len();
@@ -121,11 +122,19 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
     }
 }
 
+/// A line without the `1. ` or `2) ` in front of it.
+fn without_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = rest.len() < line.len();
+    let bare = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "));
+    bare.filter(|_| numbered).unwrap_or(line)
+}
+
 fn planned(line: &str) -> Planned {
     let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
         .into_iter()
         .find_map(|mark| line.strip_prefix(mark));
-    let line = bare.unwrap_or(line);
+    let line = bare.unwrap_or_else(|| without_number(line));
     let (title, criteria) = match line.split_once(" | ") {
         Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
         None => (line, None),

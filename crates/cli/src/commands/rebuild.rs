@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flamestack_engine::EngineError;
 use flamestack_engine::views::counted;
 use serde_json::json;
 
@@ -26,6 +27,11 @@ pub(crate) struct Rebuild {
 
 impl Rebuild {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        // Damage that shows only now is set aside first, and recovered in the same go.
+        match place.engine.read(|reading| Ok(reading.position()?)) {
+            Ok(_) | Err(EngineError::SetAside { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         let sources = match self.from {
             Some(from) => vec![from],
             None if self.recover => vec![place.engine.put_damaged_aside()?],

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
-use flamestack_core::event::Event;
+use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::NoteKind;
@@ -84,12 +84,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             cascaded,
             ..
         } => {
-            format!(
-                "{} is {}{}",
-                name(frame)?,
-                outcome.status(),
-                along(cascaded)
-            )
+            let how = match outcome {
+                Closing::Completed => "is completed",
+                Closing::Failed => "has failed",
+            };
+            format!("{} {how}{}", name(frame)?, along(cascaded))
         }
         Event::FrameBlocked { frame, reason, .. } => {
             format!(

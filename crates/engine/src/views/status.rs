@@ -19,7 +19,7 @@ pub struct StatusView {
     /// All frames by status.
     pub totals: Totals,
     /// Stores that were set aside and not yet recovered.
-    pub set_aside: Vec<String>,
+    pub set_aside: Vec<std::path::PathBuf>,
 }
 
 /// Where one conversation stands.
@@ -196,8 +196,8 @@ pub fn facts(standing: &Standing) -> Vec<String> {
     }
     if standing.children.all() > 0 {
         facts.push(format!(
-            "{} below, {} open",
-            counted(standing.children.all(), "frame", "frames"),
+            "{}, {} open",
+            counted(standing.children.all(), "child", "children"),
             standing.children.open()
         ));
     }

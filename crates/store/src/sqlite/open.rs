@@ -203,7 +203,7 @@ pub fn private_dir(dir: &Path) -> std::io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    builder.create(dir).map_err(|error| naming(&error, dir))
 }
 
 /// Makes or opens a file that only its owner can read.
@@ -212,7 +212,12 @@ pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     options.create(true).read(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options.open(path).map_err(|error| naming(&error, path))
+}
+
+/// An error that says which file or directory it is about.
+fn naming(error: &std::io::Error, path: &Path) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Moves an unreadable store out of the way, whole, and returns where it is now.
