@@ -95,11 +95,16 @@ impl Engine {
         Ok(recovered)
     }
 
-    /// Sets a damaged store aside on purpose, so that it can be recovered from.
-    pub fn put_damaged_aside(&self) -> Result<PathBuf, EngineError> {
+    /// Sets a damaged store aside on purpose, so that it can be recovered from; nothing, where
+    /// there is no store.
+    pub fn put_damaged_aside(&self) -> Result<Option<PathBuf>, EngineError> {
         self.close();
+        if !self.has_store() {
+            return Ok(None);
+        }
         let name = crate::views::time::file_name(self.clock().now());
-        Ok(flamestack_store::move_aside(&self.project().dir, &name)?)
+        let place = flamestack_store::move_aside(&self.project().dir, &name)?;
+        Ok(Some(place))
     }
 
     /// Stores that were set aside and not recovered yet, oldest first.

@@ -30,11 +30,16 @@ impl Rebuild {
         // Damage that shows only now is set aside first, and recovered in the same go.
         match place.engine.read(|reading| Ok(reading.position()?)) {
             Ok(_) | Err(EngineError::SetAside { .. }) => {}
+            // Whoever says that it is damaged need not hear what is wrong with it.
+            Err(_) if self.recover => {}
             Err(error) => return Err(error.into()),
         }
         let sources = match self.from {
             Some(from) => vec![from],
-            None if self.recover => vec![place.engine.put_damaged_aside()?],
+            None if self.recover => match place.engine.put_damaged_aside()? {
+                Some(damaged) => vec![damaged],
+                None => place.engine.set_aside_stores()?,
+            },
             None => place.engine.set_aside_stores()?,
         };
         let mut recovered = Vec::new();

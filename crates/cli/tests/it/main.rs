@@ -23,6 +23,7 @@ mod manners;
 mod names;
 mod nothing_lost;
 mod refusals;
+mod secrets;
 mod sessions;
 mod settings;
 mod story;

@@ -27,7 +27,7 @@ fn a_piece_of_work_from_push_to_pop() {
     shell:main (you)
       → id-1  Password login
         done when: Users can log in; tests pass
-      3 frames below, 3 open
+      3 children, 3 open
       next: id-2  Store users
 
     shop · 4 frames: 1 in progress, 3 planned
@@ -84,6 +84,9 @@ fn a_piece_of_work_from_push_to_pop() {
       - `cargo test users` exited 0
       - test users::round_trip passed
       - commit 4f2c1a9
+
+    Raw text
+      - cargo test (9 bytes): flame log id-2#1
 
     Log
       DIR/state/projects/shop-HASH/logs/id-2.md
@@ -211,7 +214,7 @@ fn waiting_and_going_on() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Payments · 0/1 done  ◀ you are here
-    └─ ! id-2  Card form · waits for the API key of the bank
+    └─ ! id-2  Card form · blocked: the API key of the bank
 
     2 frames: 1 in progress, 1 blocked
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
@@ -227,7 +230,7 @@ fn waiting_and_going_on() {
     project.ok(&["unblock", &card]);
     project.ok(&["activate", &card]);
     assert_snapshot!(project.flame(&["pop", "The bank has no test account", "--status", "failed"]), @"
-    id-2 “Card form” is failed
+    id-2 “Card form” has failed
     now at → id-1 “Payments”
     ");
 }
@@ -275,8 +278,8 @@ fn plans_are_nested_moved_and_given_up() {
     now at → id-8 “Checkout”
     ");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
-    → id-1  Shop · 0/1 done
-    └─ – id-2  API · 0/2 done
+    → id-1  Shop · 0/0 done
+    └─ – id-2  API · 0/1 done
        ├─ – id-7  Cart
        └─ → id-8  Checkout  ◀ you are here
     ○ id-3  Routes

@@ -1,6 +1,13 @@
 //! A store that is damaged on purpose, and the promises that hold whatever the damage.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flamestack_core::SessionRef;
+use flamestack_core::command::Actor;
+use flamestack_engine::clock::StoryClock;
+use flamestack_engine::request::{Learned, Parent, Planned, Wanted};
+use flamestack_engine::{Engine, Home, Project, Request};
 
 use crate::ground::{Output, TestProject};
 
@@ -186,26 +193,46 @@ impl Ward {
     }
 }
 
+/// Fills a project's store. Ids and times come from a story, so that the same bytes are hit by the
+/// same damage in every run.
 fn fill(project: &TestProject) {
-    project.push("Root");
-    let outline: String = (0..300)
-        .map(|n| {
-            format!(
-                "- Part {n} | {}\n",
-                format!("Criteria of part {n}. ").repeat(8)
-            )
-        })
-        .collect();
-    let planned = project.flame_reading(&["plan", "--from", "-"], outline.as_bytes());
-    assert_eq!(planned.code, Some(0), "{planned}");
+    let home = Home {
+        state: project.dir().join("state"),
+        config: project.dir().join("config"),
+    };
+    let here = Project::at(project.root(), &home).unwrap();
+    let clock = Box::new(StoryClock::starting_at(1_767_603_600_000));
+    let engine = Engine::new(here, clock, Duration::from_secs(5));
+    let actor = Actor {
+        session: SessionRef::shell("main"),
+        worktree: Some("main".to_owned()),
+        message: None,
+    };
+    let execute = |request: Request| engine.execute(&actor, &request).unwrap();
+    execute(Request::Push {
+        parent: Parent::Root,
+        goal: Wanted::titled("Root"),
+    });
+    let part = |n: usize| Planned {
+        goal: Wanted {
+            title: format!("Part {n}"),
+            criteria: Some(format!("Criteria of part {n}. ").repeat(8)),
+            criteria_compacted: None,
+        },
+        children: Vec::new(),
+    };
+    execute(Request::Plan {
+        parent: Parent::Active,
+        items: (0..300).map(part).collect(),
+    });
+    let decide = |text: String, why: Option<String>| {
+        execute(Request::Note {
+            frame: None,
+            note: Learned::Decision(text, why),
+        });
+    };
     for n in 0..12 {
-        project.ok(&[
-            "note",
-            "decision",
-            &format!("Decision {n}"),
-            "--why",
-            &"because ".repeat(40),
-        ]);
+        decide(format!("Decision {n}"), Some("because ".repeat(40)));
     }
-    project.ok(&["note", "decision", "late decision 0"]);
+    decide("late decision 0".to_owned(), None);
 }
