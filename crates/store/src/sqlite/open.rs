@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::{SqliteStore, verify};
@@ -71,6 +72,9 @@ impl OpenOptions {
             connection.busy_timeout(self.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(64);
             connection.pragma_update(None, "synchronous", "FULL")?;
+            // Plans must not depend on what is bound, or the statements that partial indexes serve
+            // would be planned again each time.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             check_format(&connection, &path)?;
             Ok(connection)
         };
