@@ -3,7 +3,6 @@
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
 
 use std::io::{BufWriter, Write};
-use std::time::Duration;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -124,11 +123,14 @@ impl Progress {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
 
     pub(crate) fn at(&self, done: u64, total: u64) {
+        // Work that is done with its first report is not worth a flash of a bar.
+        if done >= total && self.0.length().is_none() {
+            return;
+        }
         self.0.set_length(total);
         self.0.set_position(done);
     }

@@ -244,7 +244,7 @@ mod tests {
             "ses_7f2a"
                 .parse::<SessionRef>()
                 .unwrap_err()
-                .to_string()
+                .remedy()
                 .contains("opencode:")
         );
         for text in [":x", "Open:x", "a b:x", "x:", "x:a b", "x:a\0b"] {

@@ -8,6 +8,7 @@
 //! - [`Tree`] folds events into the state they describe.
 
 pub mod command;
+pub mod context;
 pub mod decide;
 pub mod event;
 pub mod fold;
@@ -18,7 +19,9 @@ pub mod note;
 pub mod refusal;
 pub mod session;
 pub mod text;
+pub mod tokens;
 pub mod tree;
+pub mod xml;
 
 pub use command::{Actor, Command};
 pub use decide::{Decision, Rejected, Remark, decide};

@@ -189,7 +189,7 @@ impl Engine {
         self.with_store(|store| ask(store, work))
     }
 
-    fn has_store(&self) -> bool {
+    pub(crate) fn has_store(&self) -> bool {
         self.project.dir.join("journal.db").exists()
     }
 
@@ -207,8 +207,7 @@ impl Engine {
         let index = Index::new(&self.project.dir);
         let blobs = self.blobs();
         self.read(|reading| {
-            index.catch_up(reading, &blobs, progress)?;
-            let searched = index.search(query, limit)?;
+            let searched = index.search(reading, &blobs, query, limit, progress)?;
             let titles = searched
                 .hits
                 .iter()

@@ -96,6 +96,22 @@ pub enum EngineError {
     /// The user has no home directory, and nothing else says where state belongs.
     #[error("there is no home directory to keep state in")]
     NoHome,
+    /// Raw text that a frame does not have.
+    #[error("{id} has {}, so there is no {id}#{number}", crate::views::counted(*.pieces as u64, "piece of raw text", "pieces of raw text"))]
+    NoSuchText {
+        /// The frame.
+        id: FrameId,
+        /// Which piece was asked for.
+        number: usize,
+        /// How many there are.
+        pieces: usize,
+    },
+    /// Raw text that should be there and is not.
+    #[error("the raw text cannot be read: {problem}")]
+    LostText {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Input that is not what it should be.
     #[error("{0}")]
     BadInput(String),
@@ -154,6 +170,12 @@ impl EngineError {
                     .to_owned()
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
+            Self::NoSuchText { id, .. } => format!("`flame log {id}` lists what it has"),
+            Self::LostText { .. } => {
+                "everything else is there: `flame doctor` lists the raw text that is lost"
+                    .to_owned()
+            }
+            Self::BadInput(_) => return None,
             Self::Store(StoreError::BadRow { .. }) => {
                 "`flame rebuild` folds the projections anew".to_owned()
             }
@@ -165,8 +187,20 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
+            Self::Store(StoreError::TooNew { .. }) => {
+                "update Flamestack; if there is no newer one, the mark of the store is damaged and \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Unreadable { .. } | StoreError::Sqlite(_)) => {
+                "`flame doctor` shows what is wrong, `flame rebuild` folds the projections anew, \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Busy) => {
+                "the setting `store.busy_timeout_ms` says how long to wait".to_owned()
+            }
             Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
-            Self::BadInput(_) | Self::Store(_) => return None,
         };
         Some(hint)
     }

@@ -32,7 +32,12 @@ impl Examined {
 impl Engine {
     /// Checks journal, projections, raw text and permissions. Changes nothing.
     pub fn examine(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Examined, EngineError> {
-        let verified = self.with_store(|store| Ok(store.verify(progress)?))?;
+        // Looking at a project that has no store yet must not make one.
+        let verified = if self.has_store() {
+            self.with_store(|store| Ok(store.verify(progress)?))?
+        } else {
+            Verified::default()
+        };
         Ok(Examined {
             verified,
             exposed: exposed(&self.project().dir)?,
@@ -61,6 +66,9 @@ impl Engine {
 
     /// Folds the journal into fresh projections.
     pub fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, EngineError> {
+        if !self.has_store() {
+            return Ok(Rebuilt::default());
+        }
         let rebuilt = self.with_store(|store| Ok(store.rebuild(progress)?))?;
         Index::new(&self.project().dir).drop_all()?;
         Ok(rebuilt)

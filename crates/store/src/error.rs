@@ -20,10 +20,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Written by a newer version.
-    #[error(
-        "the store was written by a newer Flamestack (format {found}, this one knows {known}): \
-         update Flamestack"
-    )]
+    #[error("the store was written by a newer Flamestack (format {found}, this one knows {known})")]
     TooNew {
         /// The format found.
         found: i64,
@@ -45,7 +42,7 @@ pub enum StoreError {
         problem: String,
     },
     /// Other processes kept the store busy for too long.
-    #[error("other processes keep the store busy: try again")]
+    #[error("other processes keep the store busy")]
     Busy,
     /// The database engine failed.
     #[error("the store failed: {0}")]

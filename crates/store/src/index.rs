@@ -80,7 +80,22 @@ impl Index {
     }
 
     /// Brings the index up to the journal's last event; `progress` hears how far it is.
-    pub fn catch_up(
+    fn catch_up(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), StoreError> {
+        match self.try_catch_up(reading, blobs, progress) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.try_catch_up(reading, blobs, progress)
+            }
+            other => other,
+        }
+    }
+
+    fn try_catch_up(
         &self,
         reading: &dyn Reading,
         blobs: &Blobs,
@@ -106,8 +121,27 @@ impl Index {
         }
     }
 
-    /// Finds texts that hold every word of the query, best first.
-    pub fn search(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
+    /// Brings the index up to date and finds texts that hold every word of the query, best first.
+    pub fn search(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        query: &str,
+        limit: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Searched, StoreError> {
+        self.catch_up(reading, blobs, progress)?;
+        match self.find(query, limit) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.catch_up(reading, blobs, progress)?;
+                self.find(query, limit)
+            }
+            other => other,
+        }
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
         let connection = self.open()?;
         let words: Vec<&str> = query.split_whitespace().collect();
         if words.is_empty() {
@@ -159,19 +193,13 @@ impl Index {
         Ok(searched)
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        match self.try_open() {
-            // A damaged index is no loss.
-            Err(StoreError::Unreadable { .. }) => {
-                tracing::warn!(path = %self.path.display(), "search index unreadable, made anew");
-                self.drop_all()?;
-                self.try_open()
-            }
-            other => other,
-        }
+    /// Deletes an index that does not work: it is no loss.
+    fn discard(&self, error: &StoreError) -> Result<(), StoreError> {
+        tracing::warn!(path = %self.path.display(), "Search index made anew: {error}");
+        self.drop_all()
     }
 
-    fn try_open(&self) -> Result<Connection, StoreError> {
+    fn open(&self) -> Result<Connection, StoreError> {
         private_file(&self.path)?;
         let connection = Connection::open(&self.path)?;
         connection.busy_timeout(Duration::from_secs(30))?;
@@ -196,6 +224,15 @@ impl Index {
         }
         Ok(connection)
     }
+}
+
+/// Whether an error of the index means that it is damaged. A journal that is damaged fails again
+/// with a fresh index.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Unreadable { .. } | StoreError::BadRow { .. } | StoreError::Sqlite(_)
+    )
 }
 
 fn position(connection: &Connection) -> Result<Seq, StoreError> {
@@ -315,9 +352,11 @@ fn add_log(
     frame: &FrameId,
     entry: &flamestack_core::frame::LogEntry,
 ) -> Result<(), StoreError> {
-    match blobs.get(&entry.blob)? {
-        Some(text) => add(index, frame, "log", &text),
-        None => Ok(()),
+    match blobs.get(&entry.blob) {
+        Ok(Some(text)) => add(index, frame, "log", &text),
+        // Text that is lost cannot be found; the rest can.
+        Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -179,7 +179,7 @@ impl Totals {
 }
 
 /// What a rebuild did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Events folded.
     pub events: u64,
@@ -222,7 +222,7 @@ pub enum Finding {
         problem: String,
     },
     /// Events are missing in between.
-    #[error("{missing} events are missing after event {after}")]
+    #[error("{} missing after event {after}", if *.missing == 1 { "an event is".to_owned() } else { format!("{missing} events are") })]
     Gap {
         /// The event before the gap.
         after: i64,

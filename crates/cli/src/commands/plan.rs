@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flamestack_core::Refusal;
+use flamestack_core::command::DEEPEST_PLAN;
+use flamestack_engine::EngineError;
 use flamestack_engine::request::{Planned, Request, Wanted};
 
 use super::push::parent;
@@ -92,6 +95,10 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
                     format!("line {number} is indented below nothing"),
                     "the first line of a plan is not indented",
                 ));
+            }
+            // A plan that could not be carried out is not even built.
+            if levels.len() == DEEPEST_PLAN {
+                return Err(EngineError::from(Refusal::PlanTooDeep).into());
             }
             levels.push((indent, Vec::new()));
         }

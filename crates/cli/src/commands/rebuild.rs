@@ -55,9 +55,10 @@ impl Rebuild {
             }));
         }
         for (from, found) in &recovered {
-            let lost = match found.lost {
-                0 => "none is missing".to_owned(),
-                n => format!("{} could not be read", counted(n, "event", "events")),
+            let lost = match (found.events, found.lost) {
+                (0, _) => "nothing in it could be read".to_owned(),
+                (_, 0) => "none is known to be missing".to_owned(),
+                (_, n) => format!("{} could not be read", counted(n, "event", "events")),
             };
             output.line(format!(
                 "Recovered {} from {}; {lost}.",

@@ -78,10 +78,9 @@ fn print(
     } else {
         String::new()
     };
-    let elsewhere = if standing.here {
-        String::new()
-    } else {
-        painted(DIM, " (other worktree)")
+    let elsewhere = match &standing.worktree {
+        Some(worktree) if !standing.here => painted(DIM, format!(" (worktree {worktree})")),
+        _ => String::new(),
     };
     output.line(format!(
         "{}{mark}{elsewhere}",
@@ -118,6 +117,7 @@ fn standing_json(standing: &Standing) -> serde_json::Value {
     json!({
         "session": standing.session.to_string(),
         "here": standing.here,
+        "worktree": standing.worktree,
         "path": standing.path.iter().map(json::head).collect::<Vec<_>>(),
         "pathCut": standing.cut,
         "active": standing.path.last().map(|head| head.id.to_string()),

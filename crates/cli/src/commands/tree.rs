@@ -64,9 +64,9 @@ impl Tree {
                 Line::Frame(line) => {
                     output.line(drawn(line, &you))?;
                     if self.details {
-                        let blank = " ".repeat(line.indent.draw().chars().count() + 2);
+                        let beneath = line.indent.draw_beneath(line.children.all() > 0);
                         for detail in line.details() {
-                            output.line(format!("{blank}{}", painted(DIM, detail)))?;
+                            output.line(painted(DIM, format!("{beneath}{detail}")))?;
                         }
                     }
                 }

@@ -8,10 +8,15 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod damage;
+mod exchange;
 mod ground;
+mod large;
 mod manners;
 mod names;
+mod nothing_lost;
 mod refusals;
 mod sessions;
 mod story;
 mod tools;
+mod upkeep;

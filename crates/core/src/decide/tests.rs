@@ -307,8 +307,8 @@ fn push_below_what_is_not_in_progress_is_refused() {
         }
     };
     let mut story = Story::new("root > (done+, lost~, planned?, stuck!, gone-)");
-    insta::assert_snapshot!(refused(&mut story, below("done")), @"<done> “done” is completed, so nothing can be added below it; use `--parent <root>`, which is in progress");
-    insta::assert_snapshot!(refused(&mut story, below("gone")), @"<gone> “gone” is invalidated, so nothing can be added below it; use `--parent <root>`, which is in progress");
+    insta::assert_snapshot!(refused(&mut story, below("done")), @"<done> “done” is completed, so nothing can be added below it; name <root> above it instead, which is in progress");
+    insta::assert_snapshot!(refused(&mut story, below("gone")), @"<gone> “gone” is invalidated, so nothing can be added below it; name <root> above it instead, which is in progress");
     insta::assert_snapshot!(refused(&mut story, below("planned")), @"<planned> “planned” is planned and was not begun; begin it with `flame activate <planned>`, or give it up with `flame invalidate <planned> --reason WHY`");
     insta::assert_snapshot!(refused(&mut story, below("stuck")), @"<stuck> “stuck” is blocked (keys); when the wait is over: `flame unblock <stuck>`");
     let mut story = Story::new("root+");

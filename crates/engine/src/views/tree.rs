@@ -94,6 +94,19 @@ impl Indent {
         }
     }
 
+    /// What stands before further lines about the same frame: the branches that go on past it.
+    pub fn draw_beneath(&self, has_children: bool) -> String {
+        let mut text = String::new();
+        if self.depth > 0 {
+            for goes_on in &self.goes_on {
+                text.push_str(if *goes_on { "│  " } else { "   " });
+            }
+            text.push_str(if self.last { "   " } else { "│  " });
+        }
+        text.push_str(if has_children { "│ " } else { "  " });
+        text
+    }
+
     /// The branches as text.
     pub fn draw(&self) -> String {
         let mut text = String::new();
@@ -394,9 +407,9 @@ pub fn plain(view: &TreeView, session: Option<&str>, details: bool) -> String {
                 }
                 text.push('\n');
                 if details {
-                    let blank = " ".repeat(line.indent.draw().chars().count() + 2);
+                    let beneath = line.indent.draw_beneath(line.children.all() > 0);
                     for detail in line.details() {
-                        text.push_str(&format!("{blank}{detail}\n"));
+                        text.push_str(&format!("{beneath}{detail}\n"));
                     }
                 }
             }

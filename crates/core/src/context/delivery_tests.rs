@@ -1,0 +1,460 @@
+//! Stories of two conversations and a person at a terminal.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+use crate::context::Guidance;
+use crate::context::fixtures::{O200k, directive, drawn, frame, prose, recorded, us};
+use crate::context::laws::read;
+use crate::event::{Closing, Edit, Goal, Results};
+use crate::frame::Rank;
+use crate::note::Note;
+use crate::text::Title;
+use crate::tokens::Estimate;
+use crate::tree::Tree;
+
+fn person() -> SessionRef {
+    SessionRef::shell("main")
+}
+
+fn another() -> SessionRef {
+    "codex:42".parse().unwrap()
+}
+
+/// A conversation and everything it was sent.
+struct Conversation {
+    tree: Tree,
+    current: FrameId,
+    sent: Option<Sent>,
+    settings: Settings,
+}
+
+impl Conversation {
+    fn about(drawing: &str) -> Self {
+        let (tree, current) = drawn(drawing);
+        Self {
+            tree,
+            current,
+            sent: None,
+            settings: Settings {
+                guidance: Guidance::Off,
+                ..Settings::default()
+            },
+        }
+    }
+
+    fn next_seq(&self) -> i64 {
+        self.tree.journal().last().map_or(0, |last| last.seq.0) + 1
+    }
+
+    fn happens(&mut self, who: &SessionRef, event: Event) -> &mut Self {
+        let seq = self.next_seq();
+        if let Event::SessionFocused { session, to, .. } = &event
+            && *session == us()
+        {
+            self.current = to.clone().unwrap();
+        }
+        self.tree.apply(recorded(seq, who, event));
+        self
+    }
+
+    fn around(&self) -> Surroundings {
+        let mut around = Surroundings::in_tree(&self.tree, &self.current).unwrap();
+        around.session = Some(us());
+        around
+    }
+
+    fn hear(&mut self, after: Option<Reason>) -> Delivery {
+        let around = self.around();
+        self.hear_of(&around, after)
+    }
+
+    fn hear_of(&mut self, around: &Surroundings, after: Option<Reason>) -> Delivery {
+        let heard = self.sent.as_ref().map_or(Seq(0), |sent| sent.position);
+        let journal = self.tree.journal();
+        let undone: Vec<Seq> = journal
+            .iter()
+            .filter(|recorded| recorded.seq > heard)
+            .filter_map(|recorded| match recorded.event {
+                Event::CommandUndone { batch } => Some(batch),
+                _ => None,
+            })
+            .collect();
+        let since: Vec<Recorded> = journal
+            .iter()
+            .filter(|recorded| recorded.seq > heard || undone.contains(&recorded.batch))
+            .cloned()
+            .collect();
+        let sent = self.sent.as_ref();
+        let (delivery, now) = deliver(sent, around, &since, after, &self.settings, &O200k);
+        self.sent = Some(now);
+        delivery
+    }
+}
+
+fn id(title: &str) -> FrameId {
+    frame(title).id
+}
+
+fn planned(title: &str, parent: &str) -> Event {
+    Event::FrameOpened {
+        frame: id(title),
+        parent: Some(id(parent)),
+        rank: Rank(99),
+        planned: true,
+        goal: Goal {
+            title: Title::new(title).unwrap(),
+            criteria: None,
+            criteria_compacted: None,
+        },
+    }
+}
+
+fn closed(title: &str, results: &str) -> Event {
+    Event::FrameClosed {
+        frame: id(title),
+        outcome: Closing::Completed,
+        results: Results {
+            full: prose(results),
+            compacted: None,
+        },
+        cascaded: Vec::new(),
+    }
+}
+
+fn text_of(delivery: Delivery) -> String {
+    match delivery {
+        Delivery::Nothing => "nothing".to_owned(),
+        Delivery::Update(text) => format!("update:\n{text}"),
+        Delivery::Header(text) => format!("header:\n{text}"),
+    }
+}
+
+#[test]
+fn a_header_is_sent_once_and_then_frozen() {
+    let mut talk = Conversation::about("* Shop\n  criteria = Orders can be placed");
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    header:
+    <stack-context session="opencode:ses_us">
+    <current-frame id="f0jtny0g" status="in_progress">
+    <title>Shop</title>
+    <success-criteria>Orders can be placed</success-criteria>
+    </current-frame>
+    </stack-context>
+    "#);
+    // What we do ourselves our own tools tell us.
+    talk.happens(&us(), planned("Cart", "Shop"));
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn an_empty_header_is_frozen_too() {
+    let mut talk = Conversation::about("* Shop");
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    talk.happens(&us(), planned("Cart", "Shop"));
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    talk.happens(&person(), planned("Checkout", "Shop"));
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <frame id="nfzbykrx" status="planned" by="user">
+    <title>Checkout</title>
+    </frame>
+    </stack-update>
+    "#);
+}
+
+#[test]
+fn what_others_do_comes_as_an_update() {
+    let drawing = "
+        doing Shop
+          doing Database
+          * Checkout
+            planned Refunds
+        ";
+    let mut talk = Conversation::about(drawing);
+    talk.hear(None);
+    talk.happens(&another(), closed("Database", "Schema in db/schema.sql"))
+        .happens(
+            &person(),
+            Event::FrameInvalidated {
+                frame: id("Refunds"),
+                reason: prose("Not in this release"),
+                cascaded: Vec::new(),
+            },
+        )
+        .happens(
+            &person(),
+            Event::FrameEdited {
+                frame: id("Checkout"),
+                edit: Edit {
+                    criteria: Some(prose("Cards only")),
+                    ..Edit::default()
+                },
+            },
+        )
+        .happens(
+            &person(),
+            Event::Noted {
+                frame: id("Shop"),
+                note: Note::Artifact(prose("a file says nothing new")),
+            },
+        );
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="3">
+    <frame id="gnhe05ek" status="completed" log="flame log gnhe05ek" by="codex:42">
+    <title>Database</title>
+    <results>Schema in db/schema.sql</results>
+    </frame>
+    <frame id="wnc1ac8v" status="invalidated" by="user">Not in this release</frame>
+    <frame id="nfzbykrx" status="in_progress" by="user">
+    <title>Checkout</title>
+    <success-criteria>Cards only</success-criteria>
+    </frame>
+    </stack-update>
+    "#);
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn what_happens_elsewhere_is_not_told() {
+    let mut talk = Conversation::about("doing Shop\n  * Cart\ndoing Blog\n  doing Post");
+    talk.hear(None);
+    talk.happens(&another(), closed("Post", "published"))
+        .happens(&another(), planned("Images", "Blog"));
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn being_turned_to_another_frame_is_told_only_if_others_did_it() {
+    let turn = || Event::SessionFocused {
+        session: us(),
+        from: Some(id("Cart")),
+        to: Some(id("Pay")),
+    };
+    let mut talk = Conversation::about("doing Shop\n  * Cart\n  doing Pay");
+    talk.hear(None);
+    talk.happens(&us(), turn());
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    let mut talk = Conversation::about("doing Shop\n  * Cart\n  doing Pay");
+    talk.hear(None);
+    talk.happens(&person(), turn());
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <current-frame id="ka8mea1e" status="in_progress" by="user">
+    <title>Pay</title>
+    </current-frame>
+    </stack-update>
+    "#);
+}
+
+#[test]
+fn what_was_taken_back_is_told_as_it_is_now() {
+    let mut talk = Conversation::about("doing Shop\n  doing Database\n  * Cart");
+    talk.happens(&another(), closed("Database", "done"))
+        .happens(&another(), planned("Images", "Shop"));
+    talk.hear(None);
+    let (first, second) = (Seq(talk.next_seq() - 2), Seq(talk.next_seq() - 1));
+    talk.happens(&person(), Event::CommandUndone { batch: second })
+        .happens(&person(), Event::CommandUndone { batch: first });
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="2">
+    <frame id="xyaw579v" status="undone" by="user"/>
+    <frame id="gnhe05ek" status="in_progress" by="user">
+    <title>Database</title>
+    </frame>
+    </stack-update>
+    "#);
+}
+
+#[test]
+fn what_was_done_and_taken_back_between_two_messages_never_was() {
+    let mut talk = Conversation::about("doing Shop\n  doing Database\n  * Cart");
+    talk.hear(None);
+    let batch = Seq(talk.next_seq());
+    talk.happens(&another(), closed("Database", "done"))
+        .happens(&another(), Event::CommandUndone { batch });
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn what_the_user_says_elsewhere_is_told_and_what_is_said_here_is_known() {
+    let mut talk = Conversation::about("doing Shop\n  * Cart");
+    talk.hear(None);
+    let seq = talk.next_seq();
+    let mut around = talk.around();
+    around.directives.push(directive("said here", seq));
+    assert_eq!(talk.hear_of(&around, None), Delivery::Nothing);
+    let mut elsewhere = directive("Use <TypeScript>", seq + 1);
+    elsewhere.session = another();
+    around.directives.push(elsewhere);
+    assert_snapshot!(text_of(talk.hear_of(&around, None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <directive from="user">Use &lt;TypeScript></directive>
+    </stack-update>
+    "#);
+}
+
+#[test]
+fn after_a_compaction_everything_is_told_anew() {
+    let mut talk = Conversation::about("* Shop\n  file = a.rs");
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    let mut around = talk.around();
+    around.directives.push(directive("Never force-push", 1));
+    let told = talk.hear_of(&around, Some(Reason::Compaction { count: 2 }));
+    assert_snapshot!(text_of(told), @r#"
+    header:
+    <stack-context session="opencode:ses_us" after="compaction" compactions="2" log="flame log f0jtny0g">
+    <user-directives from="user" count="1">
+    <directive>Never force-push</directive>
+    </user-directives>
+    <current-frame id="f0jtny0g" status="in_progress">
+    <title>Shop</title>
+    <artifacts>a.rs</artifacts>
+    </current-frame>
+    </stack-context>
+    "#);
+    let told = text_of(talk.hear(Some(Reason::Resume)));
+    assert!(told.contains("after=\"resume\""), "{told}");
+}
+
+#[test]
+fn a_flood_of_changes_is_cut_to_its_share() {
+    let mut drawing = String::from("* Shop\n");
+    for n in 0..300 {
+        writeln!(drawing, "  doing Part {n}").unwrap();
+    }
+    let mut talk = Conversation::about(&drawing);
+    talk.hear(None);
+    for n in 0..300 {
+        talk.happens(
+            &another(),
+            closed(&format!("Part {n}"), &"very long ".repeat(200)),
+        );
+    }
+    let Delivery::Update(text) = talk.hear(None) else {
+        panic!("no update");
+    };
+    assert!(O200k.count(&text) <= 1_000);
+    let (_, update) = &read(&text)[0];
+    let number = |name: &str| update[name].parse::<usize>().unwrap();
+    assert_eq!(number("count") + number("omitted"), 300);
+    // The newest matter most.
+    assert!(text.contains("<title>Part 299</title>"));
+}
+
+/// Something that one of three parties does to one of a few frames.
+fn deed() -> impl Strategy<Value = (u8, u8, u8)> {
+    (0u8..3, 0u8..9, 0u8..8)
+}
+
+const TITLES: [&str; 8] = ["Shop", "Cart", "Pay", "Ship", "Mail", "Logo", "Tax", "Log"];
+
+fn event(what: u8, which: u8) -> Event {
+    let title = TITLES[usize::from(which)];
+    let frame = id(title);
+    match what {
+        0 => closed(title, "done"),
+        1 => Event::FrameStarted { frame },
+        2 => Event::FrameBlocked {
+            frame,
+            reason: prose("rain"),
+            results: None,
+        },
+        3 => Event::FrameInvalidated {
+            frame,
+            reason: prose("no"),
+            cascaded: Vec::new(),
+        },
+        4 if which > 2 => Event::FrameDeleted {
+            frame,
+            with: Vec::new(),
+        },
+        5 => Event::Noted {
+            frame,
+            note: Note::Decision {
+                text: prose("yes"),
+                why: None,
+            },
+        },
+        6 if which > 0 => planned(title, TITLES[usize::from(which) / 3]),
+        7 if which < 3 => Event::SessionFocused {
+            session: us(),
+            from: None,
+            to: Some(frame),
+        },
+        _ => Event::FrameUnblocked { frame },
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_was_sent_is_never_rewritten(
+        story in prop::collection::vec(prop::collection::vec(deed(), 0..6), 1..12),
+    ) {
+        let mut talk = Conversation::about(
+            "doing Shop\n  * Cart\n  doing Pay\n    planned Tax\n  planned Ship",
+        );
+        let mut before = String::new();
+        for (turn, deeds) in story.iter().enumerate() {
+            let mut by_others = false;
+            for (who, what, which) in deeds {
+                let who = [us(), another(), person()][usize::from(*who)].clone();
+                by_others |= who != us();
+                talk.happens(&who, event(*what, *which));
+            }
+            let told = talk.hear(None);
+            let after = talk.sent.as_ref().unwrap().text.clone();
+            prop_assert!(after.starts_with(&before));
+            match told {
+                Delivery::Nothing => prop_assert_eq!(&after, &before),
+                Delivery::Update(update) => {
+                    prop_assert!(turn > 0 && by_others);
+                    read(&update);
+                    prop_assert_eq!(&after, &(before + &update));
+                }
+                Delivery::Header(header) => {
+                    prop_assert_eq!(turn, 0);
+                    prop_assert_eq!(&after, &header);
+                }
+            }
+            before = after;
+        }
+    }
+
+    #[test]
+    fn the_same_story_is_told_the_same_way(deeds in prop::collection::vec(deed(), 0..20)) {
+        let tell = || {
+            let mut talk = Conversation::about("doing Shop\n  * Cart\n  doing Pay");
+            talk.hear(None);
+            for (who, what, which) in &deeds {
+                let who = [us(), another(), person()][usize::from(*who)].clone();
+                talk.happens(&who, event(*what, *which));
+            }
+            talk.hear(None)
+        };
+        prop_assert_eq!(tell(), tell());
+    }
+}
+
+#[test]
+fn a_budget_too_small_for_an_update_still_says_that_there_is_one() {
+    let mut talk = Conversation::about("doing Shop\n  * Cart");
+    talk.settings.budget = crate::context::Budget::new(256).unwrap();
+    talk.hear(None);
+    let long = "x".repeat(400);
+    talk.happens(&another(), planned(&long, "Shop"));
+    // It became a planned sibling, the next one.
+    let Delivery::Update(text) = talk.hear(None) else {
+        panic!("no update");
+    };
+    assert!(O200k.count(&text) <= 64, "{text}");
+    assert!(Estimate.count(&text) > 0);
+}

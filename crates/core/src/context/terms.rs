@@ -1,0 +1,241 @@
+//! The words of a text, as far as they can show that two texts are about the same thing.
+//!
+//! Code is half identifiers and paths, so these are taken apart (`parseToken`, `parse_token` and
+//! `src/token/parse.rs` all speak of `parse` and `token`). Words are reduced to their stems, and
+//! scripts that put no blanks between words are taken in pairs of characters.
+
+use std::borrow::Cow;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// Words that say nothing about a subject.
+const STOP_WORDS: [&str; 52] = [
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
+    "does", "for", "from", "had", "has", "have", "he", "i", "in", "is", "it", "its", "may",
+    "might", "must", "need", "of", "on", "or", "shall", "she", "should", "that", "the", "these",
+    "they", "this", "those", "to", "was", "we", "were", "will", "with", "would", "you", "src",
+    "www",
+];
+/// Longer words are hashes and base64, not language.
+const LONGEST_WORD: usize = 40;
+/// Shorter names are words that happen to hold a dot.
+const SHORTEST_NAME: usize = 5;
+
+/// A piece of text that can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A word, or a part of an identifier or path, as it was written.
+    Word(&'a str),
+    /// A whole identifier or path, as it was written.
+    Name(&'a str),
+}
+
+/// Calls `visit` with every name and every word of a text.
+pub(crate) fn pieces<'a>(text: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@');
+    for chunk in text.split(|c| !inside(c)) {
+        let chunk = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        if chunk.is_empty() {
+            continue;
+        }
+        if is_name(chunk) {
+            visit(Piece::Name(chunk));
+        }
+        for part in chunk.split(|c: char| !c.is_alphanumeric()) {
+            humps(part, visit);
+        }
+    }
+}
+
+/// Whether something is the name of a thing in code: an identifier, a path, a version, a host.
+fn is_name(chunk: &str) -> bool {
+    if chunk.len() < SHORTEST_NAME {
+        return false;
+    }
+    let mut before = ' ';
+    for c in chunk.chars() {
+        let hump = before.is_lowercase() && c.is_uppercase();
+        if hump || matches!(c, '_' | '/') || (before == '.' && c.is_alphanumeric()) {
+            return true;
+        }
+        before = c;
+    }
+    false
+}
+
+/// Takes `parseHTTPHeader` apart into `parse`, `HTTP` and `Header`.
+fn humps<'a>(word: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
+    let mut start = 0;
+    let mut kinds = word.char_indices().peekable();
+    let mut before: Option<char> = None;
+    while let Some((at, c)) = kinds.next() {
+        let next_is_lower = kinds.peek().is_some_and(|(_, next)| next.is_lowercase());
+        let turns = before.is_some_and(|before| {
+            (before.is_lowercase() && c.is_uppercase())
+                || (before.is_uppercase() && c.is_uppercase() && next_is_lower)
+                || (before.is_numeric() != c.is_numeric())
+                || (is_unspaced(before) != is_unspaced(c))
+        });
+        if turns {
+            visit(Piece::Word(word.get(start..at).unwrap_or_default()));
+            start = at;
+        }
+        before = Some(c);
+    }
+    if start < word.len() {
+        visit(Piece::Word(word.get(start..).unwrap_or_default()));
+    }
+}
+
+/// Whether a character belongs to a script that is written without blanks between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}'        // Thai, Lao
+        | '\u{1000}'..='\u{109f}'      // Burmese
+        | '\u{1780}'..='\u{17ff}'      // Khmer
+        | '\u{2e80}'..='\u{9fff}'      // kana, ideographs
+        | '\u{ac00}'..='\u{d7af}'      // hangul
+        | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The distinct words of a text in the form in which they can be compared, in order.
+///
+/// For a goal they are what to look for in an index of frames; for a frame they are what to put
+/// into it.
+pub fn terms(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    pieces(text, &mut |piece| match piece {
+        Piece::Name(name) => found.push(name.to_lowercase()),
+        Piece::Word(word) => each_term(word, &mut |term| found.push(term.to_owned())),
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Calls `visit` with the comparable forms of one word: its stem, or its pairs of characters.
+pub(crate) fn each_term(word: &str, visit: &mut dyn FnMut(&str)) {
+    if word.starts_with(is_unspaced) {
+        return pairs(word, visit);
+    }
+    if word.len() > LONGEST_WORD {
+        return;
+    }
+    let word = lower(word);
+    if word.chars().nth(2).is_none() || STOP_WORDS.contains(&word.as_ref()) {
+        return;
+    }
+    visit(&stem(&word));
+}
+
+/// A word in lower case, without a copy where it already is.
+pub(crate) fn lower(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase())
+    }
+}
+
+fn pairs(word: &str, visit: &mut dyn FnMut(&str)) {
+    let mut starts = word.char_indices();
+    let Some(_) = starts.next() else {
+        return;
+    };
+    let Some((mut middle, _)) = starts.next() else {
+        return visit(word);
+    };
+    let mut start = 0;
+    for end in starts.map(|(at, _)| at).chain([word.len()]) {
+        visit(word.get(start..end).unwrap_or_default());
+        (start, middle) = (middle, end);
+    }
+}
+
+fn stem(word: &str) -> Cow<'_, str> {
+    let algorithm = match word.chars().next() {
+        Some('a'..='z') => Algorithm::English,
+        Some('\u{400}'..='\u{4ff}') => Algorithm::Russian,
+        Some('\u{370}'..='\u{3ff}') => Algorithm::Greek,
+        _ => return Cow::Borrowed(word),
+    };
+    // Stemmers know only their own letters, and cut at places that others do not have.
+    let own = |c: char| match algorithm {
+        Algorithm::Russian => matches!(c, '\u{430}'..='\u{451}'),
+        Algorithm::Greek => matches!(c, '\u{3ac}'..='\u{3ce}'),
+        _ => c.is_ascii_lowercase(),
+    };
+    if word.chars().all(own) {
+        Stemmer::create(algorithm).stem(word)
+    } else {
+        Cow::Borrowed(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn identifiers_and_paths_speak_of_their_parts() {
+        assert_eq!(terms("parseToken"), ["pars", "parsetoken", "token"]);
+        assert_eq!(terms("parse_tokens"), ["pars", "parse_tokens", "token"]);
+        assert_eq!(
+            terms("src/token/parse.rs"),
+            ["pars", "src/token/parse.rs", "token"]
+        );
+        assert_eq!(terms("HTTPHeader2XML"), ["header", "http", "xml"]);
+    }
+
+    #[test]
+    fn words_meet_in_their_stems() {
+        assert_eq!(terms("Testing the tests, tested"), ["test"]);
+        assert_eq!(terms("тестирование тестов"), terms("тестирования тестами"));
+        assert_eq!(terms("café"), ["café"]);
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_taken_in_pairs() {
+        assert_eq!(terms("認証を修正"), ["を修", "修正", "証を", "認証"]);
+        assert_eq!(terms("字"), ["字"]);
+        assert_eq!(terms("JWT認証"), ["jwt", "認証"]);
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        assert!(terms("this is it, and of the -- !").is_empty());
+        assert!(terms(&"f00".repeat(30)).is_empty() || terms(&"f00".repeat(30)) == ["f00"]);
+    }
+
+    #[test]
+    fn names_are_names_of_things() {
+        let names = |text: &str| {
+            let mut found = Vec::new();
+            pieces(text, &mut |piece| {
+                if let Piece::Name(name) = piece {
+                    found.push(name.to_owned());
+                }
+            });
+            found
+        };
+        assert_eq!(
+            names("Fixed `refresh_token` in src/auth.rs (see v1.2.3, e.g. TokenStore)."),
+            ["refresh_token", "src/auth.rs", "v1.2.3", "TokenStore"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_terms(text in any::<String>()) {
+            terms(&text);
+        }
+
+        #[test]
+        fn stemmers_take_any_word(word in "[a-zа-яёα-ωάέήίόύώ]{1,30}") {
+            terms(&word);
+        }
+    }
+}
