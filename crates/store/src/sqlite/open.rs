@@ -75,6 +75,9 @@ impl OpenOptions {
             connection.busy_timeout(self.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(64);
             connection.pragma_update(None, "synchronous", "FULL")?;
+            // Plans must not depend on what is bound, or the statements that partial indexes serve
+            // would be planned again each time.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             check_format(&connection, &path)?;
             leave_as_it_is(&connection, false)?;
             Ok(connection)

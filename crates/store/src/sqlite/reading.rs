@@ -6,7 +6,7 @@ use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
-use super::view::{OPEN, SqliteView, session};
+use super::view::{FINISHED, OPEN, SqliteView, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
 use crate::store::{FrameRow, Named, Reading, Slice, Totals};
@@ -94,8 +94,8 @@ impl Reading for SqliteView<'_> {
         let columns = row_columns();
         let open = match slice.open {
             None => String::new(),
-            Some(true) => format!("AND f.status IN {OPEN}"),
-            Some(false) => format!("AND f.status NOT IN {OPEN}"),
+            Some(true) => format!("AND {OPEN}"),
+            Some(false) => format!("AND {FINISHED}"),
         };
         let order = if slice.last { "DESC" } else { "ASC" };
         let limit = slice
@@ -141,7 +141,7 @@ impl Reading for SqliteView<'_> {
         self.one(
             &format!(
                 "SELECT {columns} FROM frames f
-                 WHERE f.parent = ?1 AND f.rank > ?2 AND f.status IN {OPEN}
+                 WHERE f.parent = ?1 AND f.rank > ?2 AND {OPEN}
                    AND f.status = 'planned'
                  ORDER BY f.rank, f.id LIMIT 1"
             ),
@@ -226,7 +226,7 @@ impl Reading for SqliteView<'_> {
             "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN frames f ON f.id = l.frame
              WHERE l.blob NOT IN (SELECT blob FROM dropped)
              GROUP BY l.blob
-             HAVING sum(f.status IN {OPEN}) = 0
+             HAVING sum({OPEN}) = 0
              ORDER BY max(f.closed), l.blob"
         );
         self.many(&sql, params![], |row| {

@@ -27,9 +27,9 @@ CREATE TABLE frames (
 CREATE INDEX frames_in_order ON frames (parent, rank, id);
 -- Listings want the open children, or the last few finished ones, however many the others are.
 CREATE INDEX frames_open ON frames (parent, rank, id)
-    WHERE status IN ('planned', 'in_progress', 'blocked');
+    WHERE status = 'planned' OR status = 'in_progress' OR status = 'blocked';
 CREATE INDEX frames_finished ON frames (parent, rank, id)
-    WHERE status NOT IN ('planned', 'in_progress', 'blocked');
+    WHERE status <> 'planned' AND status <> 'in_progress' AND status <> 'blocked';
 
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
