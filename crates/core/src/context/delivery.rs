@@ -314,7 +314,8 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
     match event {
         Event::Noted { frame, note } => match note.kind() {
             NoteKind::Decision | NoteKind::FailedAttempt => vec![(frame, None)],
-            NoteKind::Artifact | NoteKind::Evidence => Vec::new(),
+            // Directives are told as what the user said, not as a change of a frame.
+            NoteKind::Artifact | NoteKind::Evidence | NoteKind::Directive => Vec::new(),
         },
         Event::FrameOpened { frame, .. }
         | Event::FrameStarted { frame }
