@@ -12,10 +12,12 @@ use flamestack_core::id::FrameId;
 use flamestack_core::refusal::Refusal;
 use flamestack_core::text::Title;
 use flamestack_store::{
-    Blobs, Index, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, set_aside,
+    Blobs, Index, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, Version,
+    set_aside,
 };
 
 use crate::clock::Clock;
+use crate::context::{Contexts, Preferences};
 use crate::error::EngineError;
 use crate::names;
 use crate::project::Project;
@@ -30,6 +32,7 @@ pub struct Engine {
     store: Mutex<Option<SqliteStore>>,
     clock: Box<dyn Clock>,
     options: OpenOptions,
+    pub(crate) contexts: Contexts,
 }
 
 /// What a granted request came to.
@@ -67,6 +70,16 @@ impl Engine {
             store: Mutex::new(None),
             clock,
             options: OpenOptions { busy_timeout },
+            contexts: Contexts::default(),
+        }
+    }
+
+    /// The same engine with other preferences about contexts.
+    #[must_use]
+    pub fn with_contexts(self, preferences: Preferences) -> Self {
+        Self {
+            contexts: Contexts::new(preferences),
+            ..self
         }
     }
 
@@ -187,6 +200,14 @@ impl Engine {
             return ask(&SqliteStore::empty()?, work);
         }
         self.with_store(|store| ask(store, work))
+    }
+
+    /// What of the store this is; nothing, if there is none yet.
+    pub(crate) fn version(&self) -> Result<Option<Version>, EngineError> {
+        if self.lock().is_none() && !self.has_store() {
+            return Ok(None);
+        }
+        self.with_store(|store| Ok(Some(store.version()?)))
     }
 
     fn has_store(&self) -> bool {

@@ -21,6 +21,6 @@ pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice, Store,
-    Totals, Verified,
+    Committed, Ended, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice,
+    Store, Totals, Verified, Version,
 };
