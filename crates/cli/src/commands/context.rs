@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use flamestack_core::context::{Context as Told, Section};
+use flamestack_core::context::Context as Told;
 use flamestack_engine::context::{Wanted, Whose};
-use flamestack_engine::views::{counted, grouped};
+use flamestack_engine::views;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{BOLD, DIM, Output, painted};
+use crate::output::Output;
 use crate::workplace::Workplace;
 
 /// Print what the model is shown: byte for byte, or as a table of its sections
@@ -55,7 +55,7 @@ impl Context {
             return nothing(output, &whose);
         };
         match (self.table, self.format) {
-            (true, _) => table(output, &context),
+            (true, _) => output.text(&views::context::plain(&context)),
             (false, Format::Xml) => output.text(&context.text),
             (false, Format::Json) => output.line(context.to_json()),
         }
@@ -82,59 +82,4 @@ fn everything(context: Option<&Told>) -> Value {
         fields.insert("text".to_owned(), json!(context.text));
     }
     value
-}
-
-fn table(output: &mut Output, context: &Told) -> Result<(), Failure> {
-    let total = context.budget.total();
-    let heading = format!("{:<20} {:>6} {:>6}  shown", "section", "tokens", "share");
-    output.line(painted(BOLD, heading))?;
-    let mut inside = 0;
-    for section in &context.sections {
-        inside += section.tokens;
-        output.line(row(
-            section.kind.as_str(),
-            section.tokens,
-            total,
-            &section.shown.to_string(),
-        ))?;
-        for line in omissions(section) {
-            output.line(painted(DIM, line))?;
-        }
-    }
-    let around = context.tokens.saturating_sub(inside);
-    output.line(row("tags around", around, total, ""))?;
-    output.line(row("all", context.tokens, total, ""))?;
-    output.line("")?;
-    output.line(format!(
-        "{} of {} tokens by {}, as of event {}",
-        grouped(context.tokens as u64),
-        grouped(total as u64),
-        context.tokenizer,
-        context.position.0
-    ))
-}
-
-fn row(name: &str, tokens: usize, total: usize, shown: &str) -> String {
-    let per_mille = tokens * 1000 / total.max(1);
-    let share = format!("{}.{} %", per_mille / 10, per_mille % 10);
-    let tokens = grouped(tokens as u64);
-    format!("{name:<20} {tokens:>6} {share:>6}  {shown}")
-        .trim_end()
-        .to_owned()
-}
-
-fn omissions(section: &Section) -> Vec<String> {
-    let line = |omission: &flamestack_core::context::Omission| {
-        let what = if omission.what.starts_with("part of") {
-            omission.what.clone()
-        } else {
-            counted(omission.count as u64, &omission.what, &omission.what)
-        };
-        format!(
-            "  left out: {what} ({}), see `{}`",
-            omission.why.as_str(),
-            omission.call
-        )
-    };
-    section.omitted.iter().map(line).collect()
 }
