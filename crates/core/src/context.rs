@@ -39,7 +39,7 @@ pub use cache::{Cache, Counters, Key};
 pub use delivery::{Delivery, Reason, Sent, deliver};
 pub use frontier::{Failed, Frontier};
 pub use guidance::{BRIEF_LIMIT, Guidance};
-pub use relevance::{Interest, Relevance};
+pub use relevance::{Gist, Interest, Relevance, score};
 pub use surroundings::{
     CANDIDATES, DIRECTIVES, Directive, Group, LEVELS, PLANNED, Place, Subagent, Surroundings,
 };

@@ -6,11 +6,11 @@ mod around;
 mod preferences;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use flamestack_core::context::{Cache, Context, Counters, Key, Settings, assemble};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
-use flamestack_store::{Reading, Version};
+use flamestack_store::{Kinship, Reading, Version};
 
 pub use self::around::{Kin, Newest, surroundings};
 pub use self::preferences::Preferences;
@@ -56,10 +56,11 @@ pub struct Wanted {
 }
 
 /// Contexts that were made, and what is known without asking the store again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Contexts {
     preferences: Preferences,
     kept: Mutex<Kept>,
+    kin: OnceLock<Kinship>,
 }
 
 #[derive(Debug, Default)]
@@ -90,7 +91,7 @@ impl Contexts {
     pub(crate) fn new(preferences: Preferences) -> Self {
         Self {
             preferences,
-            kept: Mutex::default(),
+            ..Self::default()
         }
     }
 
@@ -185,7 +186,8 @@ impl Engine {
 
     /// Who chooses among many.
     fn kin(&self) -> &dyn Kin {
-        &Newest
+        let dir = &self.project().dir;
+        self.contexts.kin.get_or_init(|| Kinship::new(dir))
     }
 
     fn fresh_context(

@@ -91,6 +91,10 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError>;
+    /// The completed and failed children of a frame that changed after a point.
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
+    /// Whether anything was taken back after a point.
+    fn undone_since(&self, after: Seq) -> Result<bool, StoreError>;
     /// What the user said in a frame, newest first, at most `limit`.
     fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError>;
     /// How many frames there are in all, by status.

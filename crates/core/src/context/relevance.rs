@@ -3,7 +3,7 @@
 //! Scores are whole numbers, and nothing in them depends on the time: the same tree gives the
 //! same order on any machine and on any day.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::terms::{Piece, each_term, lower, pieces, terms};
 use crate::frame::{Frame, Status};
@@ -77,12 +77,50 @@ impl Interest {
             names.insert(artifact);
         }
         let matches = goal_hits.count + result_hits.count + artifact_hits.count;
-        let score = 3 * doublings(names.len()) + 2 * doublings(matches) + finished(frame.status);
         Relevance {
             matches,
             names: names.len(),
-            score,
+            score: score(names.len(), matches, frame.status),
         }
+    }
+}
+
+/// What a frame with so many names and matches scores.
+pub fn score(names: usize, matches: usize, status: Status) -> i64 {
+    3 * doublings(names) + 2 * doublings(matches) + finished(status)
+}
+
+/// What an index keeps of a finished frame, so that it can be compared without being read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gist {
+    /// How many distinct names of things it holds.
+    pub names: usize,
+    /// Its terms, and in how many of goal, results and artifacts each occurs.
+    pub terms: BTreeMap<String, u8>,
+}
+
+impl Gist {
+    /// The gist of a frame.
+    pub fn of(frame: &Frame) -> Self {
+        let nobody = Interest { terms: Vec::new() };
+        let criteria = dense(frame.criteria_compacted.as_ref(), frame.criteria.as_ref());
+        let results = dense(frame.results_compacted.as_ref(), frame.results.as_ref());
+        let goal = [frame.title.as_str(), beginning(criteria, CRITERIA_LOOK)];
+        let files = artifacts(frame).rev().take(ARTIFACTS_LOOK);
+        let files = files.map(|artifact| beginning(artifact, CRITERIA_LOOK));
+        let fields = [
+            goal.join("\n"),
+            beginning(results, RESULTS_LOOK).to_owned(),
+            files.collect::<Vec<_>>().join("\n"),
+        ];
+        let mut gist = Self {
+            names: nobody.in_frame(frame).names,
+            terms: BTreeMap::new(),
+        };
+        for term in fields.iter().flat_map(|field| terms(field)) {
+            *gist.terms.entry(term).or_default() += 1;
+        }
+        gist
     }
 }
 

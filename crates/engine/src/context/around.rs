@@ -10,7 +10,7 @@ use flamestack_core::context::{
 };
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::{FrameId, SessionRef};
-use flamestack_store::{Ended, Reading, StoreError, Totals};
+use flamestack_store::{Ended, Kinship, Reading, Scored, StoreError, Totals};
 
 use crate::error::EngineError;
 
@@ -18,10 +18,13 @@ use crate::error::EngineError;
 /// left out.
 const DIRECTIVES_READ: usize = 32 * DIRECTIVES;
 
+/// What an uncle's score loses with each level, as when a context ranks uncles.
+const FARTHER: i64 = 16;
+
 /// Who chooses among more finished children of a frame than can be looked at.
 pub trait Kin {
-    /// The finished children of `parent` that are most likely to matter to `interest`, at most
-    /// `limit`; nothing, if there is no way to tell, and the newest are as good as any.
+    /// The children of `parent` that ended with `status` and are most likely to matter to
+    /// `interest`, with their scores, at most `limit`.
     fn best(
         &self,
         reading: &dyn Reading,
@@ -29,7 +32,20 @@ pub trait Kin {
         status: Status,
         interest: &Interest,
         limit: usize,
-    ) -> Result<Option<Vec<Ended>>, EngineError>;
+    ) -> Result<Vec<Scored>, StoreError>;
+}
+
+impl Kin for Kinship {
+    fn best(
+        &self,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        status: Status,
+        interest: &Interest,
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
+        Kinship::best(self, reading, parent, status, interest, limit)
+    }
 }
 
 /// Everything around a frame.
@@ -96,9 +112,9 @@ impl Look<'_> {
     }
 
     fn uncles(&mut self) -> Result<(), EngineError> {
-        let mut ended: Vec<Ended> = Vec::new();
+        let mut levels = Vec::new();
         let mut total = 0;
-        for ancestor in self.around.ancestors.iter().take(LEVELS) {
+        for (level, ancestor) in (0_i64..).zip(self.around.ancestors.iter().take(LEVELS)) {
             let Some(above) = &ancestor.parent else {
                 continue;
             };
@@ -107,13 +123,23 @@ impl Look<'_> {
             let others = completed.saturating_sub(itself);
             total += others;
             if others > 0 {
-                let found = self.ended(above, Status::Completed, completed)?;
-                ended.extend(found.into_iter().filter(|uncle| uncle.id != ancestor.id));
+                levels.push((level, above, &ancestor.id));
             }
         }
-        ended.sort();
-        let first = ended.len().saturating_sub(CANDIDATES);
-        let ids: Vec<FrameId> = ended.drain(first..).map(|uncle| uncle.id).collect();
+        let mut found: Vec<Scored> = Vec::new();
+        for (level, above, ancestor) in levels {
+            let uncles = self.best(above, Status::Completed, total)?;
+            let uncles = uncles.into_iter();
+            let others = uncles.filter(|uncle| uncle.frame.id != *ancestor);
+            found.extend(others.map(|uncle| Scored {
+                // Relatives farther away have less to do with the task at hand.
+                score: uncle.score - FARTHER * level,
+                ..uncle
+            }));
+        }
+        found.sort_by(|one, other| other.cmp(one));
+        found.truncate(CANDIDATES);
+        let ids: Vec<FrameId> = found.into_iter().map(|uncle| uncle.frame.id).collect();
         self.around.uncles = Group {
             frames: self.reading.frames_with_notes(&ids)?,
             total,
@@ -189,11 +215,12 @@ impl Look<'_> {
             (Status::Failed, place.failed),
         ] {
             if others > 0 {
-                let found = self.ended(parent, status, others)?;
-                siblings.extend(found.into_iter().map(|sibling| sibling.id));
+                let found = self.best(parent, status, others)?;
+                let found = found.into_iter().map(|sibling| sibling.frame.id);
+                let found = found.filter(|sibling| *sibling != current.id);
+                siblings.extend(found.take(CANDIDATES));
             }
         }
-        siblings.retain(|sibling| *sibling != current.id);
         let next = match self.reading.next_planned(parent, Some(head.rank))? {
             Some(behind) => Some(behind),
             None => self.reading.next_planned(parent, None)?,
@@ -222,22 +249,22 @@ impl Look<'_> {
         self.reading.frames_with_notes(&ids)
     }
 
-    /// The finished children of a frame that are worth looking at, out of `total`.
-    fn ended(
+    /// The children of a frame with a status that are worth looking at, where there are `total`
+    /// of their kind.
+    fn best(
         &self,
         parent: &FrameId,
         status: Status,
         total: usize,
-    ) -> Result<Vec<Ended>, EngineError> {
+    ) -> Result<Vec<Scored>, StoreError> {
+        // One more, for the frame itself or the ancestor that stands among them.
+        let limit = CANDIDATES + 1;
         if total > CANDIDATES {
-            let best = self
-                .kin
-                .best(self.reading, parent, status, &self.interest, CANDIDATES)?;
-            if let Some(best) = best {
-                return Ok(best);
-            }
+            self.kin
+                .best(self.reading, parent, status, &self.interest, limit)
+        } else {
+            Newest.best(self.reading, parent, status, &self.interest, limit)
         }
-        Ok(self.reading.ended(parent, status, CANDIDATES + 1)?)
     }
 
     fn listen(&mut self) -> Result<(), EngineError> {
@@ -264,12 +291,14 @@ pub struct Newest;
 impl Kin for Newest {
     fn best(
         &self,
-        _: &dyn Reading,
-        _: &FrameId,
-        _: Status,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        status: Status,
         _: &Interest,
-        _: usize,
-    ) -> Result<Option<Vec<Ended>>, EngineError> {
-        Ok(None)
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
+        let ended = reading.ended(parent, status, limit)?;
+        let scored = ended.into_iter().map(|frame| Scored { score: 0, frame });
+        Ok(scored.collect())
     }
 }

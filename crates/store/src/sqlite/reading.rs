@@ -225,6 +225,21 @@ impl Reading for SqliteView<'_> {
         )
     }
 
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
+        self.many(
+            "SELECT f.id FROM frames f
+             WHERE f.parent = ?1 AND f.changed > ?2 AND f.status IN ('completed', 'failed')
+             ORDER BY f.changed",
+            params![parent.as_str(), after.0],
+            |row| rows::id(row, 0),
+        )
+    }
+
+    fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM undone WHERE by > ?1 LIMIT 1";
+        Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
+    }
+
     fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError> {
         self.many(
             "SELECT n.text, n.seq, e.session FROM notes n CROSS JOIN events e ON e.seq = n.seq

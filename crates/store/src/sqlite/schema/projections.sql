@@ -37,6 +37,9 @@ CREATE INDEX frames_begun ON frames (parent, status, rank, id)
 CREATE INDEX frames_ended ON frames (parent, status, coalesce(closed, changed), rank, id)
     WHERE status IN ('completed', 'failed');
 
+CREATE INDEX frames_ended_changed ON frames (parent, changed)
+    WHERE status IN ('completed', 'failed');
+
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
     seq   INTEGER NOT NULL,
