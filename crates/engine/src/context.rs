@@ -170,7 +170,7 @@ impl Engine {
         };
         let made = kept.cache.get_or_make(&key, || {
             let around = self.read(|reading| {
-                surroundings(reading, &key.frame, key.session.as_ref(), self.kin())
+                surroundings(reading, &key.frame, key.session.as_ref(), self.kinship())
             })?;
             if around.position != key.position {
                 return Err(Failed::Moved);
@@ -185,7 +185,7 @@ impl Engine {
     }
 
     /// Who chooses among many.
-    fn kin(&self) -> &dyn Kin {
+    pub(crate) fn kinship(&self) -> &Kinship {
         let dir = &self.project().dir;
         self.contexts.kin.get_or_init(|| Kinship::new(dir))
     }
@@ -199,7 +199,7 @@ impl Engine {
             let Some(frame) = whose.frame(reading)? else {
                 return Ok(None);
             };
-            surroundings(reading, &frame, whose.session(), self.kin()).map(Some)
+            surroundings(reading, &frame, whose.session(), self.kinship()).map(Some)
         })?;
         let tokenizer = self.contexts.preferences.tokenizer();
         Ok(around.map(|around| Arc::new(assemble(&around, settings, tokenizer.as_ref()))))

@@ -292,6 +292,10 @@ impl Engine {
         let name = crate::views::time::file_name(self.clock.now());
         match set_aside(&self.project.dir, &name) {
             Ok(Some(place)) => {
+                // What was made from another journal must not speak for the next one.
+                if let Err(failed) = self.drop_indexes() {
+                    tracing::warn!("indexes not deleted: {failed}");
+                }
                 tracing::error!(place = %place.display(), "Store set aside: {error}");
                 EngineError::SetAside {
                     problem: problem_of(&error),

@@ -59,10 +59,17 @@ impl Engine {
         Ok(wanted.into_iter().filter(is_lost).collect())
     }
 
+    /// Deletes what is made from the journal beside it, as when the journal is another one.
+    pub(crate) fn drop_indexes(&self) -> Result<(), EngineError> {
+        Index::new(&self.project().dir).drop_all()?;
+        self.kinship().drop_all()?;
+        Ok(())
+    }
+
     /// Folds the journal into fresh projections.
     pub fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, EngineError> {
         let rebuilt = self.with_store(|store| Ok(store.rebuild(progress)?))?;
-        Index::new(&self.project().dir).drop_all()?;
+        self.drop_indexes()?;
         Ok(rebuilt)
     }
 
@@ -73,7 +80,7 @@ impl Engine {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Recovered, EngineError> {
         let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
-        Index::new(&self.project().dir).drop_all()?;
+        self.drop_indexes()?;
         // Told apart from those that still wait, without touching what is in it.
         flamestack_store::private_file(&from.join(RECOVERED))?;
         Ok(recovered)
@@ -82,6 +89,7 @@ impl Engine {
     /// Sets a damaged store aside on purpose, so that it can be recovered from.
     pub fn put_damaged_aside(&self) -> Result<PathBuf, EngineError> {
         self.close();
+        self.drop_indexes()?;
         let name = crate::views::time::file_name(self.clock().now());
         Ok(flamestack_store::move_aside(&self.project().dir, &name)?)
     }
@@ -114,9 +122,8 @@ impl Engine {
 
     /// Lets it go. The journal says what is dropped before it is.
     pub fn collect(&self, actor: &Actor, plan: &Collected) -> Result<(), EngineError> {
-        let dir = &self.project().dir;
         if plan.drop_index {
-            Index::new(dir).drop_all()?;
+            self.drop_indexes()?;
             match fs_err::remove_dir_all(self.project().logs_dir()) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(error.into());

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use flamestack_core::context::{Gist, Interest, score};
@@ -66,10 +66,7 @@ impl Kinship {
         interest: &Interest,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
-        let mut slot = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.slot();
         let kept = match slot.take() {
             Some(connection) => Ok(connection),
             None => self.open(),
@@ -102,13 +99,25 @@ impl Kinship {
     /// An index that cannot be read is no loss.
     fn forget(&self, error: &StoreError) -> Result<(), StoreError> {
         if matches!(error, StoreError::Unreadable { .. }) {
-            self.drop_all()?;
+            self.remove_files()?;
         }
         Ok(())
     }
 
     /// Deletes the index. It is made anew when it is needed.
     pub fn drop_all(&self) -> Result<(), StoreError> {
+        *self.slot() = None;
+        self.remove_files()
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Connection>> {
+        // A panic elsewhere cannot have left it half-written: it writes in transactions.
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove_files(&self) -> Result<(), StoreError> {
         for suffix in ["", "-journal"] {
             let mut path = self.path.clone().into_os_string();
             path.push(suffix);

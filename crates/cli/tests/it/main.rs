@@ -8,6 +8,7 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod context;
 mod ground;
 mod manners;
 mod names;
