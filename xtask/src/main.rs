@@ -6,6 +6,7 @@
     reason = "a developer's tool talks"
 )]
 
+mod bench;
 mod generate;
 mod layers;
 mod test;
@@ -19,6 +20,7 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
+cargo xtask bench [NAME]      measure durable, history, cli or all (--quick: less of it)
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["bench", rest @ ..] => bench::run(rest),
         _ => bail!("what should be done?\n\n{USAGE}"),
     }
 }

@@ -29,6 +29,7 @@ pub(crate) mod undo;
 
 use std::io::Read;
 
+use flamestack_core::FrameId;
 use flamestack_engine::{Receipt, Request, views};
 use serde_json::{Value, json};
 
@@ -39,39 +40,55 @@ use crate::workplace::Workplace;
 
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
-    let place = || Workplace::open(cli.dir.as_deref(), cli.session.as_deref());
+    let open = || Workplace::open(cli.dir.as_deref(), cli.session.as_deref());
+    // Whoever works on after a store was set aside should know that there is something to recover.
+    let place = |output: &mut Output| -> Result<Workplace, Failure> {
+        let place = open()?;
+        for waiting in place.engine.set_aside_stores()? {
+            output.notice(&set_aside(&waiting))?;
+        }
+        Ok(place)
+    };
     match cli.command {
-        Command::Push(command) => command.run(&place()?, output),
-        Command::Pop(command) => command.run(&place()?, output),
-        Command::Plan(command) => command.run(&place()?, output),
-        Command::Activate(command) => command.run(&place()?, output),
-        Command::Note(command) => command.run(&place()?, output),
-        Command::Edit(command) => command.run(&place()?, output),
-        Command::Block(command) => command.run(&place()?, output),
-        Command::Unblock(command) => command.run(&place()?, output),
-        Command::Invalidate(command) => command.run(&place()?, output),
-        Command::Move(command) => command.run(&place()?, output),
-        Command::Delete(command) => command.run(&place()?, output),
-        Command::Bind(command) => command.run(&place()?, output),
-        Command::Unbind(command) => command.run(&place()?, output),
-        Command::Undo(command) => command.run(&place()?, output),
-        Command::Status(command) => command.run(&place()?, output),
-        Command::Tree(command) => command.run(&place()?, output),
-        Command::Show(command) => command.run(&place()?, output),
-        Command::Context(command) => command.run(&place()?, output),
-        Command::Search(command) => command.run(&place()?, output),
-        Command::Log(command) => command.run(&place()?, output),
-        Command::Import(command) => command.run(&place()?, output),
-        Command::Export(command) => command.run(&place()?, output),
-        Command::Tool(command) => command.run(&place()?, output),
+        Command::Push(command) => command.run(&place(output)?, output),
+        Command::Pop(command) => command.run(&place(output)?, output),
+        Command::Plan(command) => command.run(&place(output)?, output),
+        Command::Activate(command) => command.run(&place(output)?, output),
+        Command::Note(command) => command.run(&place(output)?, output),
+        Command::Edit(command) => command.run(&place(output)?, output),
+        Command::Block(command) => command.run(&place(output)?, output),
+        Command::Unblock(command) => command.run(&place(output)?, output),
+        Command::Invalidate(command) => command.run(&place(output)?, output),
+        Command::Move(command) => command.run(&place(output)?, output),
+        Command::Delete(command) => command.run(&place(output)?, output),
+        Command::Bind(command) => command.run(&place(output)?, output),
+        Command::Unbind(command) => command.run(&place(output)?, output),
+        Command::Undo(command) => command.run(&place(output)?, output),
+        Command::Status(command) => command.run(&open()?, output),
+        Command::Tree(command) => command.run(&place(output)?, output),
+        Command::Show(command) => command.run(&place(output)?, output),
+        Command::Context(command) => command.run(&place(output)?, output),
+        Command::Search(command) => command.run(&place(output)?, output),
+        Command::Log(command) => command.run(&place(output)?, output),
+        Command::Import(command) => command.run(&place(output)?, output),
+        Command::Export(command) => command.run(&place(output)?, output),
+        Command::Tool(command) => command.run(&place(output)?, output),
         Command::Config(command) => command.run(cli.dir.as_deref(), output),
-        Command::Doctor(command) => command.run(&place()?, output),
-        Command::Rebuild(command) => command.run(&place()?, output),
-        Command::Gc(command) => command.run(&place()?, output),
+        Command::Doctor(command) => command.run(&open()?, output),
+        Command::Rebuild(command) => command.run(&open()?, output),
+        Command::Gc(command) => command.run(&place(output)?, output),
         Command::Demo(command) => command.run(output),
         Command::Completions(command) => command.run(output),
         Command::Man(command) => command.run(output),
     }
+}
+
+/// Says that a store waits to be recovered.
+fn set_aside(waiting: &std::path::Path) -> String {
+    format!(
+        "an unreadable store waits in {}: `flame rebuild` recovers what can be read of it",
+        waiting.display()
+    )
 }
 
 /// Grants a request and tells what it came to.
@@ -84,7 +101,11 @@ fn grant(place: &Workplace, output: &mut Output, request: &Request) -> Result<Re
 /// Tells what a granted request came to.
 fn tell(place: &Workplace, output: &mut Output, receipt: &Receipt) -> Result<(), Failure> {
     if output.is_json() {
-        return output.data(&receipt_json(receipt));
+        let session = place
+            .engine
+            .read(|reading| Ok(reading.session(&place.actor.session)?))?;
+        let active = session.and_then(|session| session.active);
+        return output.data(&receipt_json(receipt, active.as_ref()));
     }
     let lines = place
         .engine
@@ -95,7 +116,7 @@ fn tell(place: &Workplace, output: &mut Output, receipt: &Receipt) -> Result<(),
     Ok(())
 }
 
-fn receipt_json(receipt: &Receipt) -> Value {
+fn receipt_json(receipt: &Receipt, active: Option<&FrameId>) -> Value {
     let mut frames: Vec<String> = Vec::new();
     for frame in receipt
         .events
@@ -110,6 +131,7 @@ fn receipt_json(receipt: &Receipt) -> Value {
     json!({
         "changed": !receipt.events.is_empty(),
         "frames": frames,
+        "active": active.map(FrameId::as_str),
         "events": receipt.events.iter().map(|recorded| {
             json!({ "seq": recorded.seq.0, "what": views::story::line(recorded) })
         }).collect::<Vec<_>>(),

@@ -2,9 +2,9 @@
 //!
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
 
-use std::io::{BufWriter, Write};
-use std::time::Duration;
+use std::io::{BufWriter, IsTerminal, Write};
 
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,14 +21,19 @@ pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
 
 /// The printer.
 pub(crate) struct Output {
-    out: BufWriter<anstream::AutoStream<std::io::Stdout>>,
+    out: AutoStream<Box<dyn Write>>,
     json: bool,
 }
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
+        let stdout = std::io::stdout();
+        let choice = AutoStream::choice(&stdout);
+        // The buffer lies below the stream that takes colours out: that one writes piece by piece,
+        // and each piece would be a system call, 20,000 of them for a tree of 10,000 lines.
+        let buffered: Box<dyn Write> = Box::new(BufWriter::with_capacity(64 * 1024, stdout));
         Self {
-            out: BufWriter::new(anstream::AutoStream::auto(std::io::stdout())),
+            out: AutoStream::new(buffered, choice),
             json,
         }
     }
@@ -41,6 +46,18 @@ impl Output {
     /// A line of text.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         Ok(writeln!(self.out, "{}", text.as_ref())?)
+    }
+
+    /// Text exactly as it is where no terminal would obey it, harmless where one would.
+    pub(crate) fn raw(&mut self, text: &str) -> Result<(), Failure> {
+        if std::io::stdout().is_terminal() {
+            self.text(&flamestack_engine::views::printable(text))
+        } else {
+            self.flush()?;
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            Ok(out.flush()?)
+        }
     }
 
     /// Text that has its line breaks already.
@@ -60,10 +77,16 @@ impl Output {
 
     /// An error, on standard error. What was printed before comes first.
     pub(crate) fn complain(&mut self, message: &str, hint: Option<&str>) {
-        let mut err = anstream::AutoStream::auto(std::io::stderr());
+        let mut err = AutoStream::auto(std::io::stderr());
         let red = AnsiColor::Red.on_default().bold();
+        // If standard output is what failed, that is what there is to say.
+        drop(self.out.flush());
+        if self.json {
+            let error = serde_json::json!({ "error": message, "hint": hint });
+            drop(writeln!(err, "{error}"));
+            return;
+        }
         let mut said = || -> std::io::Result<()> {
-            self.out.flush()?;
             writeln!(
                 err,
                 "{red}error{red:#}: {}",
@@ -82,7 +105,7 @@ impl Output {
     /// Something worth knowing that is no error, on standard error.
     pub(crate) fn notice(&mut self, message: &str) -> Result<(), Failure> {
         self.out.flush()?;
-        let mut err = anstream::AutoStream::auto(std::io::stderr());
+        let mut err = AutoStream::auto(std::io::stderr());
         Ok(writeln!(
             err,
             "{BOLD}note{BOLD:#}: {}",
@@ -118,11 +141,14 @@ impl Progress {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
 
     pub(crate) fn at(&self, done: u64, total: u64) {
+        // Work that is done with its first report is not worth a flash of a bar.
+        if done >= total && self.0.length().is_none() {
+            return;
+        }
         self.0.set_length(total);
         self.0.set_position(done);
     }

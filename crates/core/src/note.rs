@@ -51,6 +51,17 @@ pub enum Evidence {
     Commit(Prose),
 }
 
+impl Evidence {
+    /// Whether it speaks for the work: a command that exited 0, a test that passed, a commit.
+    pub fn speaks_for(&self) -> bool {
+        match self {
+            Self::Command { exit_code, .. } => *exit_code == 0,
+            Self::Test { passed, .. } => *passed,
+            Self::Commit(_) => true,
+        }
+    }
+}
+
 /// The kinds of notes, in the order in which views list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {

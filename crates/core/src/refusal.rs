@@ -3,6 +3,7 @@
 //! A refusal changes nothing. Its sentence says what was wrong in the words of the domain; its hint
 //! names a call that would work, in the voice of whoever asked.
 
+use crate::command::DEEPEST_PLAN;
 use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::text::{Prose, TextProblem, Title, condense};
@@ -114,6 +115,9 @@ pub enum Refusal {
     /// A plan without frames.
     #[error("the plan names no frame")]
     EmptyPlan,
+    /// A plan with more levels than one command takes.
+    #[error("the plan has more than {DEEPEST_PLAN} levels")]
+    PlanTooDeep,
     /// Only planned frames can be moved or deleted.
     #[error("{} is {}: only planned frames can be {verb}", shown(.frame), .frame.status)]
     NotPlanned {
@@ -250,11 +254,19 @@ impl Refusal {
                 _ => redo(voice),
             },
             Self::ChildrenOpen { children, .. } => match children.first() {
-                Some(child) => format!(
-                    "finish each with {} or give it up with {}",
-                    call(voice, "pop", &child.id),
-                    call(voice, "invalidate", &child.id)
-                ),
+                Some(child) => {
+                    let go_on = match child.status {
+                        Status::Planned => {
+                            format!("begin it with {}", call(voice, "activate", &child.id))
+                        }
+                        Status::Blocked => format!("unblock it with `flame unblock {}`", child.id),
+                        _ => format!("finish it with {}", call(voice, "pop", &child.id)),
+                    };
+                    format!(
+                        "{go_on}, or give it up with {}",
+                        call(voice, "invalidate", &child.id)
+                    )
+                }
                 None => return None,
             },
             Self::AlreadyFinished { .. } | Self::GoalIsHistory { .. } => redo(voice),
@@ -274,6 +286,7 @@ impl Refusal {
                  `--results` or `--results-compacted`"
                     .to_owned()
             }
+            Self::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
             Self::EmptyPlan => "name at least one title".to_owned(),
             Self::NotPlanned { frame, .. } => match frame.status {
                 Status::InProgress | Status::Blocked => {

@@ -12,7 +12,7 @@ use flamestack_core::id::FrameId;
 use flamestack_core::refusal::Refusal;
 use flamestack_core::text::Title;
 use flamestack_store::{
-    Blobs, Index, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, Version,
+    Blobs, Index, Kept, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, Version,
     set_aside,
 };
 
@@ -23,6 +23,8 @@ use crate::names;
 use crate::project::Project;
 use crate::request::Request;
 
+/// The longest piece of raw text that is kept, in bytes.
+pub(crate) const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 /// How often an id is drawn again when it is taken. Twice in a row is already unheard of.
 const DRAWS: usize = 8;
 
@@ -165,12 +167,16 @@ impl Engine {
             field: "the label",
             problem,
         })?;
+        if text.len() > LONGEST_TEXT {
+            return Err(EngineError::TextTooLong {
+                bytes: text.len() as u64,
+            });
+        }
         // Asked before the text is kept, so that a wrong name leaves nothing behind.
         if let Some(frame) = frame {
             self.frame_named(frame)?;
         }
-        flamestack_store::private_dir(&self.project.dir)?;
-        let kept = self.blobs().put(text)?;
+        let kept = self.keep_text(text)?;
         let entry = LogEntry {
             label,
             blob: kept.id,
@@ -183,6 +189,12 @@ impl Engine {
                 entry,
             },
         )
+    }
+
+    /// Keeps a raw text that some frame speaks of or will speak of.
+    pub fn keep_text(&self, text: &str) -> Result<Kept, EngineError> {
+        flamestack_store::private_dir(&self.project.dir)?;
+        Ok(self.blobs().put(text)?)
     }
 
     /// The frame that a name stands for.
@@ -210,7 +222,7 @@ impl Engine {
         self.with_store(|store| Ok(Some(store.version()?)))
     }
 
-    fn has_store(&self) -> bool {
+    pub(crate) fn has_store(&self) -> bool {
         self.project.dir.join("journal.db").exists()
     }
 
@@ -228,8 +240,7 @@ impl Engine {
         let index = Index::new(&self.project.dir);
         let blobs = self.blobs();
         self.read(|reading| {
-            index.catch_up(reading, &blobs, progress)?;
-            let searched = index.search(query, limit)?;
+            let searched = index.search(reading, &blobs, query, limit, progress)?;
             let titles = searched
                 .hits
                 .iter()

@@ -7,6 +7,8 @@ use flamestack_core::id::{FrameId, NotASession, SessionRef};
 use flamestack_core::refusal::{Refusal, Voice};
 use flamestack_store::StoreError;
 
+use crate::views::counted;
+
 /// A failure. Nothing was changed, unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -97,9 +99,37 @@ pub enum EngineError {
         /// Where it is now.
         place: PathBuf,
     },
+    /// A place that holds no store.
+    #[error("there is no store in {}", place.display())]
+    NoStore {
+        /// The place.
+        place: PathBuf,
+    },
+    /// More raw text than a frame should carry.
+    #[error("the text has {} and a piece of raw text may have 16 MB", counted(*.bytes, "byte", "bytes"))]
+    TextTooLong {
+        /// Its size.
+        bytes: u64,
+    },
     /// The user has no home directory, and nothing else says where state belongs.
     #[error("there is no home directory to keep state in")]
     NoHome,
+    /// Raw text that a frame does not have.
+    #[error("{id} has {}, so there is no {id}#{number}", crate::views::counted(*.pieces as u64, "piece of raw text", "pieces of raw text"))]
+    NoSuchText {
+        /// The frame.
+        id: FrameId,
+        /// Which piece was asked for.
+        number: usize,
+        /// How many there are.
+        pieces: usize,
+    },
+    /// Raw text that should be there and is not.
+    #[error("the raw text cannot be read: {problem}")]
+    LostText {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Input that is not what it should be.
     #[error("{0}")]
     BadInput(String),
@@ -130,9 +160,10 @@ impl EngineError {
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),
             },
             Self::AmbiguousFrame { .. } => "type more of the id".to_owned(),
-            Self::UnboundSession { session } => {
-                format!("`flame bind ID {session}` gives it one")
-            }
+            Self::UnboundSession { session } => format!(
+                "`flame status --session {session}` shows what it works on, \
+                 `flame bind ID {session}` makes a frame its own"
+            ),
             Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
             Self::BadSession(problem) => problem.remedy(),
             Self::UnknownTool { nearest, .. } => match nearest {
@@ -158,7 +189,17 @@ impl EngineError {
                  without that, the next command begins with an empty store"
                     .to_owned()
             }
+            Self::NoStore { .. } => "`flame doctor` says where stores were set aside".to_owned(),
+            Self::TextTooLong { .. } => {
+                "keep the part that matters, for example with `tail -n 2000`".to_owned()
+            }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
+            Self::NoSuchText { id, .. } => format!("`flame log {id}` lists what it has"),
+            Self::LostText { .. } => {
+                "everything else is there: `flame doctor` lists the raw text that is lost"
+                    .to_owned()
+            }
+            Self::BadInput(_) => return None,
             Self::Store(StoreError::BadRow { .. }) => {
                 "`flame rebuild` folds the projections anew".to_owned()
             }
@@ -170,8 +211,24 @@ impl EngineError {
             Self::Store(StoreError::NotOurs { .. }) => {
                 "move it away, or set FLAME_STATE_DIR to another place".to_owned()
             }
+            Self::Store(StoreError::TooNew { .. }) => {
+                "update Flamestack; if there is no newer one, the mark of the store is damaged and \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Unreadable { .. } | StoreError::Sqlite(_)) => {
+                "`flame doctor` shows what is wrong, `flame rebuild` folds the projections anew, \
+                 `flame rebuild --recover` keeps everything that can be read"
+                    .to_owned()
+            }
+            Self::Store(StoreError::ReadOnly { .. }) => {
+                "check who owns the file and its directory, and whether they can be written"
+                    .to_owned()
+            }
+            Self::Store(StoreError::Busy) => {
+                "the setting `store.busy_timeout_ms` says how long to wait".to_owned()
+            }
             Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
-            Self::BadInput(_) | Self::Store(_) => return None,
         };
         Some(hint)
     }

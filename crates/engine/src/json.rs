@@ -165,7 +165,8 @@ pub fn row(row: &FrameRow) -> Value {
         "successCriteriaCompacted": frame.compacted_criteria(),
         "resultsCompacted": frame.compacted_results(),
         "blockedOn": frame.blocked_on.as_ref().map(flamestack_core::Prose::as_str),
-        "evidence": row.evidence,
+        "proofs": row.proofs,
+        "failures": row.failures,
     })
 }
 

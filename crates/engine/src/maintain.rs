@@ -25,14 +25,22 @@ pub struct Examined {
 impl Examined {
     /// Whether anything needs attention.
     pub fn is_well(&self) -> bool {
-        self.verified.findings.is_empty() && self.exposed.is_empty() && self.lost_texts.is_empty()
+        self.verified.findings.is_empty()
+            && self.exposed.is_empty()
+            && self.lost_texts.is_empty()
+            && self.set_aside.is_empty()
     }
 }
 
 impl Engine {
     /// Checks journal, projections, raw text and permissions. Changes nothing.
     pub fn examine(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Examined, EngineError> {
-        let verified = self.with_store(|store| Ok(store.verify(progress)?))?;
+        // Looking at a project that has no store yet must not make one.
+        let verified = if self.has_store() {
+            self.with_store(|store| Ok(store.verify(progress)?))?
+        } else {
+            Verified::default()
+        };
         Ok(Examined {
             verified,
             exposed: exposed(&self.project().dir)?,
@@ -68,6 +76,9 @@ impl Engine {
 
     /// Folds the journal into fresh projections.
     pub fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, EngineError> {
+        if !self.has_store() {
+            return Ok(Rebuilt::default());
+        }
         let rebuilt = self.with_store(|store| Ok(store.rebuild(progress)?))?;
         self.drop_indexes()?;
         Ok(rebuilt)
@@ -79,6 +90,11 @@ impl Engine {
         from: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Recovered, EngineError> {
+        if !from.join("journal.db").is_file() {
+            return Err(EngineError::NoStore {
+                place: from.to_owned(),
+            });
+        }
         let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
         self.drop_indexes()?;
         // Told apart from those that still wait, without touching what is in it.

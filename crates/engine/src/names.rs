@@ -20,7 +20,12 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId, Engi
     if name.is_empty() || name.len() > LONGEST {
         return Err(EngineError::UnknownFrame { name: shown() });
     }
-    match reading.named(name)? {
+    let named = match reading.named(name)? {
+        // Ids are lower case; whoever shouts one means it all the same.
+        Named::Unknown => reading.named(&name.to_lowercase())?,
+        found => found,
+    };
+    match named {
         Named::Frame(id) => Ok(id),
         Named::Ambiguous(candidates) => Err(EngineError::AmbiguousFrame {
             name: shown(),

@@ -3,7 +3,7 @@
 //! Turning a request into a command checks every text and draws every id; whether the command can
 //! be granted is core's to say.
 
-use flamestack_core::command::{Command, Place, PlanItem, Under};
+use flamestack_core::command::{Command, DEEPEST_PLAN, Place, PlanItem, Under};
 use flamestack_core::event::{Edit, Goal, Results};
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{FrameId, SessionRef};
@@ -218,7 +218,7 @@ impl Request {
                 under: under(reading, parent)?,
                 items: items
                     .iter()
-                    .map(|item| item.check(clock))
+                    .map(|item| item.check(clock, DEEPEST_PLAN))
                     .collect::<Result<_, _>>()?,
             },
             Self::Activate(frame) => Command::Activate {
@@ -292,9 +292,9 @@ impl Wanted {
     fn check(&self) -> Result<Goal, EngineError> {
         Ok(Goal {
             title: title(&self.title)?,
-            criteria: optional("the success criteria", self.criteria.as_ref())?,
+            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
             criteria_compacted: optional(
-                "the compacted success criteria",
+                "the compacted text of the success criteria",
                 self.criteria_compacted.as_ref(),
             )?,
         })
@@ -302,11 +302,13 @@ impl Wanted {
 }
 
 impl Planned {
-    fn check(&self, clock: &dyn Clock) -> Result<PlanItem, EngineError> {
+    /// Checks a frame and those below it, as far as `levels` go.
+    fn check(&self, clock: &dyn Clock, levels: usize) -> Result<PlanItem, EngineError> {
+        let levels = levels.checked_sub(1).ok_or(Refusal::PlanTooDeep)?;
         let children = self
             .children
             .iter()
-            .map(|child| child.check(clock))
+            .map(|child| child.check(clock, levels))
             .collect::<Result<_, _>>()?;
         Ok(PlanItem {
             id: clock.draw_id(),
@@ -347,9 +349,9 @@ impl Correction {
     fn check(&self) -> Result<Edit, EngineError> {
         Ok(Edit {
             title: self.title.as_deref().map(title).transpose()?,
-            criteria: optional("the success criteria", self.criteria.as_ref())?,
+            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
             criteria_compacted: optional(
-                "the compacted success criteria",
+                "the compacted text of the success criteria",
                 self.criteria_compacted.as_ref(),
             )?,
             results: optional("the text of the results", self.results.as_ref())?,

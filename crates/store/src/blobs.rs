@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flamestack_core::id::BlobId;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::error::StoreError;
 use crate::redact::redact;
@@ -16,6 +16,8 @@ use crate::sqlite::private_file;
 
 /// Good compression of text at a speed that nobody notices.
 const LEVEL: i32 = 6;
+/// No text is larger than SQLite can hold; a damaged size must not be believed.
+const LARGEST: usize = 1_000_000_000;
 
 /// The raw texts of one project.
 pub struct Blobs {
@@ -47,16 +49,66 @@ impl Blobs {
     /// Keeps a text, redacted. The same text twice is kept once.
     pub fn put(&self, text: &str) -> Result<Kept, StoreError> {
         let text = redact(text);
-        let id = name(text.as_bytes());
-        let connection = self.open()?;
-        let compressed = zstd::bulk::compress(text.as_bytes(), LEVEL)?;
-        connection
-            .prepare("INSERT OR IGNORE INTO blobs VALUES (?1, ?2, ?3)")?
-            .execute(params![id.as_str(), text.len().cast_signed(), compressed])?;
-        Ok(Kept {
-            id,
+        let kept = Kept {
+            id: name(text.as_bytes()),
             bytes: text.len() as u64,
-        })
+        };
+        let packed = zstd::bulk::compress(text.as_bytes(), LEVEL)?;
+        match self.insert(&kept, &packed) {
+            // What cannot be read must not keep new text from being kept.
+            Err(StoreError::Unreadable { problem, .. }) => {
+                self.begin_anew(&problem)?;
+                self.insert(&kept, &packed)?;
+            }
+            other => other?,
+        }
+        Ok(kept)
+    }
+
+    fn insert(&self, kept: &Kept, packed: &[u8]) -> Result<(), StoreError> {
+        let connection = self.open()?;
+        let inserted = connection
+            .prepare("INSERT OR REPLACE INTO blobs VALUES (?1, ?2, ?3)")
+            .and_then(|mut insert| {
+                insert.execute(params![kept.id.as_str(), kept.bytes.cast_signed(), packed])
+            });
+        match inserted {
+            Ok(_) => Ok(()),
+            Err(error) => Err(StoreError::from(error).at(&self.path)),
+        }
+    }
+
+    /// Moves a damaged database out of the way and takes over what can still be read of it.
+    fn begin_anew(&self, problem: &str) -> Result<(), StoreError> {
+        let mut place = self.path.with_extension("db.damaged");
+        let mut attempt = 1;
+        while place.exists() {
+            attempt += 1;
+            place = self.path.with_extension(format!("db.damaged-{attempt}"));
+        }
+        fs_err::rename(&self.path, &place)?;
+        tracing::error!(place = %place.display(), "Raw text set aside: {problem}");
+        let salvage = || -> Result<(), StoreError> {
+            let damaged = Connection::open_with_flags(&place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let mut rows = damaged.prepare("SELECT hash, bytes, data FROM blobs")?;
+            let mut rows = rows.query([])?;
+            while let Some(row) = rows.next()? {
+                let (hash, bytes, packed): (String, i64, Vec<u8>) =
+                    (row.get(0)?, row.get(1)?, row.get(2)?);
+                if let Some(id) = BlobId::from_hex(&hash)
+                    && self.unpack(&id, bytes, &packed).is_ok()
+                {
+                    let bytes = bytes.unsigned_abs();
+                    self.insert(&Kept { id, bytes }, &packed)?;
+                }
+            }
+            Ok(())
+        };
+        // Reading ends where the damage is; what was read until then is taken over.
+        match salvage() {
+            Err(error @ (StoreError::Io(_) | StoreError::Busy)) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// A text, unless it was dropped.
@@ -71,22 +123,24 @@ impl Blobs {
                 [id.as_str()],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
-            .optional()?;
-        let Some((bytes, data)) = row else {
-            return Ok(None);
-        };
+            .optional()
+            .map_err(|error| StoreError::from(error).at(&self.path))?;
+        row.map(|(bytes, packed)| self.unpack(id, bytes, &packed))
+            .transpose()
+    }
+
+    fn unpack(&self, id: &BlobId, bytes: i64, packed: &[u8]) -> Result<String, StoreError> {
         let damaged = |problem: String| StoreError::Unreadable {
             path: self.path.clone(),
             problem,
         };
-        let capacity = usize::try_from(bytes).unwrap_or_default();
-        let text = zstd::bulk::decompress(&data, capacity)
+        let capacity = usize::try_from(bytes).unwrap_or_default().min(LARGEST);
+        let text = zstd::bulk::decompress(packed, capacity)
             .map_err(|error| damaged(format!("the text {id} does not unpack: {error}")))?;
         if name(&text) != *id {
             return Err(damaged(format!("the text {id} is not what was written")));
         }
-        let text = String::from_utf8(text);
-        text.map(Some)
+        String::from_utf8(text)
             .map_err(|error| damaged(format!("the text {id} is not UTF-8: {error}")))
     }
 

@@ -20,10 +20,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Written by a newer version.
-    #[error(
-        "the store was written by a newer Flamestack (format {found}, this one knows {known}): \
-         update Flamestack"
-    )]
+    #[error("the store was written by a newer Flamestack (format {found}, this one knows {known})")]
     TooNew {
         /// The format found.
         found: i64,
@@ -44,8 +41,14 @@ pub enum StoreError {
         /// What is wrong.
         problem: String,
     },
+    /// The store, or the directory it is in, cannot be written.
+    #[error("the store in {} cannot be written", path.display())]
+    ReadOnly {
+        /// The directory or file.
+        path: PathBuf,
+    },
     /// Other processes kept the store busy for too long.
-    #[error("other processes keep the store busy: try again")]
+    #[error("other processes keep the store busy")]
     Busy,
     /// The database engine failed.
     #[error("the store failed: {0}")]
@@ -57,7 +60,10 @@ pub enum StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase};
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase,
+            PermissionDenied, ReadOnly,
+        };
         if let rusqlite::Error::FromSqlConversionFailure(_, _, problem) = &error {
             return Self::BadRow {
                 problem: problem.to_string(),
@@ -68,6 +74,9 @@ impl From<rusqlite::Error> for StoreError {
             Some(DatabaseCorrupt | NotADatabase) => Self::Unreadable {
                 path: PathBuf::new(),
                 problem: error.to_string(),
+            },
+            Some(CannotOpen | PermissionDenied | ReadOnly) => Self::ReadOnly {
+                path: PathBuf::new(),
             },
             _ => Self::Sqlite(error),
         }
@@ -81,6 +90,9 @@ impl StoreError {
             Self::Unreadable { path, problem } if path.as_os_str().is_empty() => Self::Unreadable {
                 path: file.to_owned(),
                 problem,
+            },
+            Self::ReadOnly { path } if path.as_os_str().is_empty() => Self::ReadOnly {
+                path: file.to_owned(),
             },
             other => other,
         }

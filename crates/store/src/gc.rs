@@ -48,10 +48,14 @@ pub struct Collected {
     pub orphans: Vec<String>,
 }
 
-/// Measures a project's files.
+/// Measures a project's files; a project without any takes no room.
 pub fn sizes(dir: &Path) -> Result<Sizes, StoreError> {
     let mut sizes = Sizes::default();
-    for entry in fs_err::read_dir(dir)? {
+    let entries = match fs_err::read_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(sizes),
+        other => other?,
+    };
+    for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();

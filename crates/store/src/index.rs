@@ -5,6 +5,7 @@
 //! any time. It matches by groups of three characters, which serves identifiers, paths and
 //! languages without blanks alike.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,8 +24,12 @@ use crate::store::Reading;
 
 /// How many events are indexed in one transaction.
 const STEP: usize = 5000;
+/// More events than a command has.
+const LARGEST_COMMAND: usize = 1_000_000;
+/// How much of the beginning and of the end of a raw text is indexed, in bytes.
+const INDEXED_ENDS: usize = 128 * 1024;
 /// The index's format; another one means that it is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The search index of one project.
 pub struct Index {
@@ -80,7 +85,22 @@ impl Index {
     }
 
     /// Brings the index up to the journal's last event; `progress` hears how far it is.
-    pub fn catch_up(
+    fn catch_up(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), StoreError> {
+        match self.try_catch_up(reading, blobs, progress) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.try_catch_up(reading, blobs, progress)
+            }
+            other => other,
+        }
+    }
+
+    fn try_catch_up(
         &self,
         reading: &dyn Reading,
         blobs: &Blobs,
@@ -97,8 +117,12 @@ impl Index {
             }
             let events = reading.events_after(done, STEP)?;
             let last = events.last().map_or(end, |recorded| recorded.seq);
+            let mut touched = BTreeSet::new();
             for recorded in &events {
-                index_event(&transaction, reading, blobs, recorded)?;
+                touched.extend(frames_to_index(reading, recorded)?);
+            }
+            for frame in &touched {
+                reindex(&transaction, reading, blobs, frame)?;
             }
             transaction.execute("UPDATE position SET seq = ?1", [last.0])?;
             transaction.commit()?;
@@ -106,8 +130,27 @@ impl Index {
         }
     }
 
-    /// Finds texts that hold every word of the query, best first.
-    pub fn search(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
+    /// Brings the index up to date and finds texts that hold every word of the query, best first.
+    pub fn search(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        query: &str,
+        limit: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Searched, StoreError> {
+        self.catch_up(reading, blobs, progress)?;
+        match self.find(query, limit) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.catch_up(reading, blobs, progress)?;
+                self.find(query, limit)
+            }
+            other => other,
+        }
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
         let connection = self.open()?;
         let words: Vec<&str> = query.split_whitespace().collect();
         if words.is_empty() {
@@ -159,19 +202,13 @@ impl Index {
         Ok(searched)
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        match self.try_open() {
-            // A damaged index is no loss.
-            Err(StoreError::Unreadable { .. }) => {
-                tracing::warn!(path = %self.path.display(), "search index unreadable, made anew");
-                self.drop_all()?;
-                self.try_open()
-            }
-            other => other,
-        }
+    /// Deletes an index that does not work: it is no loss.
+    fn discard(&self, error: &StoreError) -> Result<(), StoreError> {
+        tracing::warn!(path = %self.path.display(), "Search index made anew: {error}");
+        self.drop_all()
     }
 
-    fn try_open(&self) -> Result<Connection, StoreError> {
+    fn open(&self) -> Result<Connection, StoreError> {
         private_file(&self.path)?;
         let connection = Connection::open(&self.path)?;
         connection.busy_timeout(Duration::from_secs(30))?;
@@ -198,6 +235,15 @@ impl Index {
     }
 }
 
+/// Whether an error of the index means that it is damaged. A journal that is damaged fails again
+/// with a fresh index.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Unreadable { .. } | StoreError::BadRow { .. } | StoreError::Sqlite(_)
+    )
+}
+
 fn position(connection: &Connection) -> Result<Seq, StoreError> {
     let seq = connection
         .query_row("SELECT seq FROM position", [], |row| row.get(0))
@@ -216,41 +262,22 @@ fn escape_like(word: &str) -> String {
         .replace('_', "\\_")
 }
 
-fn index_event(
-    index: &Connection,
-    reading: &dyn Reading,
-    blobs: &Blobs,
-    recorded: &Recorded,
-) -> Result<(), StoreError> {
+/// The frames that say something else after an event. They are indexed whole and as they are now,
+/// so indexing an event twice, or several events of one frame, comes to the same.
+fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>, StoreError> {
     match &recorded.event {
-        Event::Noted { frame, note } => add_note(index, frame, note),
-        Event::Logged { frame, entry } => add_log(index, blobs, frame, entry),
-        // Undo changes what its frames say; they are indexed as they are now.
         Event::CommandUndone { batch } => {
-            for entry in reading.events_after(Seq(batch.0 - 1), 10_000)? {
-                if entry.batch != *batch {
-                    break;
-                }
-                for frame in entry.event.frames() {
-                    reindex(index, reading, blobs, &frame)?;
-                }
-            }
-            Ok(())
+            let undone = reading.events_after(Seq(batch.0 - 1), LARGEST_COMMAND)?;
+            let undone = undone.into_iter().take_while(|entry| entry.batch == *batch);
+            Ok(undone
+                .flat_map(|entry| entry.event.frames().collect::<Vec<_>>())
+                .collect())
         }
-        Event::FrameDeleted { .. } => recorded
-            .event
-            .frames()
-            .try_for_each(|frame| forget(index, &frame)),
-        Event::FrameOpened { .. }
-        | Event::FrameImported(_)
-        | Event::FrameEdited { .. }
-        | Event::FrameClosed { .. }
-        | Event::FrameBlocked { .. }
-        | Event::FrameInvalidated { .. } => recorded
-            .event
-            .frames()
-            .try_for_each(|frame| reindex(index, reading, blobs, &frame)),
-        _ => Ok(()),
+        Event::SessionBound { .. }
+        | Event::SessionUnbound { .. }
+        | Event::FrameStarted { .. }
+        | Event::FrameMoved { .. } => Ok(Vec::new()),
+        event => Ok(event.frames().collect()),
     }
 }
 
@@ -315,10 +342,30 @@ fn add_log(
     frame: &FrameId,
     entry: &flamestack_core::frame::LogEntry,
 ) -> Result<(), StoreError> {
-    match blobs.get(&entry.blob)? {
-        Some(text) => add(index, frame, "log", &text),
-        None => Ok(()),
+    match blobs.get(&entry.blob) {
+        Ok(Some(text)) => {
+            let (beginning, end) = ends(&text);
+            add(index, frame, "log", beginning)?;
+            if end.is_empty() {
+                Ok(())
+            } else {
+                add(index, frame, "log", end)
+            }
+        }
+        // Text that is lost cannot be found; the rest can.
+        Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
+}
+
+/// The beginning and the end of a text that is too long to be indexed whole.
+fn ends(text: &str) -> (&str, &str) {
+    if text.len() <= 2 * INDEXED_ENDS {
+        return (text, "");
+    }
+    let first = text.floor_char_boundary(INDEXED_ENDS);
+    let last = text.ceil_char_boundary(text.len() - INDEXED_ENDS);
+    (text.split_at(first).0, text.split_at(last).1)
 }
 
 fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<(), StoreError> {

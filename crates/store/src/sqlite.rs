@@ -6,6 +6,7 @@
 
 mod append;
 mod open;
+mod pages;
 mod project;
 mod reading;
 mod recover;
@@ -70,17 +71,62 @@ impl Store for SqliteStore {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
-        let path = self.path.clone();
-        let unreadable = |error: StoreError| Rejected::Unreadable(error.at(&path));
+        self.commit_once(at, actor, decide)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
+    fn version(&self) -> Result<Version, StoreError> {
+        let others = self
+            .connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut pragma| pragma.query_row([], |row| row.get(0)))
+            .map_err(|error| self.judged(error.into()))?;
+        Ok(Version {
+            others,
+            own: self.written,
+        })
+    }
+
+    fn read(
+        &self,
+        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut attempt = || -> Result<(), StoreError> {
+            // Dropping it rolls back; a reading has nothing to keep.
+            let snapshot = self.connection.unchecked_transaction()?;
+            work(&SqliteView::new(&snapshot))
+        };
+        attempt().map_err(|error| self.judged(error))
+    }
+
+    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
+        self.written += 1;
+        let rebuilt = verify::rebuild(&mut self.connection, progress);
+        rebuilt.map_err(|error| self.judged(error))
+    }
+
+    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError> {
+        let verified = verify::verify(&self.connection, &self.path, progress);
+        verified.map_err(|error| self.judged(error))
+    }
+}
+
+impl SqliteStore {
+    fn commit_once(
+        &mut self,
+        at: Timestamp,
+        actor: &Actor,
+        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+    ) -> Result<Committed, Rejection> {
+        let unreadable = Rejected::Unreadable;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| unreadable(error.into()))?;
-        let decision =
-            decide(&SqliteView::new(&transaction)).map_err(|rejected| match rejected {
-                Rejected::Unreadable(error) => unreadable(error),
-                refused @ Rejected::Refused(_) => refused,
-            })?;
+        let decision = decide(&SqliteView::new(&transaction))?;
         if decision.events.is_empty() {
             return Ok(Committed {
                 events: Vec::new(),
@@ -102,37 +148,17 @@ impl Store for SqliteStore {
         })
     }
 
-    fn version(&self) -> Result<Version, StoreError> {
-        let others = self
-            .connection
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut pragma| pragma.query_row([], |row| row.get(0)))
-            .map_err(|error| StoreError::from(error).at(&self.path))?;
-        Ok(Version {
-            others,
-            own: self.written,
-        })
-    }
-
-    fn read(
-        &self,
-        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let mut attempt = || -> Result<(), StoreError> {
-            // Dropping it rolls back; a reading has nothing to keep.
-            let snapshot = self.connection.unchecked_transaction()?;
-            work(&SqliteView::new(&snapshot))
-        };
-        attempt().map_err(|error| error.at(&self.path))
-    }
-
-    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
-        self.written += 1;
-        let rebuilt = verify::rebuild(&mut self.connection, progress);
-        rebuilt.map_err(|error| error.at(&self.path))
-    }
-
-    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError> {
-        verify::verify(&self.connection, &self.path, progress).map_err(|error| error.at(&self.path))
+    /// An error that names the file. Once it cannot be read, it is left exactly as it is.
+    fn judged(&self, error: StoreError) -> StoreError {
+        let error = error.at(&self.path);
+        match &error {
+            StoreError::Unreadable { path, .. } if *path == self.path => {
+                match open::leave_as_it_is(&self.connection, true) {
+                    Ok(()) => error,
+                    Err(worse) => worse,
+                }
+            }
+            _ => error,
+        }
     }
 }

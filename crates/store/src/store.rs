@@ -189,8 +189,10 @@ pub struct Slice {
 pub struct FrameRow {
     /// The frame, without notes, log and aliases.
     pub frame: Frame,
-    /// How many pieces of evidence it has.
-    pub evidence: u64,
+    /// How many pieces of evidence speak for it.
+    pub proofs: u64,
+    /// How many speak against it: commands and tests that failed.
+    pub failures: u64,
 }
 
 /// Numbers of frames by status.
@@ -231,7 +233,7 @@ impl Totals {
 }
 
 /// What a rebuild did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Events folded.
     pub events: u64,
@@ -274,7 +276,7 @@ pub enum Finding {
         problem: String,
     },
     /// Events are missing in between.
-    #[error("{missing} events are missing after event {after}")]
+    #[error("{} missing after event {after}", if *.missing == 1 { "an event is".to_owned() } else { format!("{missing} events are") })]
     Gap {
         /// The event before the gap.
         after: i64,

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use flamestack_engine::views::{counted, grouped};
+use flamestack_store::Finding;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -25,10 +26,17 @@ impl Doctor {
                 .examine(&mut |done, total| progress.at(done, total))?
         };
         let verified = &examined.verified;
+        // Projections are folded anew from a journal that is whole; otherwise that comes first.
+        let whole = |finding: &Finding| matches!(finding, Finding::Disagrees { .. });
+        let remedy = if verified.findings.iter().all(whole) {
+            "`flame rebuild` folds the projections anew"
+        } else {
+            "`flame rebuild --recover` keeps everything that can be read"
+        };
         let mut problems: Vec<(String, &str)> = verified
             .findings
             .iter()
-            .map(|finding| (finding.to_string(), remedy(finding)))
+            .map(|finding| (finding.to_string(), remedy))
             .collect();
         problems.extend(examined.exposed.iter().map(|path| {
             (
@@ -42,11 +50,11 @@ impl Doctor {
                 "everything else is there",
             )
         }));
-        let sizes = if project.dir.exists() {
-            flamestack_store::sizes(&project.dir)?
-        } else {
-            flamestack_store::Sizes::default()
-        };
+        problems.extend(examined.set_aside.iter().map(|path| {
+            let problem = format!("a store that could not be read waits in {}", path.display());
+            (problem, "`flame rebuild` recovers what can be read of it")
+        }));
+        let sizes = flamestack_store::sizes(&project.dir)?;
         if output.is_json() {
             output.data(&json!({
                 "well": examined.is_well(),
@@ -91,12 +99,6 @@ impl Doctor {
                     place.settings.get("gc.max_size")?.text
                 ),
             )?;
-            for path in &examined.set_aside {
-                fact(
-                    "set aside",
-                    format!("{} (`flame rebuild` recovers it)", path.display()),
-                )?;
-            }
             output.line("")?;
             if problems.is_empty() {
                 output.line("All is well: journal and projections agree.")?;
@@ -111,12 +113,5 @@ impl Doctor {
         } else {
             Err(Failure::Attention)
         }
-    }
-}
-
-fn remedy(finding: &flamestack_store::Finding) -> &'static str {
-    match finding {
-        flamestack_store::Finding::Disagrees { .. } => "`flame rebuild` folds the projections anew",
-        _ => "`flame rebuild --recover` keeps everything that can be read",
     }
 }

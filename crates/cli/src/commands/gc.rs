@@ -29,9 +29,6 @@ impl Gc {
             Some(text) => settings::size("--max-size", text)?,
             None => place.settings.size("gc.max_size")?,
         };
-        if !place.engine.project().dir.exists() {
-            return output.line("There is no store yet.");
-        }
         let plan = place.engine.plan_collection(limit)?;
         if !self.dry_run {
             place.engine.collect(&place.actor, &plan)?;

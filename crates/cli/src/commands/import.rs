@@ -1,14 +1,16 @@
 //! `flame import`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use flamestack_core::command::Command;
+use flamestack_core::frame::Frame;
 use flamestack_engine::views::counted;
 use flamestack_engine::{EngineError, Request, exactly};
 use flamestack_hosts::predecessor::{Layout, ReadError, Reading, Stack, Target};
 use serde_json::json;
 
+use super::export::{RAW, raw_name};
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
 use crate::workplace::Workplace;
@@ -38,6 +40,7 @@ impl Import {
         let stack = stack.map_err(|error| unread(&error))?;
         let reading = fitted(place, &stack)?;
         let brought = reading.import.frames.len();
+        take_raw_texts(place, &reading.import.frames, &layout.state)?;
         if brought > 0 {
             let command = Command::Import(Box::new(reading.import));
             place
@@ -83,6 +86,21 @@ impl Import {
         }
         Ok(())
     }
+}
+
+/// Takes the raw text along that an export of ours has beside its state.
+fn take_raw_texts(place: &Workplace, frames: &[Frame], state: &Path) -> Result<(), Failure> {
+    let Some(dir) = state.parent() else {
+        return Ok(());
+    };
+    for entry in frames.iter().flat_map(|frame| &frame.log) {
+        let file = dir.join(RAW).join(raw_name(entry));
+        if file.is_file() {
+            let bytes = fs_err::read(&file)?;
+            place.engine.keep_text(&String::from_utf8_lossy(&bytes))?;
+        }
+    }
+    Ok(())
 }
 
 /// What was read, fitted into the tree that is here.

@@ -38,7 +38,7 @@ impl Log {
                 return output
                     .data(&json!({ "frame": id.as_str(), "number": number, "text": text }));
             }
-            return output.text(&views::printable(&text));
+            return output.raw(&text);
         }
         // A frame that is gone still has its story.
         let id = match place.engine.frame_named(name) {

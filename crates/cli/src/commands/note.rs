@@ -1,11 +1,12 @@
 //! `flame note`
 
+use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::request::{Learned, Request};
 
-use super::{grant, tell, text_or_stdin, utf8};
+use super::{grant, tell, text_or_stdin};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::workplace::Workplace;
@@ -49,7 +50,7 @@ enum What {
         /// The command line
         command: String,
         /// Its exit code
-        #[arg(short, long, default_value_t = 0, allow_negative_numbers = true)]
+        #[arg(short, long, allow_negative_numbers = true)]
         exit_code: i32,
     },
     /// A test that ran, as evidence
@@ -114,19 +115,20 @@ fn log(
     file: &std::path::Path,
     label: Option<String>,
 ) -> Result<(), Failure> {
-    let (text, name) = if file.as_os_str() == "-" {
-        (text_or_stdin("-")?, "standard input".to_owned())
+    let (bytes, name) = if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        (bytes, "standard input".to_owned())
     } else {
         let name = file
             .file_name()
             .unwrap_or(file.as_os_str())
             .to_string_lossy()
             .into_owned();
-        (
-            utf8(&file.display().to_string(), fs_err::read(file)?)?,
-            name,
-        )
+        (fs_err::read(file)?, name)
     };
+    // The output of real programs has stray bytes in it; that is no reason to lose the rest.
+    let text = String::from_utf8_lossy(&bytes);
     let label = label.unwrap_or(name);
     let receipt = place.engine.log_text(&place.actor, frame, &label, &text)?;
     tell(place, output, &receipt)

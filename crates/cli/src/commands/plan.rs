@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flamestack_core::Refusal;
+use flamestack_core::command::DEEPEST_PLAN;
+use flamestack_engine::EngineError;
 use flamestack_engine::request::{Planned, Request, Wanted};
 
 use super::push::parent;
@@ -13,7 +16,8 @@ use crate::workplace::Workplace;
 
 /// Plan frames for later, in order, below the active one
 ///
-/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented:
+/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented, headings
+/// skipped:
 ///
 ///   - Build the API | all routes answer
 ///     - Routes
@@ -80,7 +84,7 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
     let mut levels: Vec<(usize, Vec<Planned>)> = vec![(0, Vec::new())];
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
-        if content.is_empty() {
+        if content.is_empty() || content.starts_with('#') {
             continue;
         }
         let indent = line.len() - content.len();
@@ -92,6 +96,10 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
                     format!("line {number} is indented below nothing"),
                     "the first line of a plan is not indented",
                 ));
+            }
+            // A plan that could not be carried out is not even built.
+            if levels.len() == DEEPEST_PLAN {
+                return Err(EngineError::from(Refusal::PlanTooDeep).into());
             }
             levels.push((indent, Vec::new()));
         }
@@ -114,11 +122,19 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
     }
 }
 
+/// A line without the `1. ` or `2) ` in front of it.
+fn without_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = rest.len() < line.len();
+    let bare = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "));
+    bare.filter(|_| numbered).unwrap_or(line)
+}
+
 fn planned(line: &str) -> Planned {
     let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
         .into_iter()
         .find_map(|mark| line.strip_prefix(mark));
-    let line = bare.unwrap_or(line);
+    let line = bare.unwrap_or_else(|| without_number(line));
     let (title, criteria) = match line.split_once(" | ") {
         Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
         None => (line, None),

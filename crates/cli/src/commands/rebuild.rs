@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flamestack_engine::EngineError;
 use flamestack_engine::views::counted;
 use serde_json::json;
 
@@ -26,6 +27,11 @@ pub(crate) struct Rebuild {
 
 impl Rebuild {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        // Damage that shows only now is set aside first, and recovered in the same go.
+        match place.engine.read(|reading| Ok(reading.position()?)) {
+            Ok(_) | Err(EngineError::SetAside { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         let sources = match self.from {
             Some(from) => vec![from],
             None if self.recover => vec![place.engine.put_damaged_aside()?],
@@ -55,9 +61,10 @@ impl Rebuild {
             }));
         }
         for (from, found) in &recovered {
-            let lost = match found.lost {
-                0 => "none is missing".to_owned(),
-                n => format!("{} could not be read", counted(n, "event", "events")),
+            let lost = match (found.events, found.lost) {
+                (0, _) => "nothing in it could be read".to_owned(),
+                (_, 0) => "none is known to be missing".to_owned(),
+                (_, n) => format!("{} could not be read", counted(n, "event", "events")),
             };
             output.line(format!(
                 "Recovered {} from {}; {lost}.",

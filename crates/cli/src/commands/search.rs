@@ -17,19 +17,25 @@ pub(crate) struct Search {
     #[arg(required = true)]
     words: Vec<String>,
     /// At most so many finds
-    #[arg(short, long, default_value_t = 20)]
-    limit: usize,
+    #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 impl Search {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let query = self.words.join(" ");
+        if query.trim().is_empty() {
+            return Err(Failure::usage(
+                "there is no word to look for",
+                "name at least one",
+            ));
+        }
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let found = {
             let progress = Progress::new("indexing");
-            place
-                .engine
-                .search(&self.words.join(" "), self.limit, &mut |done, total| {
-                    progress.at(done, total);
-                })?
+            place.engine.search(&query, limit, &mut |done, total| {
+                progress.at(done, total);
+            })?
         };
         let hits = || found.searched.hits.iter().zip(&found.titles);
         if output.is_json() {

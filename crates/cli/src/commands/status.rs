@@ -25,10 +25,6 @@ impl Status {
             ))
         })?;
         let set_aside = place.engine.set_aside_stores()?;
-        let set_aside = set_aside
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
         let view = StatusView {
             sessions,
             totals,
@@ -38,9 +34,9 @@ impl Status {
             return output.data(&json!({
                 "project": project.name(),
                 "worktree": project.worktree,
-                "sessions": view.sessions.iter().map(standing_json).collect::<Vec<_>>(),
+                "sessions": view.sessions.iter().map(|standing| standing_json(standing, &place.actor.session)).collect::<Vec<_>>(),
                 "totals": json::totals(&view.totals),
-                "setAside": view.set_aside,
+                "setAside": view.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }));
         }
         for standing in &view.sessions {
@@ -59,10 +55,8 @@ impl Status {
             painted(BOLD, project.name()),
             tree::totals_in_words(&view.totals)
         ))?;
-        for path in &view.set_aside {
-            output.notice(&format!(
-                "an unreadable store waits in {path}: `flame rebuild` recovers what can be read of it"
-            ))?;
+        for waiting in &view.set_aside {
+            output.notice(&super::set_aside(waiting))?;
         }
         Ok(())
     }
@@ -78,10 +72,9 @@ fn print(
     } else {
         String::new()
     };
-    let elsewhere = if standing.here {
-        String::new()
-    } else {
-        painted(DIM, " (other worktree)")
+    let elsewhere = match &standing.worktree {
+        Some(worktree) if !standing.here => painted(DIM, format!(" (worktree {worktree})")),
+        _ => String::new(),
     };
     output.line(format!(
         "{}{mark}{elsewhere}",
@@ -114,10 +107,12 @@ fn print(
     output.line("")
 }
 
-fn standing_json(standing: &Standing) -> serde_json::Value {
+fn standing_json(standing: &Standing, you: &flamestack_core::SessionRef) -> serde_json::Value {
     json!({
         "session": standing.session.to_string(),
+        "you": standing.session == *you,
         "here": standing.here,
+        "worktree": standing.worktree,
         "path": standing.path.iter().map(json::head).collect::<Vec<_>>(),
         "pathCut": standing.cut,
         "active": standing.path.last().map(|head| head.id.to_string()),

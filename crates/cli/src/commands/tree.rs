@@ -64,9 +64,9 @@ impl Tree {
                 Line::Frame(line) => {
                     output.line(drawn(line, &you))?;
                     if self.details {
-                        let blank = " ".repeat(line.indent.draw().chars().count() + 2);
+                        let beneath = line.indent.draw_beneath(line.children.all() > 0);
                         for detail in line.details() {
-                            output.line(format!("{blank}{}", painted(DIM, detail)))?;
+                            output.line(painted(DIM, format!("{beneath}{detail}")))?;
                         }
                     }
                 }
@@ -110,6 +110,7 @@ fn line_json(line: &Line) -> Value {
             parent,
             totals,
         } => json!({
+            "kind": "hidden",
             "depth": indent.depth,
             "hiddenBelow": parent.as_ref().map(ToString::to_string),
             "hidden": json::totals(totals),
@@ -117,6 +118,7 @@ fn line_json(line: &Line) -> Value {
         Line::Frame(line) => {
             let mut value = json::row(&line.row);
             if let Value::Object(fields) = &mut value {
+                fields.insert("kind".to_owned(), json!("frame"));
                 fields.insert("depth".to_owned(), json!(line.indent.depth));
                 fields.insert("children".to_owned(), json::totals(&line.children));
                 fields.insert("activeIn".to_owned(), json!(line.sessions));

@@ -9,10 +9,15 @@
 )]
 
 mod context;
+mod damage;
+mod exchange;
 mod ground;
+mod large;
 mod manners;
 mod names;
+mod nothing_lost;
 mod refusals;
 mod sessions;
 mod story;
 mod tools;
+mod upkeep;

@@ -102,13 +102,13 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["push", "Below", "--parent", &planned]), @"
     --- stderr
     error: id-2 “Index” is completed, so nothing can be added below it
-    hint: use `--parent id-1`, which is in progress
+    hint: name id-1 above it instead, which is in progress
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["plan", "Below", "--parent", &planned]), @"
     --- stderr
     error: id-2 “Index” is completed, so nothing can be added below it
-    hint: use `--parent id-1`, which is in progress
+    hint: name id-1 above it instead, which is in progress
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["invalidate", &planned, "--reason", "no"]), @"
@@ -123,17 +123,62 @@ fn the_life_of_a_frame_has_rules() {
     hint: push a new frame to do it again
     [exit 1]
     ");
-    assert_snapshot!(project.refused(&["move", &planned, "--root"]), @"");
-    assert_snapshot!(project.refused(&["delete", &planned]), @"");
-    assert_snapshot!(project.refused(&["unblock", &planned]), @"");
+    assert_snapshot!(project.refused(&["move", &planned, "--root"]), @"
+    --- stderr
+    error: id-2 “Index” is completed: only planned frames can be moved
+    hint: push a new frame to do it again
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["delete", &planned]), @"
+    --- stderr
+    error: id-2 “Index” is completed: only planned frames can be deleted
+    hint: push a new frame to do it again
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["unblock", &planned]), @"
+    --- stderr
+    error: id-2 “Index” is completed, not blocked
+    hint: push a new frame to do it again
+    [exit 1]
+    ");
 
-    assert_snapshot!(project.refused(&["edit", &root, "--results", "Early"]), @"");
-    assert_snapshot!(project.refused(&["edit", &root]), @"");
-    assert_snapshot!(project.refused(&["move", &root, "--under", &other]), @"");
-    assert_snapshot!(project.refused(&["delete", &root]), @"");
+    assert_snapshot!(project.refused(&["edit", &root, "--results", "Early"]), @"
+    --- stderr
+    error: id-1 “Root” is in progress and has no results to correct
+    hint: results are given when it ends: `flame pop --frame id-1 RESULTS`
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["edit", &root]), @"
+    --- stderr
+    error: nothing to change was named
+    hint: name what changes: `--title`, `--criteria`, `--criteria-compacted`, `--results` or `--results-compacted`
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["move", &root, "--under", &other]), @"
+    --- stderr
+    error: id-1 “Root” is in progress: only planned frames can be moved
+    hint: give it up with `flame invalidate id-1 --reason WHY`
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["delete", &root]), @"
+    --- stderr
+    error: id-1 “Root” is in progress: only planned frames can be deleted
+    hint: give it up with `flame invalidate id-1 --reason WHY`
+    [exit 1]
+    ");
     project.ok(&["invalidate", &other, "--reason", "no"]);
-    assert_snapshot!(project.refused(&["invalidate", &other, "--reason", "no"]), @"");
-    assert_snapshot!(project.refused(&["edit", &other, "--title", "Other"]), @"");
+    assert_snapshot!(project.refused(&["invalidate", &other, "--reason", "no"]), @"
+    --- stderr
+    error: id-5 “Rank” is invalidated already
+    hint: push a new frame to do it again
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["edit", &other, "--title", "Other"]), @"
+    --- stderr
+    error: id-5 “Rank” is invalidated already
+    hint: push a new frame to do it again
+    [exit 1]
+    ");
     project.well();
 }
 
@@ -201,7 +246,12 @@ fn a_session_and_a_frame_are_bound_once() {
     hint: push a new frame to do it again
     [exit 1]
     ");
-    assert_snapshot!(project.misused(&["bind", &two, "ses_c"]), @"");
+    assert_snapshot!(project.misused(&["bind", &two, "ses_c"]), @"
+    --- stderr
+    error: `ses_c` names no host
+    hint: write it as `host:id`, for example `opencode:ses_c`
+    [exit 2]
+    ");
 }
 
 #[test]
@@ -258,33 +308,83 @@ fn texts_are_bounded_and_never_empty() {
             assert!(output.stderr.contains(" is empty"), "{line:?}: {output}");
         }
     }
-    assert_snapshot!(project.refused(&["push", ""]), @"");
-    assert_snapshot!(project.turned_away(1, &["note", "log", "-", "--label", " "], b"text"), @"");
+    assert_snapshot!(project.refused(&["push", ""]), @"
+    --- stderr
+    error: the title is empty
+    hint: say it in a few words
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(1, &["note", "log", "-", "--label", " "], b"text"), @"
+    --- stderr
+    error: the label is empty
+    hint: say it in a few words
+    [exit 1]
+    ");
 
     let ten_megabytes = "x".repeat(10_000_000);
     let arguments =
         serde_json::json!({ "title": ten_megabytes, "successCriteria": "x" }).to_string();
     let long_title =
         project.turned_away(1, &["tool", "stack_frame_push", "-"], arguments.as_bytes());
-    assert_snapshot!(long_title, @"");
+    assert_snapshot!(long_title, @"
+    --- stderr
+    error: the title has 10000000 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
     let long_text = project.turned_away(1, &["pop", "-"], ten_megabytes.as_bytes());
-    assert_snapshot!(long_text, @"");
+    assert_snapshot!(long_text, @"
+    --- stderr
+    error: the text of the results has 10000000 bytes and may have 1048576
+    hint: keep the long text in the frame's log: `flame note log FILE`
+    [exit 1]
+    ");
     let outline = format!("- {ten_megabytes}\n");
     let long_plan = project.turned_away(1, &["plan", "--from", "-"], outline.as_bytes());
-    assert_snapshot!(long_plan, @"");
-    assert_snapshot!(project.refused(&["push", &"x".repeat(501)]), @"");
+    assert_snapshot!(long_plan, @"
+    --- stderr
+    error: the title has 10000000 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["push", &"x".repeat(501)]), @"
+    --- stderr
+    error: the title has 501 characters and a title may have 500
+    hint: put the detail into the success criteria
+    [exit 1]
+    ");
     project.ok(&["push", &"長".repeat(500)]);
 
-    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"\n\n"), @"");
-    assert_snapshot!(project.turned_away(2, &["plan", "--from", "-"], b"  - a\n- b\n"), @"");
+    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"\n\n"), @"
+    --- stderr
+    error: the plan names no frame
+    hint: name at least one title
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(2, &["plan", "--from", "-"], b"  - a\n- b\n"), @"
+    --- stderr
+    error: line 1 is indented below nothing
+    hint: the first line of a plan is not indented
+    [exit 2]
+    ");
 }
 
 #[test]
 fn nul_is_refused_wherever_it_gets_in() {
     let project = TestProject::new();
     project.push("Root");
-    assert_snapshot!(project.turned_away(1, &["pop", "-"], b"do\0ne"), @"");
-    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"- a\0b\n"), @"");
+    assert_snapshot!(project.turned_away(1, &["pop", "-"], b"do\0ne"), @"
+    --- stderr
+    error: the text of the results holds a NUL character (at byte 2)
+    hint: remove it
+    [exit 1]
+    ");
+    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"- a\0b\n"), @"
+    --- stderr
+    error: the title holds a NUL character (at byte 1)
+    hint: remove it
+    [exit 1]
+    ");
     for (tool, arguments) in [
         (
             "stack_frame_push",
@@ -306,7 +406,12 @@ fn nul_is_refused_wherever_it_gets_in() {
         assert!(output.stderr.contains("NUL"), "{tool}: {output}");
     }
     let unknown = project.refused(&["tool", "stack_frame_activate", r#"{"sessionID":"\u0000"}"#]);
-    assert_snapshot!(unknown, @"");
+    assert_snapshot!(unknown, @r"
+    --- stderr
+    error: there is no frame `\0`
+    hint: stack_tree shows the frames there are
+    [exit 1]
+    ");
 }
 
 #[test]
@@ -346,8 +451,18 @@ fn what_is_not_utf_8_is_refused() {
     hint: convert it to UTF-8 first
     [exit 1]
     ");
-    assert_snapshot!(project.refused(&["note", "log", "nowhere.txt"]), @"");
-    assert_snapshot!(project.refused(&["plan", "--from", "nowhere.txt"]), @"");
+    assert_snapshot!(project.refused(&["note", "log", "nowhere.txt"]), @"
+    --- stderr
+    error: failed to open file `nowhere.txt`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
+    assert_snapshot!(project.refused(&["plan", "--from", "nowhere.txt"]), @"
+    --- stderr
+    error: failed to open file `nowhere.txt`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
 }
 
 #[cfg(unix)]
@@ -368,11 +483,36 @@ fn an_argument_that_is_not_utf_8_is_refused() {
 fn sessions_have_a_shape() {
     let project = TestProject::new();
     project.push("Root");
-    assert_snapshot!(project.misused(&["status", "--session", "ses_none"]), @"");
-    assert_snapshot!(project.misused(&["push", "x", "--session", "Open Code:1"]), @"");
-    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:"]), @"");
-    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:a b"]), @"");
-    assert_snapshot!(project.misused(&["push", "x", "--session", ""]), @"");
+    assert_snapshot!(project.misused(&["status", "--session", "ses_none"]), @"
+    --- stderr
+    error: `ses_none` names no host
+    hint: write it as `host:id`, for example `opencode:ses_none`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "Open Code:1"]), @"
+    --- stderr
+    error: `Open Code` is not a host name
+    hint: a host's name has lower-case letters, digits and `-`: `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:"]), @"
+    --- stderr
+    error: a session id is 1 to 200 characters without blanks or control characters, unlike `opencode:`
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", "opencode:a b"]), @"
+    --- stderr
+    error: a session id is 1 to 200 characters without blanks or control characters, unlike `opencode:a b`
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["push", "x", "--session", ""]), @"
+    --- stderr
+    error: `` names no host
+    hint: write it as `host:id`, for example `opencode:ses_7f2a`
+    [exit 2]
+    ");
     let long = format!("opencode:{}", "x".repeat(100_000));
     assert!(
         project
@@ -399,7 +539,6 @@ fn the_command_line_is_checked() {
         vec!["tree", "--depth", "0"],
         vec!["tree", "--depth", "-1"],
         vec!["tree", "--depth", "many"],
-        vec!["note"],
         vec!["note", "log"],
         vec!["plan"],
         vec!["invalidate"],
@@ -409,8 +548,19 @@ fn the_command_line_is_checked() {
     ] {
         project.misused(&line);
     }
-    assert_snapshot!(project.misused(&["plan", "a", "b", "--criteria", "c"]), @"");
-    assert_snapshot!(project.refused(&["tree", "-C", "nowhere"]), @"");
+    assert_eq!(project.flame(&["note"]).code, Some(2));
+    assert_snapshot!(project.misused(&["plan", "a", "b", "--criteria", "c"]), @"
+    --- stderr
+    error: --criteria is for a single frame
+    hint: use `--from FILE` to give each frame its criteria
+    [exit 2]
+    ");
+    assert_snapshot!(project.refused(&["tree", "-C", "nowhere"]), @"
+    --- stderr
+    error: failed to canonicalize path `nowhere`: No such file or directory (os error 2)
+    hint: check the path
+    [exit 1]
+    ");
 }
 
 #[test]
@@ -491,9 +641,19 @@ fn settings_are_checked_and_name_their_source() {
     [exit 1]
     ");
     fs_err::write(&file, b"\xff\xfe").unwrap();
-    assert_snapshot!(project.refused(&["push", "x"]), @"");
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: the settings in DIR/config/flamestack/config.toml cannot be read: it is not UTF-8 text
+    hint: mend the file, or delete it to go back to the defaults
+    [exit 1]
+    ");
     fs_err::write(&file, "gc = 1\n").unwrap();
-    assert_snapshot!(project.refused(&["push", "x"]), @"");
+    assert_snapshot!(project.refused(&["push", "x"]), @"
+    --- stderr
+    error: there is no setting `gc` (from DIR/config/flamestack/config.toml)
+    hint: `flame config list` names them all
+    [exit 1]
+    ");
     fs_err::remove_file(&file).unwrap();
 
     fs_err::write(
@@ -501,9 +661,19 @@ fn settings_are_checked_and_name_their_source() {
         "[store]\nbusy_timeout_ms = 0\n",
     )
     .unwrap();
-    assert_snapshot!(project.refused(&["status"]), @"");
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `store.busy_timeout_ms` is `0`, but must be a whole number from 1 to 600000 (from DIR/shop/.flamestack.toml)
+    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    [exit 1]
+    ");
     fs_err::remove_file(project.root().join(".flamestack.toml")).unwrap();
 
     let project = project.with_env("FLAME_STORE_BUSY_TIMEOUT_MS", "1e3");
-    assert_snapshot!(project.refused(&["status"]), @"");
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `store.busy_timeout_ms` is `1e3`, but must be a whole number from 1 to 600000 (from environment variable FLAME_STORE_BUSY_TIMEOUT_MS)
+    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    [exit 1]
+    ");
 }

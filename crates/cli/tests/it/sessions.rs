@@ -104,7 +104,7 @@ fn worktrees_share_the_store_but_not_the_shell() {
     shell:shop-fix (you)
       → id-2  Fix the build
 
-    shell:main (other worktree)
+    shell:main (worktree main)
       → id-1  Main work
 
     shop · 2 frames: 2 in progress

@@ -41,9 +41,9 @@ fn a_piece_of_work_from_push_to_pop() {
     id-2 “Store users” has a new artifact
     id-2 “Store users” has a new artifact
     ");
-    assert_snapshot!(project.flame(&["note", "command", "cargo test users", "--exit-code", "0"]), @"id-2 “Store users” has a new evidence");
-    assert_snapshot!(project.flame(&["note", "test", "users::round_trip"]), @"id-2 “Store users” has a new evidence");
-    assert_snapshot!(project.flame(&["note", "commit", "4f2c1a9"]), @"id-2 “Store users” has a new evidence");
+    assert_snapshot!(project.flame(&["note", "command", "cargo test users", "--exit-code", "0"]), @"id-2 “Store users” has new evidence");
+    assert_snapshot!(project.flame(&["note", "test", "users::round_trip"]), @"id-2 “Store users” has new evidence");
+    assert_snapshot!(project.flame(&["note", "commit", "4f2c1a9"]), @"id-2 “Store users” has new evidence");
     assert_snapshot!(project.flame_reading(&["note", "log", "-", "--label", "cargo test"], b"7 passed\n"), @"id-2 “Store users” keeps “cargo test” (9 bytes)");
     assert_snapshot!(project.flame(&["pop", "Users are stored with argon2id hashes; 7 tests pass."]), @"
     id-2 “Store users” is completed
@@ -171,7 +171,7 @@ fn finishing_the_root_finishes_the_tree() {
     ");
     assert_snapshot!(project.flame(&["tree", "--all", "--details"]), @"
     ✓ id-1  Ship it · 1/1 done · claimed
-      results: Version 1.0 is out
+    │ results: Version 1.0 is out
     └─ ✓ id-2  Write the notes · claimed
          results: see CHANGELOG
 
@@ -217,7 +217,7 @@ fn waiting_and_going_on() {
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
     assert_snapshot!(project.flame(&["unblock", &card]), @"id-2 “Card form” is in progress again; `flame activate id-2` turns to it");
-    assert_snapshot!(project.flame(&["activate", &card]), @"shell:main is the active frame now");
+    assert_snapshot!(project.flame(&["activate", &card]), @"id-2 “Card form” is the active frame now");
     assert_snapshot!(project.flame(&["activate", &card]), @"that is the active frame already");
     // Popping as blocked is the same wait, with results so far.
     assert_snapshot!(project.flame(&["pop", "Form done, submit waits for the bank", "--status", "blocked"]), @"

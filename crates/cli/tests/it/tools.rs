@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 13] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 16] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -60,6 +60,9 @@ const CONTRACT: [(&str, &[&str], &[&str]); 13] = [
     ("stack_frame_details", &["frameID"], &[]),
     ("stack_get_summary", &[], &["sessionID"]),
     ("stack_get_state", &[], &[]),
+    ("stack_context_info", &[], &[]),
+    ("stack_context_preview", &[], &["maxLength"]),
+    ("stack_cache_clear", &[], &["sessionID"]),
 ];
 
 #[test]
@@ -90,7 +93,7 @@ fn the_tools_are_the_seeds() {
 fn an_agent_works_through_a_plan() {
     let project = agents();
     assert_snapshot!(say(&project, "stack_status", &json!({})), @"
-    no session works on a frame
+    this session works on no frame
 
     no frames yet
     ");
@@ -155,14 +158,14 @@ fn an_agent_works_through_a_plan() {
     ");
     assert_snapshot!(say(&project, "stack_tree", &json!({ "showFull": true, "showDetails": true })), @"
     → id-1  Password login · 1/3 done  ◀ you are here
-      done when: login works
+    │ done when: login works
     ├─ ✓ id-2  Store users · claimed
-         done when: hashes only
-         results: stored
+    │    done when: hashes only
+    │    results: stored
     ├─ ○ id-3  Routes · 0/1 done
-         done when: routes
+    │  │ done when: routes
     │  └─ ○ id-4  Cookies
-            done when: signed
+    │       done when: signed
     └─ ○ id-5  Docs
          done when: written
 
@@ -185,7 +188,7 @@ fn an_agent_works_through_a_plan() {
     no frame is active now
     ");
     assert_snapshot!(say(&project, "stack_status", &json!(null)), @"
-    no session works on a frame
+    this session works on no frame
 
     5 frames: 1 completed, 4 invalidated
     ");
@@ -287,13 +290,13 @@ fn wrong_calls_are_explained() {
     "#);
     assert_snapshot!(project.misused(&["tool", "stack_tree", "[]"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: invalid length 0, expected struct Arguments with 3 elements
+    error: stack_tree cannot take these arguments: they are not a JSON object
     hint: `flame tool stack_tree --schema` shows what it takes
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", "7"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: invalid type: integer `7`, expected struct Arguments
+    error: stack_tree cannot take these arguments: they are not a JSON object
     hint: `flame tool stack_tree --schema` shows what it takes
     [exit 2]
     ");
@@ -360,7 +363,12 @@ fn five_megabytes_of_arguments() {
     // A text of that size is refused with the way out.
     let long = json!({ "decision": "x".repeat(5_000_000) }).to_string();
     let output = project.turned_away(1, &["tool", "stack_add_decision", "-"], long.as_bytes());
-    assert_snapshot!(output, @"");
+    assert_snapshot!(output, @"
+    --- stderr
+    error: the decision has 5000000 bytes and may have 1048576
+    hint: say it shorter, and name the file that holds the rest
+    [exit 1]
+    ");
     // A plan of that size is a plan.
     let children: Vec<Value> = (0..5_000)
         .map(|n| json!({ "title": format!("Part {n}"), "successCriteria": "x".repeat(1_000) }))

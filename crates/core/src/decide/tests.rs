@@ -319,8 +319,8 @@ fn push_below_what_is_not_in_progress_is_refused() {
 fn pop_with_open_children_is_refused() {
     let pop = |outcome| move |story: &mut Story| story.pop("root", outcome);
     let mut story = Story::new("root* > (a, b?, c!)");
-    insta::assert_snapshot!(refused(&mut story, pop(Outcome::Completed)), @"<root> “root” has 3 open children: <a> “a” (in progress), <b> “b” (planned), <c> “c” (blocked); finish each with `flame pop --frame <a> RESULTS` or give it up with `flame invalidate <a> --reason WHY`");
-    insta::assert_snapshot!(refused(&mut story, pop(Outcome::Failed)), @"<root> “root” has 2 open children: <a> “a” (in progress), <c> “c” (blocked); finish each with `flame pop --frame <a> RESULTS` or give it up with `flame invalidate <a> --reason WHY`");
+    insta::assert_snapshot!(refused(&mut story, pop(Outcome::Completed)), @"<root> “root” has 3 open children: <a> “a” (in progress), <b> “b” (planned), <c> “c” (blocked); finish it with `flame pop --frame <a> RESULTS`, or give it up with `flame invalidate <a> --reason WHY`");
+    insta::assert_snapshot!(refused(&mut story, pop(Outcome::Failed)), @"<root> “root” has 2 open children: <a> “a” (in progress), <c> “c” (blocked); finish it with `flame pop --frame <a> RESULTS`, or give it up with `flame invalidate <a> --reason WHY`");
     // Blocked is no end: what is below may go on.
     story.pop("root", Outcome::Blocked).unwrap();
     assert_eq!(story.drawing(), "root! > (a, b?, c!)");

@@ -5,7 +5,7 @@ use flamestack_core::id::FrameId;
 use flamestack_core::note::{Note, NoteKind};
 use flamestack_store::{FrameRow, Reading, Slice, Totals};
 
-use super::{icon, one_line, printable, story, time};
+use super::{counted, icon, one_line, printable, story, time};
 use crate::error::EngineError;
 
 /// How many children are listed before the rest is counted.
@@ -135,6 +135,7 @@ pub fn plain(details: &Details) -> String {
     ] {
         section(&mut text, heading, notes(frame, kind));
     }
+    section(&mut text, "Raw text", raw_texts(frame));
     section(&mut text, "Children", children(details));
     text
 }
@@ -160,6 +161,18 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
             }
             Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
             Note::Directive(text) => format!("- {}", one_line(text.as_str(), 300)),
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Pieces of raw text, each by the name that shows it.
+fn raw_texts(frame: &Frame) -> Option<String> {
+    let lines: Vec<String> = (1..)
+        .zip(&frame.log)
+        .map(|(n, entry)| {
+            let size = counted(entry.bytes, "byte", "bytes");
+            format!("- {} ({size}): flame log {}#{n}", entry.label, frame.id)
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -7,7 +7,7 @@ use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::{BlobId, FrameId};
 use flamestack_core::note::{Note, NoteKind};
-use flamestack_store::{FrameRow, Reading, Slice};
+use flamestack_store::{FrameRow, Reading, Slice, StoreError};
 
 use super::{one_line, printable, story, time};
 use crate::Engine;
@@ -177,14 +177,17 @@ impl Engine {
         let frame = self.read(|reading| Ok(reading.whole_frame(id)?))?;
         let entries = frame.map(|frame| frame.log).unwrap_or_default();
         let Some(entry) = number.checked_sub(1).and_then(|place| entries.get(place)) else {
-            return Err(EngineError::BadInput(format!(
-                "{id} has {} of raw text, so there is no {id}#{number}",
-                super::counted(entries.len() as u64, "piece", "pieces")
-            )));
+            return Err(EngineError::NoSuchText {
+                id: id.clone(),
+                number,
+                pieces: entries.len(),
+            });
         };
-        match self.blobs().get(&entry.blob)? {
-            Some(text) => Ok(text),
-            None => self.tombstone(&entry.blob),
+        match self.blobs().get(&entry.blob) {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => self.tombstone(&entry.blob),
+            Err(StoreError::Unreadable { problem, .. }) => Err(EngineError::LostText { problem }),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -194,9 +197,9 @@ impl Engine {
             Some((seq, bytes)) => Ok(format!(
                 "[dropped by `flame gc` at event {seq} to keep the store small: {bytes} bytes]\n"
             )),
-            None => Err(EngineError::BadInput(format!(
-                "the raw text {blob} is missing"
-            ))),
+            None => Err(EngineError::LostText {
+                problem: format!("the text {blob} is missing"),
+            }),
         }
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! People and models read the same words; only the front decides how they are set.
 
+use std::collections::BTreeMap;
+
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::Remark;
-use flamestack_core::event::Event;
+use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::NoteKind;
@@ -14,7 +16,7 @@ use super::{counted, icon, one_line, status, story};
 use crate::engine::Receipt;
 use crate::error::EngineError;
 
-/// How many planned frames a receipt lists.
+/// How many frames a receipt lists.
 const LISTED: usize = 20;
 
 /// What happened, a line each.
@@ -28,7 +30,12 @@ pub fn lines(
         Command::Plan { .. } => plan(&mut lines, receipt),
         Command::Undo => undo(reading, &mut lines, receipt)?,
         _ => {
-            for recorded in &receipt.events {
+            // Beginning a frame begins those above it; the last one is what was asked for.
+            let unsaid = receipt.events.len().saturating_sub(LISTED + 2);
+            if unsaid > 0 {
+                lines.push(format!("… {} before this", more(unsaid)));
+            }
+            for recorded in receipt.events.iter().skip(unsaid) {
                 lines.extend(sentence(reading, &recorded.event)?);
             }
         }
@@ -40,8 +47,10 @@ pub fn lines(
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    for remark in &receipt.remarks {
-        lines.push(said(remark));
+    lines.extend(receipt.remarks.iter().take(LISTED).map(said));
+    let unsaid = receipt.remarks.len().saturating_sub(LISTED);
+    if unsaid > 0 {
+        lines.push(format!("… and {}", more(unsaid)));
     }
     if matches!(
         receipt.command,
@@ -75,16 +84,15 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             cascaded,
             ..
         } => {
-            format!(
-                "{} is {}{}",
-                name(frame)?,
-                outcome.status(),
-                along(cascaded)
-            )
+            let how = match outcome {
+                Closing::Completed => "is completed",
+                Closing::Failed => "has failed",
+            };
+            format!("{} {how}{}", name(frame)?, along(cascaded))
         }
         Event::FrameBlocked { frame, reason, .. } => {
             format!(
-                "{} waits for: {}",
+                "{} is blocked: {}",
                 name(frame)?,
                 one_line(reason.as_str(), 120)
             )
@@ -151,22 +159,37 @@ fn along(cascaded: &[FrameId]) -> String {
     }
 }
 
+/// The frames that were planned, each below its parent.
 fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
-    let opened: Vec<String> = receipt
-        .events
-        .iter()
-        .filter_map(|recorded| match &recorded.event {
-            Event::FrameOpened { frame, goal, .. } => {
-                Some(format!("○ {frame}  {}", one_line(goal.title.as_str(), 72)))
-            }
-            _ => None,
-        })
-        .collect();
+    let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
+    let mut opened = Vec::new();
+    for recorded in &receipt.events {
+        if let Event::FrameOpened {
+            frame,
+            parent,
+            goal,
+            ..
+        } = &recorded.event
+        {
+            let above = parent.as_ref().and_then(|parent| depths.get(parent));
+            let depth = above.map_or(0, |depth| depth + 1);
+            depths.insert(frame, depth);
+            let indent = "  ".repeat(depth.min(12));
+            opened.push(format!(
+                "{indent}○ {frame}  {}",
+                one_line(goal.title.as_str(), 72)
+            ));
+        }
+    }
     let rest = opened.len().saturating_sub(LISTED);
     lines.extend(opened.into_iter().take(LISTED));
     if rest > 0 {
-        lines.push(format!("… and {rest} more"));
+        lines.push(format!("… and {}", more(rest)));
     }
+}
+
+fn more(count: usize) -> String {
+    format!("{} more", super::grouped(count as u64))
 }
 
 /// What was taken back, event by event.

@@ -1,5 +1,6 @@
 //! Where each conversation stands: its path, its place, what comes next.
 
+use flamestack_core::Session;
 use flamestack_core::frame::{FrameHead, Status};
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_store::{Reading, Totals};
@@ -18,7 +19,7 @@ pub struct StatusView {
     /// All frames by status.
     pub totals: Totals,
     /// Stores that were set aside and not yet recovered.
-    pub set_aside: Vec<String>,
+    pub set_aside: Vec<std::path::PathBuf>,
 }
 
 /// Where one conversation stands.
@@ -28,6 +29,8 @@ pub struct Standing {
     pub session: SessionRef,
     /// Whether it belongs to the worktree that was asked about.
     pub here: bool,
+    /// The worktree it runs in, where that is known.
+    pub worktree: Option<String>,
     /// The frames from the root (or as far up as the path was followed) to the active one.
     pub path: Vec<FrameHead>,
     /// Frames above the first one of the path exist.
@@ -57,8 +60,7 @@ pub fn gather(
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {
-            let here = known.worktree.as_deref() == Some(worktree);
-            standings.push(standing(reading, known.key.clone(), here, active)?);
+            standings.push(standing(reading, &known, worktree, active)?);
         }
     }
     // This worktree first, and in it the person at the terminal last: agents are what one asks for.
@@ -74,8 +76,8 @@ pub fn gather(
 
 fn standing(
     reading: &dyn Reading,
-    session: SessionRef,
-    here: bool,
+    known: &Session,
+    worktree: &str,
     active: &FrameId,
 ) -> Result<Standing, EngineError> {
     let (path, cut) = path(reading, Some(active))?;
@@ -99,8 +101,9 @@ fn standing(
         (None, None) => None,
     };
     Ok(Standing {
-        session,
-        here,
+        session: known.key.clone(),
+        here: known.worktree.as_deref() == Some(worktree),
+        worktree: known.worktree.clone(),
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
@@ -193,8 +196,8 @@ pub fn facts(standing: &Standing) -> Vec<String> {
     }
     if standing.children.all() > 0 {
         facts.push(format!(
-            "{} below, {} open",
-            counted(standing.children.all(), "frame", "frames"),
+            "{}, {} open",
+            counted(standing.children.all(), "child", "children"),
             standing.children.open()
         ));
     }

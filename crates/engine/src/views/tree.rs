@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::frame::Status;
 use flamestack_core::id::FrameId;
+use flamestack_core::note::Note;
 use flamestack_store::{FrameRow, Reading, Slice, Totals};
 
 use super::{counted, icon, one_line};
@@ -68,6 +69,8 @@ pub struct FrameLine {
     pub children: Totals,
     /// The sessions that work on it.
     pub sessions: Vec<String>,
+    /// Its children are left out, because the tree was to be no deeper.
+    pub folded: bool,
 }
 
 /// The branches before a line.
@@ -92,6 +95,19 @@ impl Indent {
             goes_on,
             last,
         }
+    }
+
+    /// What stands before further lines about the same frame: the branches that go on past it.
+    pub fn draw_beneath(&self, has_children: bool) -> String {
+        let mut text = String::new();
+        if self.depth > 0 {
+            for goes_on in &self.goes_on {
+                text.push_str(if *goes_on { "│  " } else { "   " });
+            }
+            text.push_str(if self.last { "   " } else { "│  " });
+        }
+        text.push_str(if has_children { "│ " } else { "  " });
+        text
     }
 
     /// The branches as text.
@@ -160,6 +176,7 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, 
                     row: *row,
                     children,
                     sessions,
+                    folded: !deeper,
                 })));
             }
         }
@@ -198,15 +215,20 @@ impl<'r> Source<'r> {
         let Some(frame) = self.reading.whole_frame(root)? else {
             return Ok(Vec::new());
         };
-        let evidence = frame
-            .notes
-            .iter()
-            .filter(|note| matches!(note, flamestack_core::Note::Evidence(_)));
-        let evidence = evidence.count() as u64;
-        Ok(vec![Pending::Frame(
-            Indent::default(),
-            Box::new(FrameRow { frame, evidence }),
-        )])
+        let evidence = || {
+            frame.notes.iter().filter_map(|note| match note {
+                Note::Evidence(evidence) => Some(evidence.speaks_for()),
+                _ => None,
+            })
+        };
+        let proofs = evidence().filter(|speaks_for| *speaks_for).count() as u64;
+        let failures = evidence().count() as u64 - proofs;
+        let row = FrameRow {
+            frame,
+            proofs,
+            failures,
+        };
+        Ok(vec![Pending::Frame(Indent::default(), Box::new(row))])
     }
 
     fn child_totals(&self, id: &FrameId) -> Result<Totals, EngineError> {
@@ -281,15 +303,20 @@ impl FrameLine {
         let mut remarks = Vec::new();
         if self.children.all() > 0 {
             let done = self.children.of(Status::Completed);
-            remarks.push(format!("{done}/{} done", self.children.all()));
+            let wanted = self.children.all() - self.children.of(Status::Invalidated);
+            let hidden = if self.folded { ", not shown" } else { "" };
+            remarks.push(format!("{done}/{wanted} done{hidden}"));
         }
-        if self.row.frame.status == Status::Completed && self.row.evidence == 0 {
+        if self.row.proofs > 0 {
+            remarks.push(counted(self.row.proofs, "proof", "proofs"));
+        } else if self.row.frame.status == Status::Completed {
             remarks.push("claimed".to_owned());
-        } else if self.row.evidence > 0 {
-            remarks.push(counted(self.row.evidence, "proof", "proofs"));
+        }
+        if self.row.failures > 0 {
+            remarks.push(counted(self.row.failures, "failed check", "failed checks"));
         }
         if let Some(reason) = &self.row.frame.blocked_on {
-            remarks.push(format!("waits for {}", one_line(reason.as_str(), 40)));
+            remarks.push(format!("blocked: {}", one_line(reason.as_str(), 40)));
         }
         remarks
     }
@@ -394,9 +421,9 @@ pub fn plain(view: &TreeView, session: Option<&str>, details: bool) -> String {
                 }
                 text.push('\n');
                 if details {
-                    let blank = " ".repeat(line.indent.draw().chars().count() + 2);
+                    let beneath = line.indent.draw_beneath(line.children.all() > 0);
                     for detail in line.details() {
-                        text.push_str(&format!("{blank}{detail}\n"));
+                        text.push_str(&format!("{beneath}{detail}\n"));
                     }
                 }
             }

@@ -4,7 +4,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Seq, Timestamp};
 use flamestack_core::text::Rewrite;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::StoreError;
@@ -77,23 +77,60 @@ pub(super) fn last_seq(connection: &Connection) -> Result<Seq, StoreError> {
 pub(super) const COLUMNS: &str = "e.seq, e.batch, e.at, e.session, e.message, e.body, e.sum";
 
 /// Reads an event back and checks that it is what was written.
-pub(super) fn read(row: &Row<'_>) -> Result<Recorded, StoreError> {
-    let seq: i64 = row.get(0)?;
-    let bad = |problem: String| StoreError::BadEvent { seq, problem };
-    let session: String = row.get(3)?;
-    let body: String = row.get(5)?;
-    let entry = Recorded {
-        seq: Seq(seq),
-        batch: Seq(row.get(1)?),
-        at: Timestamp(row.get(2)?),
-        session: record::session(&session).map_err(bad)?,
-        message: row.get(4)?,
-        event: record::decode(&body).map_err(bad)?,
+pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<Recorded, StoreError> {
+    let seq = row.get(0)?;
+    let row = || -> rusqlite::Result<Row> {
+        Ok(Row {
+            seq,
+            batch: row.get(1)?,
+            at: row.get(2)?,
+            session: row.get(3)?,
+            message: row.get(4)?,
+            body: row.get(5)?,
+            sum: row.get(6)?,
+        })
     };
-    if checksum(&entry, &session, &body) == row.get::<_, i64>(6)? {
-        Ok(entry)
-    } else {
-        Err(bad("its checksum does not fit".to_owned()))
+    // Text that is no text, or a number where text was: an event that is not what was written.
+    let row = row().map_err(|error| match StoreError::from(error) {
+        StoreError::Sqlite(error) => StoreError::BadEvent {
+            seq,
+            problem: error.to_string(),
+        },
+        StoreError::BadRow { problem } => StoreError::BadEvent { seq, problem },
+        other => other,
+    })?;
+    row.check()
+}
+
+/// An event as it stands in the table.
+pub(super) struct Row {
+    pub(super) seq: i64,
+    pub(super) batch: i64,
+    pub(super) at: i64,
+    pub(super) session: String,
+    pub(super) message: Option<String>,
+    pub(super) body: String,
+    pub(super) sum: i64,
+}
+
+impl Row {
+    /// The event, if it is what was written.
+    pub(super) fn check(self) -> Result<Recorded, StoreError> {
+        let seq = self.seq;
+        let bad = |problem: String| StoreError::BadEvent { seq, problem };
+        let entry = Recorded {
+            seq: Seq(seq),
+            batch: Seq(self.batch),
+            at: Timestamp(self.at),
+            session: record::session(&self.session).map_err(bad)?,
+            message: self.message,
+            event: record::decode(&self.body).map_err(bad)?,
+        };
+        if checksum(&entry, &self.session, &self.body) == self.sum {
+            Ok(entry)
+        } else {
+            Err(bad("its checksum does not fit".to_owned()))
+        }
     }
 }
 

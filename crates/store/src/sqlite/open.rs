@@ -7,11 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::{SqliteStore, verify};
+use super::{SqliteStore, append, verify};
 use crate::error::StoreError;
+use crate::index::Index;
 
+/// No database is shorter than its smallest page.
+const SHORTEST: u64 = 512;
 /// "FLMS", so that a store is known from any other database.
 const APPLICATION_ID: i64 = 0x464c_4d53;
 /// The journal's format. Each step up is a file in `schema/`.
@@ -59,19 +63,20 @@ impl OpenOptions {
 
     fn open_database(self, path: PathBuf) -> Result<SqliteStore, StoreError> {
         let prepared = || -> Result<Connection, StoreError> {
-            if fs_err::metadata(&path)?.len() == 0 {
-                let problem = "the file is empty".to_owned();
-                return Err(StoreError::Unreadable {
-                    path: PathBuf::new(),
-                    problem,
-                });
+            // SQLite takes a file without a page for a new database and writes on it.
+            match fs_err::metadata(&path)?.len() {
+                0 => return Err(unreadable("the file is empty")),
+                length if length < SHORTEST => return Err(unreadable("the file is cut short")),
+                _ => {}
             }
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(&path, flags)?;
+            leave_as_it_is(&connection, true)?;
             connection.busy_timeout(self.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(64);
             connection.pragma_update(None, "synchronous", "FULL")?;
             check_format(&connection, &path)?;
+            leave_as_it_is(&connection, false)?;
             Ok(connection)
         };
         let connection = prepared().map_err(|error| error.at(&path))?;
@@ -81,6 +86,20 @@ impl OpenOptions {
             written: 0,
         })
     }
+}
+
+fn unreadable(problem: &str) -> StoreError {
+    StoreError::Unreadable {
+        path: PathBuf::new(),
+        problem: problem.to_owned(),
+    }
+}
+
+/// Whether closing a connection leaves the files as they are. Otherwise the last one to close
+/// writes the WAL into the database; files that cannot be read are set aside as they were found.
+pub(super) fn leave_as_it_is(connection: &Connection, leave: bool) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)?;
+    Ok(())
 }
 
 /// The database file of a store.
@@ -93,6 +112,11 @@ pub(super) fn database(dir: &Path) -> PathBuf {
 fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pragma("application_id")? != APPLICATION_ID {
+        // Nobody else has a journal like this: the mark is damaged, not the owner another.
+        let journal = format!("SELECT {} FROM events e", append::COLUMNS);
+        if connection.prepare(&journal).is_ok() {
+            return Err(unreadable("its mark is damaged"));
+        }
         return Err(StoreError::NotOurs {
             path: path.to_owned(),
         });
@@ -183,7 +207,7 @@ pub fn private_dir(dir: &Path) -> std::io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    builder.create(dir).map_err(|error| naming(&error, dir))
 }
 
 /// Makes or opens a file that only its owner can read.
@@ -192,7 +216,12 @@ pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     options.create(true).read(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options.open(path).map_err(|error| naming(&error, path))
+}
+
+/// An error that says which file or directory it is about.
+fn naming(error: &std::io::Error, path: &Path) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Moves an unreadable store out of the way, whole, and returns where it is now.
@@ -204,7 +233,11 @@ pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> 
     lock.lock()?;
     let readable = match OpenOptions::default().open_existing(dir) {
         Ok(None) => return Ok(None),
-        Ok(Some(store)) => verify::quick_check(&store.connection),
+        Ok(Some(store)) => {
+            let readable = verify::quick_check(&store.connection);
+            leave_as_it_is(&store.connection, !readable)?;
+            readable
+        }
         Err(StoreError::Unreadable { .. }) => false,
         Err(other) => return Err(other),
     };
@@ -229,6 +262,8 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
         place = dir.join("set-aside").join(format!("{name}-{attempt}"));
     }
     private_dir(&place)?;
+    // It speaks of events that the next store does not have.
+    Index::new(dir).drop_all()?;
     let database = database(dir);
     for suffix in ["-wal", "-shm", ""] {
         let mut from = database.clone().into_os_string();

@@ -28,6 +28,12 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)")?
                 .execute(params![source, foreign, recorded.seq.0])?;
         }
+        // The same text came again, so it is there again.
+        Event::Logged { entry, .. } => {
+            connection
+                .prepare_cached("DELETE FROM dropped WHERE blob = ?1")?
+                .execute([entry.blob.as_str()])?;
+        }
         Event::BlobDropped { blob, bytes } => {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
@@ -131,7 +137,7 @@ fn project_frame(
     };
     let before = (frame.parent.clone(), frame.status);
     fold::change(&mut frame, recorded);
-    rows::update_frame(connection, &frame)?;
+    rows::put_frame(connection, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
         connection
             .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
@@ -159,7 +165,7 @@ fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreErr
 }
 
 fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
-    rows::insert_frame(connection, frame)?;
+    rows::put_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
         insert_note(connection, &frame.id, seq, n, note)?;
     }

@@ -19,17 +19,21 @@ const CANDIDATES: i64 = 6;
 /// The columns of a [`FrameRow`].
 fn row_columns() -> String {
     let columns = rows::COLUMNS;
-    format!(
-        "{columns}, (SELECT count(*) FROM notes n
-             WHERE n.frame = f.id AND n.kind IN ('command', 'test', 'commit'))"
-    )
+    let count =
+        |of: &str| format!("(SELECT count(*) FROM notes n WHERE n.frame = f.id AND ({of}))");
+    let proofs = count(
+        "n.kind = 'commit' OR n.kind = 'command' AND n.code = 0 OR n.kind = 'test' AND n.code = 1",
+    );
+    let failures = count("n.kind = 'command' AND n.code <> 0 OR n.kind = 'test' AND n.code = 0");
+    format!("{columns}, {proofs}, {failures}")
 }
 
 fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
-    let evidence: i64 = row.get(21)?;
+    let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
     Ok(FrameRow {
         frame: rows::frame(row)?,
-        evidence: evidence.unsigned_abs(),
+        proofs: count(21)?,
+        failures: count(22)?,
     })
 }
 

@@ -113,19 +113,28 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
     })
 }
 
-/// Writes a new frame's row.
-pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
+/// Writes a frame's row: a new one, or what may change of the one that is there. The place of a
+/// frame is not among that: naming its columns would make SQLite write the indexes of places again.
+pub(super) fn put_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
+    let span = frame.span.as_ref();
     connection
         .prepare_cached(
             "INSERT INTO frames (id, parent, rank, status, title, criteria, criteria_compacted,
                  results, results_compacted, blocked_on, invalidation_reason, invalidated_at,
                  span_session, span_first, span_last, session, foreign_json, created_at,
                  updated_at, changed, closed)
-             VALUES (?1, ?20, ?21, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-                 ?16, ?17, ?18, ?19)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20, ?21)
+             ON CONFLICT (id) DO UPDATE SET
+                 status = ?4, title = ?5, criteria = ?6, criteria_compacted = ?7, results = ?8,
+                 results_compacted = ?9, blocked_on = ?10, invalidation_reason = ?11,
+                 invalidated_at = ?12, span_session = ?13, span_first = ?14, span_last = ?15,
+                 session = ?16, updated_at = ?19, changed = ?20, closed = ?21",
         )?
         .execute(params![
             frame.id.as_str(),
+            frame.parent.as_ref().map(FrameId::as_str),
+            frame.rank.0,
             frame.status.as_str(),
             frame.title.as_str(),
             text(frame.criteria.as_ref()),
@@ -138,50 +147,12 @@ pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(),
                 .as_ref()
                 .map(|known| known.reason.as_str()),
             frame.invalidation.as_ref().map(|known| known.at.0),
-            frame.span.as_ref().map(|span| span.session.to_string()),
-            frame.span.as_ref().and_then(|span| span.first.as_deref()),
-            frame.span.as_ref().and_then(|span| span.last.as_deref()),
+            span.map(|span| span.session.to_string()),
+            span.and_then(|span| span.first.as_deref()),
+            span.and_then(|span| span.last.as_deref()),
             frame.session.as_ref().map(ToString::to_string),
             frame.foreign,
             frame.created_at.0,
-            frame.updated_at.0,
-            frame.changed.0,
-            frame.closed.map(|seq| seq.0),
-            frame.parent.as_ref().map(FrameId::as_str),
-            frame.rank.0,
-        ])?;
-    Ok(())
-}
-
-/// Writes what may change of a frame, except its place: naming the place's columns would make
-/// SQLite write the index of places again.
-pub(super) fn update_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "UPDATE frames SET status = ?2, title = ?3, criteria = ?4, criteria_compacted = ?5,
-                 results = ?6, results_compacted = ?7, blocked_on = ?8, invalidation_reason = ?9,
-                 invalidated_at = ?10, span_session = ?11, span_first = ?12, span_last = ?13,
-                 session = ?14, updated_at = ?15, changed = ?16, closed = ?17
-             WHERE id = ?1",
-        )?
-        .execute(params![
-            frame.id.as_str(),
-            frame.status.as_str(),
-            frame.title.as_str(),
-            text(frame.criteria.as_ref()),
-            text(frame.criteria_compacted.as_ref()),
-            text(frame.results.as_ref()),
-            text(frame.results_compacted.as_ref()),
-            text(frame.blocked_on.as_ref()),
-            frame
-                .invalidation
-                .as_ref()
-                .map(|known| known.reason.as_str()),
-            frame.invalidation.as_ref().map(|known| known.at.0),
-            frame.span.as_ref().map(|span| span.session.to_string()),
-            frame.span.as_ref().and_then(|span| span.first.as_deref()),
-            frame.span.as_ref().and_then(|span| span.last.as_deref()),
-            frame.session.as_ref().map(ToString::to_string),
             frame.updated_at.0,
             frame.changed.0,
             frame.closed.map(|seq| seq.0),
