@@ -82,10 +82,10 @@ impl Guidance {
     }
 
     /// The guidance as an element. `unplanned` is a root without a plan: where planning begins.
-    pub(super) fn element(self, unplanned: bool) -> Option<Element> {
+    pub(super) fn element(self, unplanned: bool) -> Option<Element<'static>> {
         let content = match self {
             Self::Off => return None,
-            Self::Brief => Content::Text(BRIEF.to_owned()),
+            Self::Brief => Content::Text(BRIEF.into()),
             Self::Full => Content::Elements(full(unplanned)),
         };
         Some(Element {
@@ -103,8 +103,8 @@ impl Guidance {
 }
 
 /// Static text first, so that a prompt cache keeps it; what depends on the tree comes last.
-fn full(unplanned: bool) -> Vec<Element> {
-    let rule = |text: &&str| Element::text("rule", *text);
+fn full(unplanned: bool) -> Vec<Element<'static>> {
+    let rule = |text: &&'static str| Element::text("rule", *text);
     let mut elements = vec![
         Element::text("philosophy", PHILOSOPHY),
         Element::text("when-to-create-child-frames", bullets(&WHEN_TO_CREATE)),

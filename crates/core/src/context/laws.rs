@@ -11,7 +11,7 @@ use quick_xml::events::{BytesStart, Event as Xml};
 use crate::context::fixtures::{O200k, frame, us};
 use crate::context::{
     Budget, Calls, Directive, Group, Guidance, SMALLEST_TOTAL, Settings, Subagent, Surroundings,
-    assemble, pointer,
+    assemble, assemble_json, pointer,
 };
 use crate::frame::{Frame, Rank, Status};
 use crate::id::{FrameId, Seq};
@@ -414,7 +414,7 @@ proptest! {
 
     #[test]
     fn json_is_json(around in surroundings()) {
-        let json = assemble(&around, &Settings::default(), &Estimate).to_json();
+        let json = assemble_json(&around, &Settings::default(), &Estimate);
         prop_assert!(!json.chars().any(|c| c.is_ascii_control()));
         prop_assert!(balanced(&json), "{json}");
     }
