@@ -30,6 +30,8 @@ mod terms;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod grammar;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod snapshots;

@@ -3,6 +3,10 @@
 //! Kept apart from the core because loading a vocabulary takes 50 to 110 ms: nobody who does not
 //! render a context should pay for it, so nothing is loaded before the first count.
 
+mod memo;
+
+pub use memo::{Counts, Memo};
+
 use flamestack_core::tokens::{Estimate, Seam, Tokenizer};
 
 /// The vocabulary of the GPT models since 4o.
