@@ -8,7 +8,9 @@ mod preferences;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use flamestack_core::context::{Cache, Context, Counters, Key, Settings, assemble};
+use flamestack_core::context::{
+    Cache, Context, Counters, Key, Settings, Surroundings, assemble, assemble_json,
+};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_store::{Kinship, Reading, Version};
 
@@ -190,19 +192,40 @@ impl Engine {
         self.contexts.kin.get_or_init(|| Kinship::new(dir))
     }
 
+    fn look_around(&self, whose: &Whose) -> Result<Option<Surroundings>, EngineError> {
+        self.read(|reading| {
+            let Some(frame) = whose.frame(reading)? else {
+                return Ok(None);
+            };
+            surroundings(reading, &frame, whose.session(), self.kinship()).map(Some)
+        })
+    }
+
     fn fresh_context(
         &self,
         whose: &Whose,
         settings: &Settings,
     ) -> Result<Option<Arc<Context>>, EngineError> {
-        let around = self.read(|reading| {
-            let Some(frame) = whose.frame(reading)? else {
-                return Ok(None);
-            };
-            surroundings(reading, &frame, whose.session(), self.kinship()).map(Some)
-        })?;
+        let around = self.look_around(whose)?;
         let tokenizer = self.contexts.preferences.tokenizer();
         Ok(around.map(|around| Arc::new(assemble(&around, settings, tokenizer.as_ref()))))
+    }
+
+    /// A context and the same as JSON, with its sections taken apart. For programs; nothing is
+    /// kept.
+    pub fn context_as_json(
+        &self,
+        whose: &Whose,
+        wanted: &Wanted,
+    ) -> Result<Option<(Context, String)>, EngineError> {
+        let settings = self.contexts.preferences.settings(wanted)?;
+        let around = self.look_around(whose)?;
+        let tokenizer = self.contexts.preferences.tokenizer();
+        Ok(around.map(|around| {
+            let context = assemble(&around, &settings, tokenizer.as_ref());
+            let json = assemble_json(&around, &settings, tokenizer.as_ref());
+            (context, json)
+        }))
     }
 
     /// How the kept contexts have served.

@@ -47,17 +47,27 @@ impl Context {
             budget: self.budget,
             usable_window: None,
         };
-        let context = place.engine.context(&whose, &wanted)?;
-        if output.is_json() {
-            return output.data(&everything(context.as_deref()));
+        if output.is_json() || self.format == Format::Json {
+            let told = place.engine.context_as_json(&whose, &wanted)?;
+            return match told.filter(|(context, _)| !context.is_empty()) {
+                Some((context, json)) if output.is_json() => {
+                    output.data(&everything(&context, &json)?)
+                }
+                Some((_, json)) => output.line(json),
+                None if output.is_json() => {
+                    output.data(&json!({ "text": "", "tokens": 0, "sections": [] }))
+                }
+                None => nothing(output, &whose),
+            };
         }
+        let context = place.engine.context(&whose, &wanted)?;
         let Some(context) = context.filter(|context| !context.is_empty()) else {
             return nothing(output, &whose);
         };
-        match (self.table, self.format) {
-            (true, _) => output.text(&views::context::plain(&context)),
-            (false, Format::Xml) => output.text(&context.text),
-            (false, Format::Json) => output.line(context.to_json()),
+        if self.table {
+            output.text(&views::context::plain(&context))
+        } else {
+            output.text(&context.text)
         }
     }
 }
@@ -73,13 +83,10 @@ fn nothing(output: &mut Output, whose: &Whose) -> Result<(), Failure> {
     })
 }
 
-fn everything(context: Option<&Told>) -> Value {
-    let Some(context) = context else {
-        return json!({ "text": "", "tokens": 0, "sections": [] });
-    };
-    let mut value: Value = serde_json::from_str(&context.to_json()).unwrap_or_default();
+fn everything(context: &Told, json: &str) -> Result<Value, Failure> {
+    let mut value: Value = serde_json::from_str(json).map_err(std::io::Error::from)?;
     if let Value::Object(fields) = &mut value {
         fields.insert("text".to_owned(), json!(context.text));
     }
-    value
+    Ok(value)
 }

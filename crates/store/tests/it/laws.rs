@@ -153,7 +153,7 @@ proptest! {
                         .children(Some(&parent.id))
                         .filter(|child| child.status == status)
                         .map(|child| Scored {
-                            score: interest.in_frame(child).score,
+                            score: interest.comparison().with(child).score,
                             frame: Ended {
                                 at: child.closed.unwrap_or(child.changed),
                                 rank: child.rank,
