@@ -10,9 +10,10 @@ use serde_json::Value;
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("flamestack-core", &[]),
     ("flamestack-store", &["flamestack-core"]),
+    ("flamestack-tokens", &["flamestack-core"]),
     (
         "flamestack-engine",
-        &["flamestack-core", "flamestack-store"],
+        &["flamestack-core", "flamestack-store", "flamestack-tokens"],
     ),
     (
         "flamestack-hosts",

@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Status(commands::status::Status),
     Tree(commands::tree::Tree),
     Show(commands::show::Show),
+    Context(commands::context::Context),
     Search(commands::search::Search),
     Log(commands::log::Log),
     Import(commands::import::Import),

@@ -5,6 +5,7 @@ pub(crate) mod bind;
 pub(crate) mod block;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
@@ -66,6 +67,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Status(command) => command.run(&open()?, output),
         Command::Tree(command) => command.run(&place(output)?, output),
         Command::Show(command) => command.run(&place(output)?, output),
+        Command::Context(command) => command.run(&place(output)?, output),
         Command::Search(command) => command.run(&place(output)?, output),
         Command::Log(command) => command.run(&place(output)?, output),
         Command::Import(command) => command.run(&place(output)?, output),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::id::SessionRef;
+use flamestack_engine::context::Preferences;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
 
@@ -27,7 +28,8 @@ impl Workplace {
         let settings = Settings::gather(&home, &project, &|name| std::env::var(name).ok())?;
         diagnostics::begin(&project, &settings)?;
         let worktree = project.worktree.clone();
-        let engine = Engine::new(project, Box::new(SystemClock), settings.busy_timeout()?);
+        let engine = Engine::new(project, Box::new(SystemClock), settings.busy_timeout()?)
+            .with_contexts(Preferences::from_settings(&settings)?);
         let session_named = session.is_some();
         let session = match session {
             Some(name) => named_session(&engine, name)?,

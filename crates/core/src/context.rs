@@ -12,6 +12,7 @@
 //! ```
 
 mod assemble;
+mod attempt;
 mod budget;
 mod cache;
 mod delivery;
@@ -29,24 +30,25 @@ mod terms;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod grammar;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod snapshots;
 
-pub use assemble::{assemble, pointer};
+pub use assemble::{assemble, assemble_json, pointer};
 pub use budget::{Budget, SMALLEST_TOTAL, TooSmall};
 pub use cache::{Cache, Counters, Key};
 pub use delivery::{Delivery, Reason, Sent, deliver};
 pub use frontier::{Failed, Frontier};
 pub use guidance::{BRIEF_LIMIT, Guidance};
-pub use relevance::{Interest, Relevance};
+pub use relevance::{Comparison, Gist, Interest, Relevance, score};
 pub use surroundings::{
     CANDIDATES, DIRECTIVES, Directive, Group, LEVELS, PLANNED, Place, Subagent, Surroundings,
 };
 pub use terms::terms;
 
 use crate::id::{FrameId, Seq};
-use crate::xml::Element;
 
 /// How a context is to be made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,8 +150,6 @@ pub struct Section {
     pub shown: usize,
     /// What was left out, and the call that shows it.
     pub omitted: Vec<Omission>,
-    /// What is in it.
-    pub elements: Vec<Element>,
     /// Its part of the text.
     pub body: String,
 }

@@ -1,4 +1,4 @@
-//! What is learned inside a frame: artifacts, decisions, failed attempts, evidence.
+//! What is learned inside a frame: artifacts, decisions, failed attempts, evidence, directives.
 
 use crate::text::{Prose, Rewrite};
 
@@ -23,6 +23,11 @@ pub enum Note {
     },
     /// Something that happened and can be checked, as against what was merely claimed.
     Evidence(Evidence),
+    /// Something the user said that is to be kept to, word for word.
+    ///
+    /// Only a person makes one. Text that a tool or a model produced never becomes a directive,
+    /// whatever it says about itself.
+    Directive(Prose),
 }
 
 /// A checkable fact.
@@ -68,6 +73,8 @@ pub enum NoteKind {
     FailedAttempt,
     /// See [`Note::Evidence`].
     Evidence,
+    /// See [`Note::Directive`].
+    Directive,
 }
 
 impl Note {
@@ -78,6 +85,7 @@ impl Note {
             Self::Decision { .. } => NoteKind::Decision,
             Self::FailedAttempt { .. } => NoteKind::FailedAttempt,
             Self::Evidence(_) => NoteKind::Evidence,
+            Self::Directive(_) => NoteKind::Directive,
         }
     }
 
@@ -85,6 +93,7 @@ impl Note {
     pub fn text(&self) -> &Prose {
         match self {
             Self::Artifact(text)
+            | Self::Directive(text)
             | Self::Decision { text, .. }
             | Self::FailedAttempt { text, .. }
             | Self::Evidence(
@@ -112,6 +121,7 @@ impl NoteKind {
             Self::Decision => "decision",
             Self::FailedAttempt => "failed attempt",
             Self::Evidence => "evidence",
+            Self::Directive => "directive",
         }
     }
 }
@@ -120,6 +130,7 @@ impl Rewrite for Note {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
             Self::Artifact(text)
+            | Self::Directive(text)
             | Self::Evidence(
                 Evidence::Command { command: text, .. }
                 | Evidence::Test { id: text, .. }

@@ -21,10 +21,30 @@ pub trait Tokenizer {
     /// How many tokens a text has.
     fn count(&self, text: &str) -> usize;
 
-    /// How many tokens more than the sum of its parts a text of two parts may have, where the
-    /// first part ends in `>` and a line break.
-    fn seam(&self) -> usize {
-        1
+    /// How the tokens of two parts relate to those of the whole, where the first part ends in `>`
+    /// and a line break.
+    fn seam(&self) -> Seam {
+        Seam::AtMost(1)
+    }
+}
+
+/// How the tokens of two parts relate to those of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seam {
+    /// Their sum is the number of tokens of the whole. To be claimed only with a test that holds
+    /// it against arbitrary text.
+    Exact,
+    /// Their sum is hardly ever exceeded by more than this.
+    AtMost(usize),
+}
+
+impl Seam {
+    /// How many tokens to set aside for it.
+    pub fn reserve(self) -> usize {
+        match self {
+            Self::Exact => 0,
+            Self::AtMost(tokens) => tokens,
+        }
     }
 }
 
@@ -37,7 +57,7 @@ impl<T: Tokenizer + ?Sized> Tokenizer for &T {
         (**self).count(text)
     }
 
-    fn seam(&self) -> usize {
+    fn seam(&self) -> Seam {
         (**self).seam()
     }
 }
@@ -63,8 +83,9 @@ impl Tokenizer for Estimate {
         wide + usize::div_ceil(narrow, 4)
     }
 
-    fn seam(&self) -> usize {
-        0
+    fn seam(&self) -> Seam {
+        // Rounding up makes the parts more than the whole, never less.
+        Seam::AtMost(0)
     }
 }
 
@@ -92,9 +113,9 @@ impl<T: Tokenizer> Tokenizer for Scaled<T> {
         usize::try_from(scaled.div_ceil(1000)).unwrap_or(usize::MAX)
     }
 
-    fn seam(&self) -> usize {
-        let scaled = self.inner.seam() as u128 * u128::from(self.per_mille);
-        usize::try_from(scaled.div_ceil(1000)).unwrap_or(usize::MAX)
+    fn seam(&self) -> Seam {
+        let scaled = self.inner.seam().reserve() as u128 * u128::from(self.per_mille);
+        Seam::AtMost(usize::try_from(scaled.div_ceil(1000)).unwrap_or(usize::MAX))
     }
 }
 

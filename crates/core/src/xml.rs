@@ -2,29 +2,31 @@
 //!
 //! Not a parser, and nothing here knows what the elements mean.
 
-/// An element with its attributes and what is inside it.
+use std::borrow::Cow;
+
+/// An element with its attributes and what is inside it. Texts are borrowed where they can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Element {
+pub struct Element<'a> {
     /// Its name; names are ours and need no escaping.
     pub name: &'static str,
     /// Its attributes, in order.
-    pub attributes: Vec<(&'static str, String)>,
+    pub attributes: Vec<(&'static str, Cow<'a, str>)>,
     /// What is inside.
-    pub content: Content,
+    pub content: Content<'a>,
 }
 
 /// What is inside an element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Content {
+pub enum Content<'a> {
     /// Nothing.
     #[default]
     Empty,
     /// Text.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Several texts, set apart by a comma or by line breaks.
-    List(Vec<String>, Separator),
+    List(Vec<Cow<'a, str>>, Separator),
     /// Other elements.
-    Elements(Vec<Element>),
+    Elements(Vec<Element<'a>>),
 }
 
 /// What stands between the texts of a list.
@@ -46,7 +48,7 @@ impl Separator {
     }
 }
 
-impl Element {
+impl<'a> Element<'a> {
     /// An element with nothing inside.
     pub fn new(name: &'static str) -> Self {
         Self {
@@ -57,7 +59,7 @@ impl Element {
     }
 
     /// An element with text inside.
-    pub fn text(name: &'static str, text: impl Into<String>) -> Self {
+    pub fn text(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self {
             content: Content::Text(text.into()),
             ..Self::new(name)
@@ -65,7 +67,7 @@ impl Element {
     }
 
     /// The same with one more attribute.
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
         self.attributes.push((name, value.into()));
         self
     }
@@ -160,8 +162,16 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
     out.reserve(text.len());
     // Plain runs are copied whole; nearly all text is one run.
     let mut plain = 0;
-    for (at, c) in text.char_indices() {
-        let Some(escaped) = escape_of(c, text, at, attribute) else {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(found) = bytes.iter().skip(from).position(|byte| is_suspect(*byte)) {
+        let at = from + found;
+        // Suspects start a character: every byte that goes on with one is above suspicion.
+        let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
+        from = at + c.len_utf8();
+        let Some(escaped) = escape_of(c, bytes, at, attribute) else {
             continue;
         };
         out.push_str(text.get(plain..at).unwrap_or_default());
@@ -169,9 +179,18 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
             Escaped::As(replacement) => out.push_str(replacement),
             Escaped::Char(replacement) => out.push(replacement),
         }
-        plain = at + c.len_utf8();
+        plain = from;
     }
     out.push_str(text.get(plain..).unwrap_or_default());
+}
+
+/// Whether a character that starts with this byte may need an escape. `0xc2` starts those from
+/// U+0080, `0xef` those up to U+FFFF.
+fn is_suspect(byte: u8) -> bool {
+    matches!(
+        byte,
+        ..0x20 | b'&' | b'<' | b'>' | b'"' | 0x7f | 0xc2 | 0xef
+    )
 }
 
 enum Escaped {
@@ -179,8 +198,8 @@ enum Escaped {
     Char(char),
 }
 
-fn escape_of(c: char, text: &str, at: usize, attribute: bool) -> Option<Escaped> {
-    let before = || text.as_bytes().get(..at).unwrap_or_default();
+fn escape_of(c: char, text: &[u8], at: usize, attribute: bool) -> Option<Escaped> {
+    let before = || text.get(..at).unwrap_or_default();
     match c {
         '&' => Some(Escaped::As("&amp;")),
         '<' => Some(Escaped::As("&lt;")),
@@ -191,7 +210,7 @@ fn escape_of(c: char, text: &str, at: usize, attribute: bool) -> Option<Escaped>
         '\t' if attribute => Some(Escaped::As("&#9;")),
         '\n' | '\t' => None,
         // A parser reads both kinds of line end as `\n`; a lone `\r` has to be spelled out.
-        '\r' if !attribute && text.as_bytes().get(at + 1) == Some(&b'\n') => Some(Escaped::As("")),
+        '\r' if !attribute && text.get(at + 1) == Some(&b'\n') => Some(Escaped::As("")),
         '\r' => Some(Escaped::As("&#13;")),
         // No XML 1.0 document may hold these in any form. Their pictures say what was there.
         '\0'..'\u{20}' => char::from_u32(0x2400 + u32::from(c)).map(Escaped::Char),

@@ -12,10 +12,12 @@ use flamestack_core::id::FrameId;
 use flamestack_core::refusal::Refusal;
 use flamestack_core::text::Title;
 use flamestack_store::{
-    Blobs, Index, Kept, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, set_aside,
+    Blobs, Index, Kept, OpenOptions, Reading, Searched, SqliteStore, Store, StoreError, Version,
+    set_aside,
 };
 
 use crate::clock::Clock;
+use crate::context::{Contexts, Preferences};
 use crate::error::EngineError;
 use crate::names;
 use crate::project::Project;
@@ -32,6 +34,7 @@ pub struct Engine {
     store: Mutex<Option<SqliteStore>>,
     clock: Box<dyn Clock>,
     options: OpenOptions,
+    pub(crate) contexts: Contexts,
 }
 
 /// What a granted request came to.
@@ -69,6 +72,16 @@ impl Engine {
             store: Mutex::new(None),
             clock,
             options: OpenOptions { busy_timeout },
+            contexts: Contexts::default(),
+        }
+    }
+
+    /// The same engine with other preferences about contexts.
+    #[must_use]
+    pub fn with_contexts(self, preferences: Preferences) -> Self {
+        Self {
+            contexts: Contexts::new(preferences),
+            ..self
         }
     }
 
@@ -201,6 +214,14 @@ impl Engine {
         self.with_store(|store| ask(store, work))
     }
 
+    /// What of the store this is; nothing, if there is none yet.
+    pub(crate) fn version(&self) -> Result<Option<Version>, EngineError> {
+        if self.lock().is_none() && !self.has_store() {
+            return Ok(None);
+        }
+        self.with_store(|store| Ok(Some(store.version()?)))
+    }
+
     pub(crate) fn has_store(&self) -> bool {
         self.project.dir.join("journal.db").exists()
     }
@@ -282,6 +303,10 @@ impl Engine {
         let name = crate::views::time::file_name(self.clock.now());
         match set_aside(&self.project.dir, &name) {
             Ok(Some(place)) => {
+                // What was made from another journal must not speak for the next one.
+                if let Err(failed) = self.drop_indexes() {
+                    tracing::warn!("indexes not deleted: {failed}");
+                }
                 tracing::error!(place = %place.display(), "Store set aside: {error}");
                 EngineError::SetAside {
                     problem: problem_of(&error),

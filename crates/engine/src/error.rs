@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flamestack_core::context::TooSmall;
 use flamestack_core::id::{FrameId, NotASession, SessionRef};
 use flamestack_core::refusal::{Refusal, Voice};
 use flamestack_store::StoreError;
@@ -87,6 +88,9 @@ pub enum EngineError {
         /// What is wrong.
         problem: String,
     },
+    /// A context with hardly any room.
+    #[error(transparent)]
+    BudgetTooSmall(#[from] TooSmall),
     /// The store could not be read and was moved, whole, to another place.
     #[error("the store could not be read ({problem}). It was moved to {}", place.display())]
     SetAside {
@@ -179,6 +183,7 @@ impl EngineError {
             Self::BadSettingsFile { .. } => {
                 "mend the file, or delete it to go back to the defaults".to_owned()
             }
+            Self::BudgetTooSmall(_) => "leave the budget out to get the one that is set".to_owned(),
             Self::SetAside { .. } => {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
                  without that, the next command begins with an empty store"

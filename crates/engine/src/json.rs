@@ -41,6 +41,9 @@ pub struct FrameJson {
     pub failed_attempts: Vec<Value>,
     /// Commands, tests and commits.
     pub evidence: Vec<Value>,
+    /// What the user said, word for word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directives: Vec<String>,
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_on: Option<String>,
@@ -102,6 +105,14 @@ impl From<&Frame> for FrameJson {
                 Note::Evidence(evidence) => Some(proof(evidence)),
                 _ => None,
             }),
+            directives: frame
+                .notes
+                .iter()
+                .filter_map(|note| match note {
+                    Note::Directive(said) => Some(text(said)),
+                    _ => None,
+                })
+                .collect(),
             blocked_on: frame.blocked_on.as_ref().map(text),
             invalidation_reason: frame.invalidation.as_ref().map(|known| text(&known.reason)),
             invalidated_at: frame.invalidation.as_ref().map(|known| known.at.0),

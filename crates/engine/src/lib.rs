@@ -5,6 +5,7 @@
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
 pub mod clock;
+pub mod context;
 mod engine;
 pub mod error;
 pub mod json;

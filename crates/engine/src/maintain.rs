@@ -67,13 +67,20 @@ impl Engine {
         Ok(wanted.into_iter().filter(is_lost).collect())
     }
 
+    /// Deletes what is made from the journal beside it, as when the journal is another one.
+    pub(crate) fn drop_indexes(&self) -> Result<(), EngineError> {
+        Index::new(&self.project().dir).drop_all()?;
+        self.kinship().drop_all()?;
+        Ok(())
+    }
+
     /// Folds the journal into fresh projections.
     pub fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, EngineError> {
         if !self.has_store() {
             return Ok(Rebuilt::default());
         }
         let rebuilt = self.with_store(|store| Ok(store.rebuild(progress)?))?;
-        Index::new(&self.project().dir).drop_all()?;
+        self.drop_indexes()?;
         Ok(rebuilt)
     }
 
@@ -89,7 +96,7 @@ impl Engine {
             });
         }
         let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
-        Index::new(&self.project().dir).drop_all()?;
+        self.drop_indexes()?;
         // Told apart from those that still wait, without touching what is in it.
         flamestack_store::private_file(&from.join(RECOVERED))?;
         Ok(recovered)
@@ -102,6 +109,7 @@ impl Engine {
         if !self.has_store() {
             return Ok(None);
         }
+        self.drop_indexes()?;
         let name = crate::views::time::file_name(self.clock().now());
         let place = flamestack_store::move_aside(&self.project().dir, &name)?;
         Ok(Some(place))
@@ -135,9 +143,8 @@ impl Engine {
 
     /// Lets it go. The journal says what is dropped before it is.
     pub fn collect(&self, actor: &Actor, plan: &Collected) -> Result<(), EngineError> {
-        let dir = &self.project().dir;
         if plan.drop_index {
-            Index::new(dir).drop_all()?;
+            self.drop_indexes()?;
             match fs_err::remove_dir_all(self.project().logs_dir()) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(error.into());

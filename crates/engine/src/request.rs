@@ -154,6 +154,8 @@ pub enum Learned {
     Test(String, bool),
     /// See [`Evidence::Commit`].
     Commit(String),
+    /// See [`Note::Directive`]. No tool asks for this: only a person gives directives.
+    Directive(String),
 }
 
 /// What is to be corrected.
@@ -337,6 +339,7 @@ impl Learned {
                 id: prose("the test", id)?,
                 passed: *passed,
             }),
+            Self::Directive(text) => Note::Directive(prose("the directive", text)?),
             Self::Commit(hash) => Note::Evidence(Evidence::Commit(prose("the commit", hash)?)),
         })
     }

@@ -3,6 +3,7 @@
 //! A tool has a name, a description, a schema and a handler that answers in text. Arguments are
 //! checked here, whoever brings them; a wrong one is named with its place.
 
+mod context;
 mod frames;
 mod planning;
 mod reading;
@@ -44,6 +45,9 @@ pub const ALL: &[Tool] = &[
     reading::DETAILS,
     reading::SUMMARY,
     reading::STATE,
+    context::INFO,
+    context::PREVIEW_TOOL,
+    context::CLEAR,
 ];
 
 /// The tool of a name.

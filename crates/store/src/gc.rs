@@ -20,7 +20,7 @@ pub struct Sizes {
     pub journal: u64,
     /// Raw text.
     pub blobs: u64,
-    /// The search index.
+    /// The search index and the index of relevance.
     pub index: u64,
     /// Rendered logs.
     pub logs: u64,
@@ -68,7 +68,7 @@ pub fn sizes(dir: &Path) -> Result<Sizes, StoreError> {
             sizes.journal += metadata.len();
         } else if name.starts_with("blobs.db") {
             sizes.blobs += metadata.len();
-        } else if name.starts_with("index.db") {
+        } else if name.starts_with("index.db") || name.starts_with("relevance.db") {
             sizes.index += metadata.len();
         }
     }

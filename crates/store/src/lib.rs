@@ -10,6 +10,7 @@ mod blobs;
 mod error;
 mod gc;
 mod index;
+mod kinship;
 mod record;
 pub mod redact;
 mod sqlite;
@@ -19,8 +20,9 @@ pub use blobs::{Blobs, Kept};
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
+pub use kinship::{Kinship, Scored};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice, Store,
-    Totals, Verified,
+    Committed, Ended, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice,
+    Store, Totals, Verified, Version,
 };

@@ -165,6 +165,9 @@ enum NoteRecord {
     Commit {
         text: String,
     },
+    Directive {
+        text: String,
+    },
 }
 
 #[derive(Serialize, Deserialize)]

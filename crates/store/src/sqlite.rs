@@ -24,7 +24,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified};
+use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -33,6 +33,8 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
+    /// How often this process has written; SQLite tells only of others.
+    written: u64,
 }
 
 impl SqliteStore {
@@ -47,6 +49,7 @@ impl SqliteStore {
         Ok(Self {
             connection: open::in_memory()?,
             path: PathBuf::new(),
+            written: 0,
         })
     }
 
@@ -56,6 +59,7 @@ impl SqliteStore {
         from: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Recovered, StoreError> {
+        self.written += 1;
         recover::recover(&mut self.connection, from, progress)
     }
 }
@@ -74,6 +78,18 @@ impl Store for SqliteStore {
             })
     }
 
+    fn version(&self) -> Result<Version, StoreError> {
+        let others = self
+            .connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut pragma| pragma.query_row([], |row| row.get(0)))
+            .map_err(|error| self.judged(error.into()))?;
+        Ok(Version {
+            others,
+            own: self.written,
+        })
+    }
+
     fn read(
         &self,
         work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
@@ -87,6 +103,7 @@ impl Store for SqliteStore {
     }
 
     fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
+        self.written += 1;
         let rebuilt = verify::rebuild(&mut self.connection, progress);
         rebuilt.map_err(|error| self.judged(error))
     }
@@ -124,6 +141,7 @@ impl SqliteStore {
         transaction
             .commit()
             .map_err(|error| unreadable(error.into()))?;
+        self.written += 1;
         Ok(Committed {
             events,
             remarks: decision.remarks,

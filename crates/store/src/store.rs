@@ -4,6 +4,7 @@
 //! point of the journal, [`Store`] hands out such readings and takes commands.
 
 use flamestack_core::command::Actor;
+use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
@@ -29,6 +30,11 @@ pub trait Store: Send {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection>;
+
+    /// What of the store this is: as long as two answers are equal, nobody, in this process or
+    /// another, has written in between. Cheap enough to ask before every answer from a cache:
+    /// no state is read from disk.
+    fn version(&self) -> Result<Version, StoreError>;
 
     /// Answers questions about one point of the journal, whatever others write meanwhile.
     fn read(
@@ -65,6 +71,32 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
         parent: &FrameId,
         behind: Option<Rank>,
     ) -> Result<Option<FrameHead>, StoreError>;
+    /// Frames with their notes, in the order asked for and without those that are not there. Logs
+    /// and former names are left out.
+    fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError>;
+    /// The root above a frame, and how many frames there are above it.
+    fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
+    /// The children of a frame that have a status, in order, at most `limit`.
+    fn standing(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<FrameId>, StoreError>;
+    /// The children of a frame that were completed or failed, whichever is asked for; the ones that
+    /// ended last, the very last first, at most `limit`.
+    fn ended(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Ended>, StoreError>;
+    /// The completed and failed children of a frame that changed after a point.
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
+    /// Whether anything was taken back after a point.
+    fn undone_since(&self, after: Seq) -> Result<bool, StoreError>;
+    /// What the user said in a frame, newest first, at most `limit`.
+    fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError>;
     /// How many frames there are in all, by status.
     fn totals(&self) -> Result<Totals, StoreError>;
     /// All frames without their notes, parents before their children where ranks allow.
@@ -86,6 +118,26 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn blobs(&self) -> Result<Vec<String>, StoreError>;
     /// The raw text of finished frames that is still there, oldest frame first: blob and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
+}
+
+/// What of a store somebody has seen. Only good for comparing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Changes with everybody else's commits.
+    pub(crate) others: i64,
+    /// Changes with our own.
+    pub(crate) own: u64,
+}
+
+/// A frame that ended, and its place in the order in which frames did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ended {
+    /// The event that ended it, or where that is unknown, the last one that changed it.
+    pub at: Seq,
+    /// Its place among its siblings, for frames that one command ended.
+    pub rank: Rank,
+    /// The frame.
+    pub id: FrameId,
 }
 
 /// A command that was recorded.

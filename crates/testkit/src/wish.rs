@@ -158,7 +158,7 @@ impl Wish {
     }
 
     fn note(&self, text: &str) -> Note {
-        match self.b % 5 {
+        match self.b % 6 {
             0 => Note::Artifact(prose(text)),
             1 => Note::Decision {
                 text: prose(text),
@@ -172,10 +172,11 @@ impl Wish {
                 command: prose(text),
                 exit_code: 1,
             }),
-            _ => Note::Evidence(Evidence::Test {
+            4 => Note::Evidence(Evidence::Test {
                 id: prose(text),
                 passed: true,
             }),
+            _ => Note::Directive(prose(text)),
         }
     }
 

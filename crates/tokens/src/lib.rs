@@ -3,7 +3,11 @@
 //! Kept apart from the core because loading a vocabulary takes 50 to 110 ms: nobody who does not
 //! render a context should pay for it, so nothing is loaded before the first count.
 
-use flamestack_core::tokens::{Estimate, Tokenizer};
+mod memo;
+
+pub use memo::{Counts, Memo};
+
+use flamestack_core::tokens::{Estimate, Seam, Tokenizer};
 
 /// The vocabulary of the GPT models since 4o.
 ///
@@ -24,10 +28,10 @@ impl Tokenizer for O200k {
         }
     }
 
-    fn seam(&self) -> usize {
+    fn seam(&self) -> Seam {
         // Its splitting pattern ends a piece behind `>` and a line break whatever comes next but
         // a slash or another line break; pieces are encoded one by one.
-        0
+        Seam::Exact
     }
 }
 

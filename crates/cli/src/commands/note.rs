@@ -66,6 +66,11 @@ enum What {
         /// Its hash
         hash: String,
     },
+    /// Something you say that is to be kept to, in your own words
+    Directive {
+        /// What is to be kept to; `-` reads standard input
+        text: String,
+    },
     /// Raw text, such as the output of a build, kept with the frame
     Log {
         /// The file; `-` reads standard input
@@ -86,6 +91,7 @@ impl Note {
             What::Command { command, exit_code } => vec![Learned::Command(command, exit_code)],
             What::Test { id, failed } => vec![Learned::Test(id, !failed)],
             What::Commit { hash } => vec![Learned::Commit(hash)],
+            What::Directive { text } => vec![Learned::Directive(text_or_stdin(&text)?)],
             What::Log { file, label } => return log(place, output, frame.as_deref(), &file, label),
         };
         for note in notes {

@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 13] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 16] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -60,6 +60,9 @@ const CONTRACT: [(&str, &[&str], &[&str]); 13] = [
     ("stack_frame_details", &["frameID"], &[]),
     ("stack_get_summary", &[], &["sessionID"]),
     ("stack_get_state", &[], &[]),
+    ("stack_context_info", &[], &[]),
+    ("stack_context_preview", &[], &["maxLength"]),
+    ("stack_cache_clear", &[], &["sessionID"]),
 ];
 
 #[test]

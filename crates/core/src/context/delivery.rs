@@ -214,7 +214,7 @@ impl<'a> Changes<'a> {
         let meter = Meter { tokenizer };
         let mut room = limit;
         for _ in 0..4 {
-            let text = roster.measure(room, meter).fill(room, meter)?.body;
+            let text = roster.measure(room, meter).fill(room, meter)?.section.body;
             let tokens = tokenizer.count(&text);
             if tokens <= limit && !text.is_empty() {
                 return Some(text);
@@ -252,7 +252,7 @@ impl<'a> Changes<'a> {
             draft,
             place,
             weight: 1,
-            whole: None,
+            of: None,
         };
         Roster {
             kind: SectionKind::Update,
@@ -270,6 +270,7 @@ impl<'a> Changes<'a> {
             least: LEAST_CHANGE,
             what: "changes",
             call: settings.calls.details(&current.id),
+            calls: settings.calls,
             single: false,
         }
     }
@@ -314,7 +315,8 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
     match event {
         Event::Noted { frame, note } => match note.kind() {
             NoteKind::Decision | NoteKind::FailedAttempt => vec![(frame, None)],
-            NoteKind::Artifact | NoteKind::Evidence => Vec::new(),
+            // Directives are told as what the user said, not as a change of a frame.
+            NoteKind::Artifact | NoteKind::Evidence | NoteKind::Directive => Vec::new(),
         },
         Event::FrameOpened { frame, .. }
         | Event::FrameStarted { frame }

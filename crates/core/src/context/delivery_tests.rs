@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::context::Guidance;
 use crate::context::fixtures::{O200k, directive, drawn, frame, prose, recorded, us};
-use crate::context::laws::read;
+use crate::context::grammar::{Grammar, read};
 use crate::event::{Closing, Edit, Goal, Results};
 use crate::frame::Rank;
 use crate::note::Note;
@@ -417,7 +417,7 @@ proptest! {
                 Delivery::Nothing => prop_assert_eq!(&after, &before),
                 Delivery::Update(update) => {
                     prop_assert!(turn > 0 && by_others);
-                    read(&update);
+                    Grammar::documented().check(&update);
                     prop_assert_eq!(&after, &(before + &update));
                 }
                 Delivery::Header(header) => {

@@ -9,7 +9,7 @@ use crate::xml::{Content, Element, Separator};
 /// The mark behind a text that was cut.
 const CUT_MARK: char = '…';
 /// Which attribute says so.
-const TRUNCATED: &str = "truncated";
+pub(super) const TRUNCATED: &str = "truncated";
 
 /// An element that wants to be shown.
 #[derive(Clone, Debug)]
@@ -51,8 +51,8 @@ pub(super) enum Body<'a> {
 
 /// An element as it will be shown.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub(super) element: Element,
+pub(super) struct Piece<'a> {
+    pub(super) element: Element<'a>,
     pub(super) text: String,
     pub(super) tokens: usize,
     /// Whether something of it was left out.
@@ -67,8 +67,8 @@ pub(super) struct Meter<'a> {
 
 impl Meter<'_> {
     /// Writes and counts an element, and what the seam before it may cost.
-    pub(super) fn piece(&self, element: Element, cut: bool) -> Piece {
-        let mut text = String::new();
+    pub(super) fn piece<'e>(&self, element: Element<'e>, cut: bool) -> Piece<'e> {
+        let mut text = String::with_capacity(512);
         element.write(&mut text);
         Piece {
             tokens: self.text(&text),
@@ -78,7 +78,7 @@ impl Meter<'_> {
         }
     }
 
-    fn element(&self, element: &Element) -> usize {
+    fn element(&self, element: &Element<'_>) -> usize {
         let mut text = String::new();
         element.write(&mut text);
         self.text(&text)
@@ -86,13 +86,13 @@ impl Meter<'_> {
 
     /// Counts whole lines.
     pub(super) fn text(&self, text: &str) -> usize {
-        self.tokenizer.count(text) + self.tokenizer.seam()
+        self.tokenizer.count(text) + self.tokenizer.seam().reserve()
     }
 }
 
 impl Draft<'_> {
     /// The draft as it is, unless that is surely more than `limit`.
-    pub(super) fn whole(&self, limit: usize, meter: Meter<'_>) -> Option<Piece> {
+    pub(super) fn whole(&self, limit: usize, meter: Meter<'_>) -> Option<Piece<'_>> {
         if surely_over(self.bytes(), limit) {
             return None;
         }
@@ -101,7 +101,7 @@ impl Draft<'_> {
             Inside::Fields(fields) if !fields.is_empty() => {
                 Content::Elements(fields.iter().map(Field::whole).collect())
             }
-            Inside::Text(text) => Content::Text(text.to_string()),
+            Inside::Text(text) => Content::Text(text.as_ref().into()),
             Inside::Fields(_) | Inside::Nothing => Content::Empty,
         };
         let piece = meter.piece(element, false);
@@ -109,7 +109,7 @@ impl Draft<'_> {
     }
 
     /// As much of the draft as fits, unless not even its name does.
-    pub(super) fn cut(&self, limit: usize, meter: Meter<'_>) -> Option<Piece> {
+    pub(super) fn cut(&self, limit: usize, meter: Meter<'_>) -> Option<Piece<'_>> {
         // Where counts do not add up exactly, what is cut to fit may still not.
         let mut aim = limit;
         for _ in 0..3 {
@@ -132,7 +132,12 @@ impl Draft<'_> {
         (piece.tokens <= limit).then_some(piece)
     }
 
-    fn cut_fields(&self, fields: &[Field<'_>], limit: usize, meter: Meter<'_>) -> Option<Piece> {
+    fn cut_fields<'d>(
+        &'d self,
+        fields: &'d [Field<'_>],
+        limit: usize,
+        meter: Meter<'_>,
+    ) -> Option<Piece<'d>> {
         let mut element = self.shell();
         let mut marked = self.shell().with(TRUNCATED, "true");
         marked.content = Content::Elements(Vec::new());
@@ -169,18 +174,19 @@ impl Draft<'_> {
         Some(meter.piece(element, cut))
     }
 
-    fn cut_text(&self, text: &str, limit: usize, meter: Meter<'_>) -> Option<Piece> {
+    fn cut_text<'d>(&'d self, text: &'d str, limit: usize, meter: Meter<'_>) -> Option<Piece<'d>> {
         let shell = self.shell().with(TRUNCATED, "true");
         let shown = cut_to_fit(&shell, text, limit, meter)?;
         Some(meter.piece(shown, true))
     }
 
-    fn shell(&self) -> Element {
-        let attributes = self.attributes.iter();
+    fn shell(&self) -> Element<'_> {
+        let mut attributes = Vec::with_capacity(self.attributes.len() + 1);
+        for (name, value) in &self.attributes {
+            attributes.push((*name, Cow::Borrowed(value.as_ref())));
+        }
         Element {
-            attributes: attributes
-                .map(|(name, value)| (*name, value.to_string()))
-                .collect(),
+            attributes,
             ..Element::new(self.name)
         }
     }
@@ -204,12 +210,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn whole(&self) -> Element {
+    fn whole(&self) -> Element<'_> {
         let content = match &self.body {
-            Body::Text(text, _) => Content::Text(text.to_string()),
-            Body::List(items, separator) => {
-                Content::List(items.iter().map(ToString::to_string).collect(), *separator)
-            }
+            Body::Text(text, _) => Content::Text(text.as_ref().into()),
+            Body::List(items, separator) => listed(items, *separator),
         };
         Element {
             content,
@@ -230,7 +234,7 @@ impl<'a> Field<'a> {
     }
 
     /// As much of the field as fits, and what it costs.
-    fn cut(&self, limit: usize, meter: Meter<'_>) -> Option<(Element, usize)> {
+    fn cut(&self, limit: usize, meter: Meter<'_>) -> Option<(Element<'_>, usize)> {
         let shown = match &self.body {
             Body::Text(text, dense) => {
                 let dense = dense.map(|dense| Element::text(self.name, dense));
@@ -247,15 +251,15 @@ impl<'a> Field<'a> {
     }
 
     /// The newest items that fit, with the number of those that do not.
-    fn cut_list(
+    fn cut_list<'i>(
         &self,
-        items: &[Cow<'_, str>],
+        items: &'i [Cow<'_, str>],
         separator: Separator,
         limit: usize,
         meter: Meter<'_>,
-    ) -> Option<Element> {
-        let with = |kept: &[Cow<'_, str>]| Element {
-            content: Content::List(kept.iter().map(ToString::to_string).collect(), separator),
+    ) -> Option<Element<'i>> {
+        let with = |kept: &'i [Cow<'_, str>]| Element {
+            content: listed(kept, separator),
             ..Element::new(self.name).with("omitted", (items.len() - kept.len()).to_string())
         };
         let mut left = limit.checked_sub(meter.element(&with(&[])))?;
@@ -295,10 +299,20 @@ impl<'a> Field<'a> {
     }
 }
 
+fn listed<'i>(items: &'i [Cow<'_, str>], separator: Separator) -> Content<'i> {
+    let items = items.iter().map(|item| Cow::Borrowed(item.as_ref()));
+    Content::List(items.collect(), separator)
+}
+
 /// An element with as much of a text inside as fits.
-fn cut_to_fit(shell: &Element, text: &str, limit: usize, meter: Meter<'_>) -> Option<Element> {
+fn cut_to_fit<'e>(
+    shell: &Element<'e>,
+    text: &str,
+    limit: usize,
+    meter: Meter<'_>,
+) -> Option<Element<'e>> {
     let around = |text: &str| Element {
-        content: Content::Text(format!("{text}{CUT_MARK}")),
+        content: Content::Text(format!("{text}{CUT_MARK}").into()),
         ..shell.clone()
     };
     let kept = prefix(text, limit, &|text| meter.element(&around(text)));

@@ -62,6 +62,7 @@ impl<'a> Library<'a> {
             least: LEAST_FRAME,
             what,
             call: self.calls.details(&self.around.current.id),
+            calls: self.calls,
             single: false,
         }
     }
@@ -114,7 +115,7 @@ impl<'a> Library<'a> {
                 },
                 place,
                 weight: 1,
-                whole: Some(("a user directive".to_owned(), roster.call.clone())),
+                of: None,
             });
         }
         roster
@@ -181,9 +182,10 @@ impl<'a> Library<'a> {
                 .saturating_sub(failed.clone().count());
             let ranked = self.ranked(latest(failed), |_, relevance| relevance.score);
             found.extend(ranked.iter().map(|(_, frame)| (2, Failed::Frame(frame))));
+            let mut comparison = self.interest.comparison();
             let akin = with_status(&self.around.siblings, Status::Completed);
             let akin = latest(akin).into_iter().filter(|frame| {
-                attempts(frame).next().is_some() && self.interest.in_frame(frame).matches > 0
+                attempts(frame).next().is_some() && comparison.with(frame).matches > 0
             });
             found.extend(akin.flat_map(|frame| attempts(frame).rev().map(|it| (1, it))));
         }
@@ -213,7 +215,7 @@ impl<'a> Library<'a> {
                 },
                 place: 0,
                 weight: 1,
-                whole: Some((format!("an attempt in {frame}"), self.calls.details(frame))),
+                of: Some(frame),
             },
         }
     }
@@ -238,14 +240,18 @@ impl<'a> Library<'a> {
         let mut roster = self.roster(SectionKind::Planned, "planned children");
         roster.total = group.total.max(group.frames.len());
         roster.least = LEAST_LINE;
-        let mut planned: Vec<&Frame> = with_status(&group.frames, Status::Planned).collect();
-        planned.sort_by_key(|frame| (frame.rank, &frame.id));
-        for (place, frame) in planned.into_iter().take(PLANNED).enumerate() {
+        let planned = with_status(&group.frames, Status::Planned).collect();
+        let planned = first_by(planned, PLANNED, |frame| (frame.rank, &frame.id));
+        for (place, frame) in planned.into_iter().enumerate() {
             roster.candidates.push(Candidate {
-                draft: titled(frame, "frame", meter),
+                draft: Draft {
+                    name: "frame",
+                    attributes: titled(frame, "frame", meter).attributes,
+                    inside: Inside::Nothing,
+                },
                 place,
                 weight: 1,
-                whole: None,
+                of: None,
             });
         }
         roster
@@ -268,10 +274,10 @@ impl<'a> Library<'a> {
         roster.total = group.total.max(group.frames.len());
         roster.least = LEAST_LINE;
         let open = group.frames.iter().filter(|frame| frame.status.is_open());
-        let mut frames: Vec<&Frame> = open.collect();
         // Our own children first: they keep us from being done.
-        frames.sort_by_key(|frame| (self.is_sibling(frame), frame.rank.0, &frame.id));
-        for (place, frame) in frames.into_iter().take(CANDIDATES).enumerate() {
+        let order = |frame: &'a Frame| (self.is_sibling(frame), frame.rank, &frame.id);
+        let frames = first_by(open.collect(), CANDIDATES, order);
+        for (place, frame) in frames.into_iter().enumerate() {
             let mut candidate = self.candidate(frame, Telling::Standing);
             let kin = if self.is_sibling(frame) {
                 "sibling"
@@ -313,7 +319,7 @@ impl<'a> Library<'a> {
                 },
                 place,
                 weight: 1,
-                whole: None,
+                of: None,
             });
         }
         roster
@@ -325,9 +331,10 @@ impl<'a> Library<'a> {
         frames: Vec<&'a Frame>,
         score: impl Fn(&Frame, Relevance) -> i64,
     ) -> Vec<(i64, &'a Frame)> {
+        let mut comparison = self.interest.comparison();
         let scored = frames
             .into_iter()
-            .map(|frame| (score(frame, self.interest.in_frame(frame)), frame));
+            .map(|frame| (score(frame, comparison.with(frame)), frame));
         let mut ranked: Vec<_> = scored.collect();
         ranked.sort_by_key(|(score, frame)| Reverse((*score, in_order(frame))));
         ranked
@@ -353,7 +360,7 @@ impl<'a> Library<'a> {
             draft: tell(frame, telling, self.calls),
             place: 0,
             weight: 1,
-            whole: Some((frame.id.to_string(), self.calls.details(&frame.id))),
+            of: Some(&frame.id),
         }
     }
 }
@@ -364,8 +371,22 @@ fn with_status(frames: &[Frame], status: Status) -> impl Iterator<Item = &Frame>
 
 /// The frames that were finished last, newest first, no more than are ever looked at.
 fn latest<'a>(frames: impl Iterator<Item = &'a Frame>) -> Vec<&'a Frame> {
-    let mut frames: Vec<&Frame> = frames.collect();
-    frames.sort_by_key(|frame| Reverse(in_order(frame)));
-    frames.truncate(CANDIDATES);
+    first_by(frames.collect(), CANDIDATES, |frame| {
+        Reverse(in_order(frame))
+    })
+}
+
+/// The first few frames in some order, in that order; sorting all of ten thousand would take most
+/// of the time there is.
+fn first_by<'a, K: Ord>(
+    mut frames: Vec<&'a Frame>,
+    few: usize,
+    key: impl Fn(&'a Frame) -> K,
+) -> Vec<&'a Frame> {
+    if frames.len() > few {
+        frames.select_nth_unstable_by_key(few, |frame| key(frame));
+        frames.truncate(few);
+    }
+    frames.sort_by_key(|frame| key(frame));
     frames
 }

@@ -6,7 +6,7 @@ use crate::frame::{Frame, Rank, Span, Status};
 use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::note::{Evidence, Note};
 use crate::text::{Prose, Title};
-use crate::tokens::Tokenizer;
+use crate::tokens::{Seam, Tokenizer};
 use crate::tree::Tree;
 
 /// The real tokenizer, so that the budget is tested as it is used.
@@ -21,8 +21,8 @@ impl Tokenizer for O200k {
         tiktoken::get_encoding("o200k_base").unwrap().count(text)
     }
 
-    fn seam(&self) -> usize {
-        0
+    fn seam(&self) -> Seam {
+        Seam::Exact
     }
 }
 

@@ -82,10 +82,10 @@ impl Guidance {
     }
 
     /// The guidance as an element. `unplanned` is a root without a plan: where planning begins.
-    pub(super) fn element(self, unplanned: bool) -> Option<Element> {
+    pub(super) fn element(self, unplanned: bool) -> Option<Element<'static>> {
         let content = match self {
             Self::Off => return None,
-            Self::Brief => Content::Text(BRIEF.to_owned()),
+            Self::Brief => Content::Text(BRIEF.into()),
             Self::Full => Content::Elements(full(unplanned)),
         };
         Some(Element {
@@ -103,8 +103,8 @@ impl Guidance {
 }
 
 /// Static text first, so that a prompt cache keeps it; what depends on the tree comes last.
-fn full(unplanned: bool) -> Vec<Element> {
-    let rule = |text: &&str| Element::text("rule", *text);
+fn full(unplanned: bool) -> Vec<Element<'static>> {
+    let rule = |text: &&'static str| Element::text("rule", *text);
     let mut elements = vec![
         Element::text("philosophy", PHILOSOPHY),
         Element::text("when-to-create-child-frames", bullets(&WHEN_TO_CREATE)),
@@ -130,4 +130,54 @@ fn bullets(lines: &[&str]) -> String {
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::fixtures::O200k;
+
+    #[test]
+    fn brief_guidance_is_brief_and_orders_nobody_about() {
+        assert!(Guidance::Brief.tokens(&O200k) <= BRIEF_LIMIT);
+        let lower = BRIEF.to_lowercase();
+        for order in [
+            "must", "should", "never", "always", "do not", "don't", "please", "!",
+        ] {
+            assert!(!lower.contains(order), "{order}");
+        }
+        // Every sentence has a subject.
+        for sentence in BRIEF.split(". ") {
+            let first = sentence.split(' ').next().unwrap();
+            assert!(
+                ["Recorded", "The", "Completed,", "stack_frame_push"].contains(&first),
+                "{sentence}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_depends_on_the_tree_comes_last() {
+        let written = |unplanned| {
+            let mut text = String::new();
+            Guidance::Full.element(unplanned).unwrap().write(&mut text);
+            text
+        };
+        let (with, without) = (written(true), written(false));
+        let common = with
+            .bytes()
+            .zip(without.bytes())
+            .take_while(|(a, b)| a == b)
+            .count();
+        assert!(common + 30 > without.len());
+        assert!(Guidance::Full.tokens(&O200k) < 400);
+    }
+
+    #[test]
+    fn levels_have_names() {
+        for level in [Guidance::Off, Guidance::Brief, Guidance::Full] {
+            assert_eq!(Guidance::from_name(level.as_str()), Some(level));
+        }
+        assert_eq!(Guidance::from_name("loud"), None);
+    }
 }

@@ -3,27 +3,28 @@
 use crate::context::{Context, Section};
 use crate::xml::{Content, Element};
 
-impl Context {
-    /// The context as JSON: its sections with their tokens, omissions and content.
-    pub fn to_json(&self) -> String {
-        let mut out = Json::default();
+/// A context with its sections, their tokens, omissions and content.
+pub(super) fn written(context: &Context, drawn: &[Vec<Element<'_>>]) -> String {
+    let mut out = Json::default();
+    out.object(|out| {
+        out.number("position", &context.position.0);
+        out.number("tokens", &context.tokens);
+        out.text("tokenizer", context.tokenizer);
+        out.key("budget");
         out.object(|out| {
-            out.number("position", &self.position.0);
-            out.number("tokens", &self.tokens);
-            out.text("tokenizer", self.tokenizer);
-            out.key("budget");
-            out.object(|out| {
-                out.number("total", &self.budget.total());
-                out.number("ancestors", &self.budget.ancestors());
-                out.number("siblings", &self.budget.siblings());
-                out.number("current", &self.budget.current());
-                out.number("overhead", &self.budget.overhead());
-            });
-            out.key("sections");
-            out.array(&self.sections, Json::section);
+            out.number("total", &context.budget.total());
+            out.number("ancestors", &context.budget.ancestors());
+            out.number("siblings", &context.budget.siblings());
+            out.number("current", &context.budget.current());
+            out.number("overhead", &context.budget.overhead());
         });
-        out.text
-    }
+        let sections: Vec<_> = context.sections.iter().zip(drawn).collect();
+        out.key("sections");
+        out.array(&sections, |out, (section, elements)| {
+            out.section(section, elements);
+        });
+    });
+    out.text
 }
 
 /// A JSON text in the making.
@@ -33,7 +34,7 @@ struct Json {
 }
 
 impl Json {
-    fn section(&mut self, section: &Section) {
+    fn section(&mut self, section: &Section, content: &[Element<'_>]) {
         self.object(|out| {
             out.text("kind", section.kind.as_str());
             out.text("provenance", section.provenance.as_str());
@@ -49,11 +50,11 @@ impl Json {
                 });
             });
             out.key("content");
-            out.array(&section.elements, Json::element);
+            out.array(content, Json::element);
         });
     }
 
-    fn element(&mut self, element: &Element) {
+    fn element(&mut self, element: &Element<'_>) {
         self.object(|out| {
             out.text("element", element.name);
             for (name, value) in &element.attributes {

@@ -1,17 +1,13 @@
 //! What holds for every tree, every text and every budget.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use proptest::sample::select;
-use quick_xml::Reader;
-use quick_xml::escape::unescape;
-use quick_xml::events::{BytesStart, Event as Xml};
 
 use crate::context::fixtures::{O200k, frame, us};
+use crate::context::grammar::{Grammar, read};
 use crate::context::{
     Budget, Calls, Directive, Group, Guidance, SMALLEST_TOTAL, Settings, Subagent, Surroundings,
-    assemble, pointer,
+    assemble, assemble_json, pointer,
 };
 use crate::frame::{Frame, Rank, Status};
 use crate::id::{FrameId, Seq};
@@ -92,7 +88,7 @@ const PIECES: [&str; 40] = [
 /// Texts made of such pieces, a few of them very long.
 ///
 /// Drawing each piece by itself would take most of the time of these tests, so a seed does.
-pub(super) fn text() -> impl Strategy<Value = String> {
+fn text() -> impl Strategy<Value = String> {
     let length = prop_oneof![20 => 1usize..12, 6 => 12usize..120, 1 => 120usize..4_000];
     let made = (any::<u64>(), length).prop_map(|(mut seed, length)| {
         let mut text = String::new();
@@ -249,62 +245,6 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// Reads XML strictly and says which attributes each element has, by path.
-pub(super) fn read(text: &str) -> Vec<(String, BTreeMap<String, String>)> {
-    let allowed = |c: char| matches!(c, '\t' | '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    assert!(
-        text.chars().all(allowed),
-        "a character that XML does not allow"
-    );
-    let mut reader = Reader::from_str(text);
-    reader.config_mut().check_end_names = true;
-    reader.config_mut().expand_empty_elements = false;
-    let mut path: Vec<String> = Vec::new();
-    let mut found = Vec::new();
-    let element = |start: &BytesStart<'_>, path: &[String]| {
-        let mut attributes = BTreeMap::new();
-        for attribute in start.attributes().with_checks(true) {
-            let attribute = attribute.unwrap();
-            let key = attribute.key.0.to_owned();
-            let raw = attribute.value.into_owned();
-            assert!(!raw.contains(['<', '\n']), "{raw}");
-            attributes.insert(key, unescape(&raw).unwrap().into_owned());
-        }
-        let name = start.name().0.to_owned();
-        let mut path = path.to_vec();
-        path.push(name);
-        (path.join("/"), attributes)
-    };
-    loop {
-        match reader.read_event().unwrap() {
-            Xml::Start(start) => {
-                found.push(element(&start, &path));
-                path.push(start.name().0.to_owned());
-            }
-            Xml::Empty(start) => found.push(element(&start, &path)),
-            Xml::End(_) => {
-                path.pop().unwrap();
-            }
-            Xml::Text(text) => {
-                let raw = text.to_string();
-                assert!(!raw.contains("]]>"), "{raw}");
-                assert!(
-                    !path.is_empty() || raw.trim().is_empty(),
-                    "text outside: {raw}"
-                );
-            }
-            Xml::GeneralRef(name) => {
-                let name = name.to_string();
-                assert!(unescape(&format!("&{name};")).is_ok(), "{name}");
-            }
-            Xml::Eof => break,
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(path.is_empty(), "not closed: {path:?}");
-    found
-}
-
 fn check(around: &Surroundings, settings: &Settings, tokenizer: &dyn Tokenizer) {
     let context = assemble(around, settings, tokenizer);
     let name = tokenizer.name();
@@ -379,6 +319,31 @@ proptest! {
     }
 
     #[test]
+    fn a_week_changes_nothing(around in surroundings(), later in 1i64..1_000_000_000) {
+        let mut aged = around.clone();
+        for frame in aged
+            .ancestors
+            .iter_mut()
+            .chain(&mut aged.siblings)
+            .chain(&mut aged.children.frames)
+            .chain([&mut aged.current])
+        {
+            frame.created_at.0 += later;
+            frame.updated_at.0 += 2 * later;
+        }
+        let settings = Settings::default();
+        let text = assemble(&around, &settings, &Estimate).text;
+        prop_assert_eq!(text, assemble(&aged, &settings, &Estimate).text);
+    }
+
+    #[test]
+    fn the_grammar_in_the_docs_is_kept(around in surroundings(), settings in settings()) {
+        let grammar = Grammar::documented();
+        grammar.check(&assemble(&around, &settings, &Estimate).text);
+        grammar.check(&pointer(&around, &settings, &Estimate));
+    }
+
+    #[test]
     fn what_is_left_out_is_counted(around in surroundings(), settings in settings()) {
         let context = assemble(&around, &settings, &O200k);
         for section in &context.sections {
@@ -414,7 +379,7 @@ proptest! {
 
     #[test]
     fn json_is_json(around in surroundings()) {
-        let json = assemble(&around, &Settings::default(), &Estimate).to_json();
+        let json = assemble_json(&around, &Settings::default(), &Estimate);
         prop_assert!(!json.chars().any(|c| c.is_ascii_control()));
         prop_assert!(balanced(&json), "{json}");
     }

@@ -2,11 +2,16 @@
 
 use crate::context::budget::{Claim, share};
 use crate::context::draft::{Draft, Meter, Piece};
-use crate::context::{Omission, Provenance, Section, SectionKind, Why};
+use crate::context::{Calls, Omission, Provenance, Section, SectionKind, Why};
+use crate::id::FrameId;
 use crate::xml::{Content, Element};
 
 /// No entry is measured to less than this, however many there are.
 const SMALLEST_MEASURE: usize = 160;
+/// An entry may have one of this many parts of the room before it is cut for the sake of others.
+const CROWD: usize = 4;
+/// How many entries that do not fit are passed over in search of a shorter one that does.
+const PASSED_OVER: usize = 8;
 
 /// A section in the making.
 pub(super) struct Roster<'a> {
@@ -26,6 +31,8 @@ pub(super) struct Roster<'a> {
     pub(super) what: &'static str,
     /// The call that shows all of them.
     pub(super) call: String,
+    /// How calls are written.
+    pub(super) calls: Calls,
     /// Whether the section is its only entry rather than a list.
     pub(super) single: bool,
 }
@@ -37,21 +44,27 @@ pub(super) struct Candidate<'a> {
     pub(super) place: usize,
     /// How much of a shortage it may keep.
     pub(super) weight: usize,
-    /// What it is called where a part of it was left out, and the call that shows all of it.
-    pub(super) whole: Option<(String, String)>,
+    /// The frame it tells of, which can be asked for the rest where it is cut.
+    pub(super) of: Option<&'a FrameId>,
+}
+
+/// A section and what it was drawn from.
+pub(super) struct Drawn<'a> {
+    pub(super) section: Section,
+    pub(super) elements: Vec<Element<'a>>,
 }
 
 /// A roster with the first of its candidates measured.
 pub(super) struct Measured<'a, 's> {
     roster: &'s Roster<'a>,
     /// As many as could be shown at best: the candidate whole, or what it is taken to want.
-    sizes: Vec<Result<Piece, usize>>,
+    sizes: Vec<Result<Piece<'s>, usize>>,
     tags: usize,
 }
 
 impl<'a> Roster<'a> {
     /// Measures candidates until they would fill `room` by themselves.
-    pub(super) fn measure(&self, room: usize, meter: Meter<'_>) -> Measured<'a, '_> {
+    pub(super) fn measure<'s>(&'s self, room: usize, meter: Meter<'_>) -> Measured<'a, 's> {
         let tags = if self.single {
             0
         } else {
@@ -80,25 +93,25 @@ impl<'a> Roster<'a> {
         }
     }
 
-    fn element(&self, shown: usize, omitted: usize) -> Element {
+    fn element(&self, shown: usize, omitted: usize) -> Element<'_> {
         let mut element = Element::new(self.kind.tag())
             .with("from", self.provenance.as_str())
             .with("count", shown.to_string());
         if omitted > 0 {
             element = element
                 .with("omitted", omitted.to_string())
-                .with("show", self.call.clone());
+                .with("show", self.call.as_str());
         }
         element
     }
 }
 
-fn wants(size: &Result<Piece, usize>) -> usize {
+fn wants(size: &Result<Piece<'_>, usize>) -> usize {
     size.as_ref()
         .map_or_else(|most| *most, |piece| piece.tokens)
 }
 
-impl Measured<'_, '_> {
+impl<'s> Measured<'_, 's> {
     /// What kind of section this will be.
     pub(super) fn kind(&self) -> SectionKind {
         self.roster.kind
@@ -120,54 +133,37 @@ impl Measured<'_, '_> {
         }
     }
 
-    /// Shows as many candidates as can be shown decently, and of each as much as its share allows.
-    pub(super) fn fill(self, room: usize, meter: Meter<'_>) -> Option<Section> {
+    /// Shows the best candidates that there is room for.
+    pub(super) fn fill(self, room: usize, meter: Meter<'_>) -> Option<Drawn<'s>> {
         let roster = self.roster;
-        let mut left = room.saturating_sub(self.tags);
-        let mut taken = 0;
-        for size in &self.sizes {
-            let least = wants(size).min(roster.least);
-            // The first is shown however little of it there is room for.
-            match left.checked_sub(least) {
-                Some(rest) => left = rest,
-                None if taken == 0 => left = 0,
-                None => break,
-            }
-            taken += 1;
-        }
-        let entries: Vec<_> = roster
-            .candidates
+        let inside = room.saturating_sub(self.tags);
+        let chosen = self.chosen(inside);
+        let claims: Vec<Claim> = chosen
+            .whole
             .iter()
-            .zip(self.sizes)
-            .take(taken)
+            .filter_map(|&at| self.claim(at))
             .collect();
-        let claim = |(candidate, size): &(&Candidate<'_>, Result<Piece, usize>)| Claim {
-            wants: wants(size),
-            weight: candidate.weight,
-        };
-        let claims: Vec<Claim> = entries.iter().map(claim).collect();
-        let granted = share(room.saturating_sub(self.tags), &claims);
+        let mut granted = share(inside - chosen.last_room, &claims);
+        granted.push(chosen.last_room);
+        let mut sizes: Vec<Option<Result<Piece<'s>, usize>>> =
+            self.sizes.into_iter().map(Some).collect();
         let mut spare = 0;
         let mut shown = Vec::new();
         let mut omitted = Vec::new();
-        for ((candidate, size), granted) in entries.into_iter().zip(granted) {
+        for (at, granted) in chosen.whole.into_iter().chain(chosen.last).zip(granted) {
+            let Some(candidate) = roster.candidates.get(at) else {
+                continue;
+            };
             let granted = granted + spare;
-            let piece = match size {
-                Ok(whole) if whole.tokens <= granted => Some(whole),
+            let piece = match sizes.get_mut(at).and_then(Option::take) {
+                Some(Ok(whole)) if whole.tokens <= granted => Some(whole),
                 _ => candidate.draft.cut(granted, meter),
             };
             spare = granted;
             if let Some(piece) = piece {
                 spare = granted.saturating_sub(piece.tokens);
-                if piece.cut
-                    && let Some((what, call)) = &candidate.whole
-                {
-                    omitted.push(Omission {
-                        what: format!("part of {what}"),
-                        count: 1,
-                        why: Why::Budget,
-                        call: call.clone(),
-                    });
+                if piece.cut {
+                    omitted.push(roster.cut_off(candidate));
                 }
                 shown.push((candidate.place, piece));
             }
@@ -176,16 +172,65 @@ impl Measured<'_, '_> {
         let pieces = shown.into_iter().map(|(_, piece)| piece).collect();
         roster.section(pieces, omitted, room, meter)
     }
+
+    /// Chooses who is shown: as many as fit whole, best first. Nobody is cut for the sake of
+    /// somebody less worthy, save those who want more than a fair share of the room; and what is
+    /// left goes to one more, as much of it as fits.
+    fn chosen(&self, room: usize) -> Chosen {
+        let crowd = self.roster.candidates.len().clamp(1, CROWD);
+        let fair = (room / crowd).max(self.roster.least);
+        let mut chosen = Chosen::default();
+        let mut left = room;
+        let mut passed_over = 0;
+        for at in 0..self.sizes.len() {
+            let Some(claim) = self.claim(at) else {
+                break;
+            };
+            let asks = claim.wants.min(fair.saturating_mul(claim.weight));
+            if let Some(rest) = left.checked_sub(asks) {
+                chosen.whole.push(at);
+                left = rest;
+            } else if chosen.whole.is_empty() || left >= self.roster.least {
+                // The first is shown however little of it there is room for.
+                chosen.last = Some(at);
+                chosen.last_room = left;
+                break;
+            } else if passed_over == PASSED_OVER {
+                break;
+            } else {
+                passed_over += 1;
+            }
+        }
+        chosen
+    }
+
+    fn claim(&self, at: usize) -> Option<Claim> {
+        let candidate = self.roster.candidates.get(at)?;
+        Some(Claim {
+            wants: wants(self.sizes.get(at)?),
+            weight: candidate.weight,
+        })
+    }
+}
+
+/// Who is shown, by place in the order of worth.
+#[derive(Default)]
+struct Chosen {
+    /// Those who get what they want, or at least a fair share.
+    whole: Vec<usize>,
+    /// One more, who gets what is left.
+    last: Option<usize>,
+    last_room: usize,
 }
 
 impl Roster<'_> {
-    fn section(
-        &self,
-        shown: Vec<Piece>,
+    fn section<'s>(
+        &'s self,
+        shown: Vec<Piece<'s>>,
         mut omitted: Vec<Omission>,
         room: usize,
         meter: Meter<'_>,
-    ) -> Option<Section> {
+    ) -> Option<Drawn<'s>> {
         if self.total == 0 {
             return None;
         }
@@ -219,15 +264,28 @@ impl Roster<'_> {
             // No room even to say that there is something.
             (tokens, body, elements) = (0, String::new(), Vec::new());
         }
-        Some(Section {
+        let section = Section {
             kind: self.kind,
             provenance: self.provenance,
             tokens,
             shown: count,
             omitted,
-            elements,
             body,
-        })
+        };
+        Some(Drawn { section, elements })
+    }
+
+    fn cut_off(&self, candidate: &Candidate<'_>) -> Omission {
+        let (what, call) = match candidate.of {
+            Some(frame) => (frame.as_str(), self.calls.details(frame)),
+            None => (self.what, self.call.clone()),
+        };
+        Omission {
+            what: format!("part of {what}"),
+            count: 1,
+            why: Why::Budget,
+            call,
+        }
     }
 
     fn omissions(&self, left_out: usize) -> impl Iterator<Item = Omission> {

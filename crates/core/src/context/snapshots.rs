@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::context::fixtures::{O200k, around, directive, prose, us};
 use crate::context::{
-    Budget, Calls, Context, Guidance, Settings, Subagent, Surroundings, assemble,
+    Budget, Calls, Context, Guidance, Settings, Subagent, Surroundings, assemble, assemble_json,
 };
 use crate::id::Seq;
 use crate::text::Title;
@@ -238,7 +238,7 @@ fn as_json() {
             file = b.rs
         ",
     );
-    assert_snapshot!(assemble(&around, &quiet(4_000), &O200k).to_json());
+    assert_snapshot!(assemble_json(&around, &quiet(4_000), &O200k));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::event::{Event, Recorded};
 use crate::frame::{Frame, Status};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::note::Note;
@@ -161,7 +162,44 @@ impl Surroundings {
             around.look_aside(tree);
         }
         around.open.total = around.open.frames.len();
+        around.listen(tree);
         Some(around)
+    }
+
+    /// What the user said here and above, by the events that still count.
+    fn listen(&mut self, tree: &Tree) {
+        let here: Vec<&Frame> = self.ancestors.iter().chain([&self.current]).collect();
+        let journal = tree.journal().iter();
+        let undone: BTreeSet<Seq> = journal
+            .filter_map(|recorded| match recorded.event {
+                Event::CommandUndone { batch } => Some(batch),
+                _ => None,
+            })
+            .collect();
+        let mut heard = Vec::new();
+        let counts = |recorded: &&Recorded| !undone.contains(&recorded.batch);
+        for recorded in tree.journal().iter().filter(counts) {
+            let noted: &[Note] = match &recorded.event {
+                Event::Noted { note, .. } => std::slice::from_ref(note),
+                Event::FrameImported(frame) => &frame.notes,
+                _ => continue,
+            };
+            for frame in recorded.event.frames() {
+                let frame = here.iter().find(|known| known.id == frame);
+                for note in noted {
+                    if let (Note::Directive(text), Some(frame)) = (note, frame)
+                        && frame.notes.contains(note)
+                    {
+                        heard.push(Directive {
+                            text: text.clone(),
+                            said: recorded.seq,
+                            session: recorded.session.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        self.directives = heard;
     }
 
     fn look_up(&mut self, tree: &Tree) {

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::context::draft::{Body, Draft, Field, Inside, Meter, short_title};
+use crate::context::draft::{Body, Draft, Field, Inside, Meter, TRUNCATED, short_title};
 use crate::context::relevance::artifacts;
 use crate::context::{Calls, Provenance};
 use crate::frame::Frame;
 use crate::note::{Evidence, Note};
 use crate::text::Prose;
-use crate::xml::Separator;
+use crate::xml::{Element, Separator};
 
 /// How long a title may be where it is an attribute.
 pub(super) const TITLE_TOKENS: usize = 32;
@@ -40,15 +40,16 @@ pub(super) fn tell(frame: &Frame, telling: Telling, calls: Calls) -> Draft<'_> {
     }
 }
 
-/// A frame as one line: its id and its title.
-pub(super) fn titled<'a>(frame: &'a Frame, name: &'static str, meter: Meter<'_>) -> Draft<'a> {
+/// A frame as one line: its id and its title, cut if it is long.
+pub(super) fn titled<'a>(frame: &'a Frame, name: &'static str, meter: Meter<'_>) -> Element<'a> {
     let (title, cut) = short_title(frame.title.as_str(), TITLE_TOKENS, meter);
-    let mut attributes = vec![("id", Cow::Borrowed(frame.id.as_str())), ("title", title)];
-    attributes.extend(cut.then_some(("truncated", Cow::Borrowed("true"))));
-    Draft {
-        name,
-        attributes,
-        inside: Inside::Nothing,
+    let element = Element::new(name)
+        .with("id", frame.id.as_str())
+        .with("title", title);
+    if cut {
+        element.with(TRUNCATED, "true")
+    } else {
+        element
     }
 }
 

@@ -30,60 +30,145 @@ pub(crate) enum Piece<'a> {
     Name(&'a str),
 }
 
+/// What a byte can be in a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Outside,
+    Lower,
+    Upper,
+    Digit,
+    /// Inside names, between words.
+    Join,
+    /// Part of a character beyond ASCII.
+    Wide,
+}
+
+fn class(byte: u8) -> Class {
+    match byte {
+        b'a'..=b'z' => Class::Lower,
+        b'A'..=b'Z' => Class::Upper,
+        b'0'..=b'9' => Class::Digit,
+        b'_' | b'-' | b'.' | b'/' | b'@' => Class::Join,
+        0x80.. => Class::Wide,
+        _ => Class::Outside,
+    }
+}
+
 /// Calls `visit` with every name and every word of a text.
-pub(crate) fn pieces<'a>(text: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
-    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@');
-    for chunk in text.split(|c| !inside(c)) {
-        let chunk = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        if chunk.is_empty() {
-            continue;
-        }
-        if is_name(chunk) {
-            visit(Piece::Name(chunk));
-        }
-        for part in chunk.split(|c: char| !c.is_alphanumeric()) {
-            humps(part, visit);
-        }
-    }
-}
-
-/// Whether something is the name of a thing in code: an identifier, a path, a version, a host.
-fn is_name(chunk: &str) -> bool {
-    if chunk.len() < SHORTEST_NAME {
-        return false;
-    }
-    let mut before = ' ';
-    for c in chunk.chars() {
-        let hump = before.is_lowercase() && c.is_uppercase();
-        if hump || matches!(c, '_' | '/') || (before == '.' && c.is_alphanumeric()) {
-            return true;
-        }
-        before = c;
-    }
-    false
-}
-
-/// Takes `parseHTTPHeader` apart into `parse`, `HTTP` and `Header`.
-fn humps<'a>(word: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
+pub(crate) fn pieces<'a>(text: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
+    let bytes = text.as_bytes();
     let mut start = 0;
-    let mut kinds = word.char_indices().peekable();
-    let mut before: Option<char> = None;
-    while let Some((at, c)) = kinds.next() {
-        let next_is_lower = kinds.peek().is_some_and(|(_, next)| next.is_lowercase());
-        let turns = before.is_some_and(|before| {
-            (before.is_lowercase() && c.is_uppercase())
-                || (before.is_uppercase() && c.is_uppercase() && next_is_lower)
-                || (before.is_numeric() != c.is_numeric())
-                || (is_unspaced(before) != is_unspaced(c))
-        });
+    // Most words are plain: one look at each byte finds them and their ends.
+    let mut plain = true;
+    for (at, &byte) in bytes.iter().enumerate() {
+        match class(byte) {
+            Class::Lower => {}
+            Class::Upper if at == start => {}
+            Class::Outside => {
+                chunk(text.get(start..at).unwrap_or_default(), plain, visit);
+                (start, plain) = (at + 1, true);
+            }
+            Class::Upper | Class::Digit | Class::Join | Class::Wide => plain = false,
+        }
+    }
+    chunk(text.get(start..).unwrap_or_default(), plain, visit);
+}
+
+fn chunk<'a>(chunk: &'a str, plain: bool, visit: &mut impl FnMut(Piece<'a>)) {
+    if plain {
+        if !chunk.is_empty() {
+            visit(Piece::Word(chunk));
+        }
+    } else if chunk.is_ascii() {
+        ascii(chunk, visit);
+    } else {
+        let inside = |c: char| c.is_alphanumeric() || class_of(c) == Class::Join;
+        chunk
+            .split(|c| !inside(c))
+            .for_each(|part| wide(part, visit));
+    }
+}
+
+fn class_of(c: char) -> Class {
+    u8::try_from(c).map_or(Class::Wide, class)
+}
+
+/// Takes `src/parseHTTPHeader2.rs` apart into `src`, `parse`, `HTTP`, `Header`, `2` and `rs`, and
+/// notices that it is a name: of a path, an identifier, a version or a host.
+fn ascii<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
+    let chunk = chunk.trim_matches(AROUND);
+    let bytes = chunk.as_bytes();
+    let mut is_name = false;
+    let mut start = 0;
+    let mut before = Class::Outside;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let here = class(byte);
+        let turns = match (before, here) {
+            (_, Class::Join) => {
+                is_name |= matches!(byte, b'_' | b'/');
+                true
+            }
+            (Class::Join, _) => {
+                is_name |= at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'.');
+                start = at;
+                false
+            }
+            (Class::Lower, Class::Upper) => {
+                is_name = true;
+                true
+            }
+            (Class::Upper, Class::Upper) => bytes
+                .get(at + 1)
+                .is_some_and(|next| class(*next) == Class::Lower),
+            (Class::Digit, here) => here != Class::Digit,
+            (Class::Lower | Class::Upper, Class::Digit) => true,
+            _ => false,
+        };
         if turns {
-            visit(Piece::Word(word.get(start..at).unwrap_or_default()));
+            if before != Class::Join && start < at {
+                visit(Piece::Word(chunk.get(start..at).unwrap_or_default()));
+            }
             start = at;
         }
-        before = Some(c);
+        before = here;
     }
-    if start < word.len() {
-        visit(Piece::Word(word.get(start..).unwrap_or_default()));
+    if before != Class::Join && start < bytes.len() {
+        visit(Piece::Word(chunk.get(start..).unwrap_or_default()));
+    }
+    if is_name && bytes.len() >= SHORTEST_NAME {
+        visit(Piece::Name(chunk));
+    }
+}
+
+/// What stands around names without being part of them.
+const AROUND: [char; 4] = ['-', '.', '/', '@'];
+
+/// The same for any script.
+fn wide<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
+    let chunk = chunk.trim_matches(AROUND);
+    let mut is_name = false;
+    for part in chunk.split(|c| class_of(c) == Class::Join) {
+        let mut start = 0;
+        let mut before: Option<char> = None;
+        for (at, c) in part.char_indices() {
+            let hump = before.is_some_and(|before| before.is_lowercase() && c.is_uppercase());
+            is_name |= hump;
+            let turns = before.is_some_and(|before| {
+                before.is_numeric() != c.is_numeric() || is_unspaced(before) != is_unspaced(c)
+            });
+            if hump || turns {
+                visit(Piece::Word(part.get(start..at).unwrap_or_default()));
+                start = at;
+            }
+            before = Some(c);
+        }
+        if start < part.len() {
+            visit(Piece::Word(part.get(start..).unwrap_or_default()));
+        }
+    }
+    is_name |= chunk.contains(['_', '/']);
+    if is_name && chunk.len() >= SHORTEST_NAME {
+        visit(Piece::Name(chunk));
     }
 }
 

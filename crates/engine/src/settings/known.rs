@@ -29,12 +29,124 @@ pub enum Kind {
         /// The most.
         most: u64,
     },
+    /// The most there may be of something, or 0 for no limit.
+    Limit {
+        /// The least that a limit may be.
+        least: u64,
+    },
     /// One of a few words.
     Word(&'static [&'static str]),
 }
 
 /// The settings, by key.
 pub const KNOWN: &[Setting] = &[
+    Setting {
+        key: "context.budget.ancestors",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "1500",
+        environment: &[
+            "FLAME_CONTEXT_BUDGET_ANCESTORS",
+            "STACK_TOKEN_BUDGET_ANCESTORS",
+        ],
+        about: "Tokens for ancestors where everything else needs its own; what one part leaves, the others get.",
+    },
+    Setting {
+        key: "context.budget.current",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "800",
+        environment: &["FLAME_CONTEXT_BUDGET_CURRENT", "STACK_TOKEN_BUDGET_CURRENT"],
+        about: "Tokens for the current frame, what its children came to, its plan and the user's directives.",
+    },
+    Setting {
+        key: "context.budget.overhead",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "200",
+        environment: &[
+            "FLAME_CONTEXT_BUDGET_OVERHEAD",
+            "STACK_TOKEN_BUDGET_OVERHEAD",
+        ],
+        about: "Tokens for guidance and tags.",
+    },
+    Setting {
+        key: "context.budget.siblings",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "1500",
+        environment: &[
+            "FLAME_CONTEXT_BUDGET_SIBLINGS",
+            "STACK_TOKEN_BUDGET_SIBLINGS",
+        ],
+        about: "Tokens for finished siblings, uncles and failed attempts.",
+    },
+    Setting {
+        key: "context.budget.total",
+        kind: Kind::Number {
+            least: 256,
+            most: 1_000_000,
+        },
+        default: "4000",
+        environment: &["FLAME_CONTEXT_BUDGET_TOTAL", "STACK_TOKEN_BUDGET_TOTAL"],
+        about: "Tokens that a context never has more of.",
+    },
+    Setting {
+        key: "context.guidance",
+        kind: Kind::Word(&["off", "brief", "full"]),
+        default: "brief",
+        environment: &["FLAME_CONTEXT_GUIDANCE"],
+        about: "How much a context says about the stack itself.",
+    },
+    Setting {
+        key: "context.max_ancestors",
+        kind: Kind::Limit { least: 2 },
+        default: "0",
+        environment: &["FLAME_CONTEXT_MAX_ANCESTORS"],
+        about: "The most ancestors in a context, the parent and the grandparent always among them.",
+    },
+    Setting {
+        key: "context.max_siblings",
+        kind: Kind::Limit { least: 1 },
+        default: "0",
+        environment: &["FLAME_CONTEXT_MAX_SIBLINGS"],
+        about: "The most finished siblings in a context.",
+    },
+    Setting {
+        key: "context.minimum_relevance",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "30",
+        environment: &["FLAME_CONTEXT_MINIMUM_RELEVANCE"],
+        about: "Finished siblings and uncles that score less are left out.",
+    },
+    Setting {
+        key: "context.tokenizer",
+        kind: Kind::Word(&["o200k", "estimate"]),
+        default: "o200k",
+        environment: &["FLAME_CONTEXT_TOKENIZER"],
+        about: "What counts tokens: a real vocabulary, or four characters a token.",
+    },
+    Setting {
+        key: "context.window_share",
+        kind: Kind::Number {
+            least: 1,
+            most: 1000,
+        },
+        default: "20",
+        environment: &["FLAME_CONTEXT_WINDOW_SHARE"],
+        about: "The most of a model's usable window that a context takes, in thousandths, where the host says how large it is.",
+    },
     Setting {
         key: "diagnostics.level",
         kind: Kind::Word(&["off", "info", "debug"]),
@@ -100,6 +212,12 @@ impl Setting {
                     "is `{value}`, but must be a whole number from {least} to {most}"
                 )),
             },
+            Kind::Limit { least } => match value.trim().parse::<u64>() {
+                Ok(number) if number == 0 || number >= least => Ok(()),
+                _ => Err(format!(
+                    "is `{value}`, but must be a whole number from {least} on, or 0 for no limit"
+                )),
+            },
             Kind::Word(words) if words.contains(&value.trim()) => Ok(()),
             Kind::Word(words) => Err(format!(
                 "is `{value}`, but must be one of {}",
@@ -113,6 +231,9 @@ impl Setting {
         match self.kind {
             Kind::Size => "a size such as `50 MB`".to_owned(),
             Kind::Number { least, most } => format!("a whole number from {least} to {most}"),
+            Kind::Limit { least } => {
+                format!("a whole number from {least} on, or 0 for no limit")
+            }
             Kind::Word(words) => words
                 .iter()
                 .map(|word| format!("`{word}`"))

@@ -155,6 +155,17 @@ impl Settings {
         })
     }
 
+    /// A whole number. All values were checked when they were gathered.
+    pub fn number(&self, key: &str) -> Result<u64, EngineError> {
+        let value = self.get(key)?;
+        let number = value.text.trim().parse::<u64>();
+        number.map_err(|_| EngineError::BadSetting {
+            key: key.to_owned(),
+            problem: format!("is `{}`, but must be a whole number", value.text),
+            origin: Some(value.origin.to_string()),
+        })
+    }
+
     /// How long to wait for other writers.
     pub fn busy_timeout(&self) -> Result<Duration, EngineError> {
         let milliseconds = self.get("store.busy_timeout_ms")?.text.trim().parse();

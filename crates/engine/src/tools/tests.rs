@@ -50,6 +50,7 @@ fn example(schema: &Value) -> Value {
     match schema["type"].as_str().unwrap() {
         "string" => schema["enum"][0].as_str().unwrap_or("some text").into(),
         "boolean" => true.into(),
+        "number" => 7.into(),
         // Where a shape repeats itself, the schema ends; so does the example.
         "array" if schema["items"].get("properties").is_none() => json!([]),
         "array" => json!([example(&schema["items"])]),

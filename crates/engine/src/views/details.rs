@@ -127,6 +127,7 @@ pub fn plain(details: &Details) -> String {
             .map(|results| printable(results.as_str())),
     );
     for (kind, heading) in [
+        (NoteKind::Directive, "What the user said"),
         (NoteKind::Artifact, "Artifacts"),
         (NoteKind::Decision, "Decisions"),
         (NoteKind::FailedAttempt, "Failed attempts"),
@@ -159,6 +160,7 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
                 format!("- {}", story::with_reason(text, why.as_ref()))
             }
             Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
+            Note::Directive(text) => format!("- {}", one_line(text.as_str(), 300)),
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -103,6 +103,7 @@ fn body(text: &mut String, frame: &Frame) {
         section("Results", results.as_str());
     }
     for (kind, heading) in [
+        (NoteKind::Directive, "What the user said"),
         (NoteKind::Decision, "Decisions"),
         (NoteKind::FailedAttempt, "Failed attempts"),
         (NoteKind::Artifact, "Artifacts"),
@@ -146,7 +147,9 @@ fn in_full(note: &Note) -> String {
         } => {
             format!("- {text} (because {why})")
         }
-        Note::Decision { text, .. } | Note::FailedAttempt { text, .. } => format!("- {text}"),
+        Note::Decision { text, .. } | Note::FailedAttempt { text, .. } | Note::Directive(text) => {
+            format!("- {text}")
+        }
         Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
     }
 }

@@ -94,6 +94,7 @@ pub fn noted(note: &Note) -> String {
             format!("failed attempt: {}", with_reason(text, why.as_ref()))
         }
         Note::Evidence(evidence) => format!("evidence: {}", proof(evidence)),
+        Note::Directive(text) => format!("the user said: {}", brief(text)),
     }
 }
 

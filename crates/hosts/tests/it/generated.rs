@@ -41,6 +41,7 @@ fn note() -> impl Strategy<Value = Note> {
         (prose(), any::<bool>())
             .prop_map(|(id, passed)| Note::Evidence(Evidence::Test { id, passed })),
         prose().prop_map(|commit| Note::Evidence(Evidence::Commit(commit))),
+        prose().prop_map(Note::Directive),
     ]
 }
 

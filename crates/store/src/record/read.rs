@@ -215,6 +215,7 @@ impl From<NoteRecord> for Note {
                 id: Prose::recorded(text),
                 passed,
             }),
+            NoteRecord::Directive { text } => Self::Directive(Prose::recorded(text)),
             NoteRecord::Commit { text } => Self::Evidence(Evidence::Commit(Prose::recorded(text))),
         }
     }

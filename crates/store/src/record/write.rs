@@ -181,6 +181,7 @@ impl From<&Note> for NoteRecord {
                 text: text(id),
                 passed: *passed,
             },
+            Note::Directive(what) => Self::Directive { text: text(what) },
             Note::Evidence(Evidence::Commit(hash)) => Self::Commit { text: text(hash) },
         }
     }

@@ -1,15 +1,17 @@
 //! The projections, asked by the fronts.
 
+use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Frame, FrameHead, Rank};
+use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
 use super::view::{FINISHED, OPEN, SqliteView, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
-use crate::store::{FrameRow, Named, Reading, Slice, Totals};
+use crate::store::{Ended, FrameRow, Named, Reading, Slice, Totals};
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -72,11 +74,7 @@ impl Reading for SqliteView<'_> {
         let Some(mut frame) = self.one(&sql, params![id.as_str()], rows::frame)? else {
             return Ok(None);
         };
-        frame.notes = self.many(
-            "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n",
-            params![id.as_str()],
-            rows::note,
-        )?;
+        frame.notes = self.notes(id)?;
         frame.log = self.many(
             "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n",
             params![id.as_str()],
@@ -147,6 +145,118 @@ impl Reading for SqliteView<'_> {
             ),
             params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
             rows::head,
+        )
+    }
+
+    fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
+        let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
+        let mut frames = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(mut frame) = self.one(&sql, params![id.as_str()], rows::frame)? {
+                frame.notes = self.notes(id)?;
+                frames.push(frame);
+            }
+        }
+        Ok(frames)
+    }
+
+    fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
+        // A path cannot be longer than there are frames, unless damage made a circle of it.
+        self.one(
+            "WITH RECURSIVE up (id, parent, level) AS (
+                 SELECT id, parent, 0 FROM frames WHERE id = ?1
+                 UNION ALL
+                 SELECT f.id, f.parent, level + 1 FROM up CROSS JOIN frames f ON f.id = up.parent
+                 LIMIT (SELECT sum(n) FROM totals WHERE scope = ?2))
+             SELECT id, level FROM up ORDER BY level DESC LIMIT 1",
+            params![frame.as_str(), project::EVERYWHERE],
+            |row| {
+                let levels: i64 = row.get(1)?;
+                Ok((rows::id(row, 0)?, usize::try_from(levels).unwrap_or(0)))
+            },
+        )
+    }
+
+    fn standing(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<FrameId>, StoreError> {
+        // The planner takes a partial index only if the query says what the index says.
+        let index = match status {
+            Status::InProgress | Status::Blocked => "AND f.status IN ('in_progress', 'blocked')",
+            Status::Planned => "AND f.status IN ('planned', 'in_progress', 'blocked')",
+            Status::Completed | Status::Failed | Status::Invalidated => "",
+        };
+        self.many(
+            &format!(
+                "SELECT f.id FROM frames f WHERE f.parent = ?1 AND f.status = ?2 {index}
+                 ORDER BY f.rank, f.id LIMIT ?3"
+            ),
+            params![
+                parent.as_str(),
+                status.as_str(),
+                i64::try_from(limit).unwrap_or(i64::MAX)
+            ],
+            |row| rows::id(row, 0),
+        )
+    }
+
+    fn ended(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Ended>, StoreError> {
+        self.many(
+            "SELECT coalesce(f.closed, f.changed), f.rank, f.id FROM frames f
+             WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
+             ORDER BY coalesce(f.closed, f.changed) DESC, f.rank DESC, f.id DESC LIMIT ?3",
+            params![
+                parent.as_str(),
+                status.as_str(),
+                i64::try_from(limit).unwrap_or(i64::MAX)
+            ],
+            |row| {
+                Ok(Ended {
+                    at: Seq(row.get(0)?),
+                    rank: Rank(row.get(1)?),
+                    id: rows::id(row, 2)?,
+                })
+            },
+        )
+    }
+
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
+        self.many(
+            "SELECT f.id FROM frames f
+             WHERE f.parent = ?1 AND f.changed > ?2 AND f.status IN ('completed', 'failed')
+             ORDER BY f.changed",
+            params![parent.as_str(), after.0],
+            |row| rows::id(row, 0),
+        )
+    }
+
+    fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM undone WHERE by > ?1 LIMIT 1";
+        Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
+    }
+
+    fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError> {
+        self.many(
+            "SELECT n.text, n.seq, e.session FROM notes n CROSS JOIN events e ON e.seq = n.seq
+             WHERE n.frame = ?1 AND n.kind = 'directive'
+             ORDER BY n.seq DESC, n.n DESC LIMIT ?2",
+            params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
+            |row| {
+                Ok(Directive {
+                    text: Prose::recorded(row.get(0)?),
+                    said: Seq(row.get(1)?),
+                    session: rows::session(row, 2)?,
+                })
+            },
         )
     }
 
@@ -236,6 +346,14 @@ impl Reading for SqliteView<'_> {
 }
 
 impl SqliteView<'_> {
+    fn notes(&self, frame: &FrameId) -> Result<Vec<flamestack_core::Note>, StoreError> {
+        self.many(
+            "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n",
+            params![frame.as_str()],
+            rows::note,
+        )
+    }
+
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
         let sql = "SELECT status, n FROM totals WHERE scope = ?1";
         let counts = self.many(sql, params![scope], |row| {

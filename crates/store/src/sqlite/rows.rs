@@ -189,6 +189,7 @@ pub(super) fn note_columns(note: &Note) -> (&'static str, &str, Option<&str>, Op
         Note::Evidence(Evidence::Test { id, passed }) => {
             ("test", id.as_str(), None, Some(i64::from(*passed)))
         }
+        Note::Directive(text) => ("directive", text.as_str(), None, None),
         Note::Evidence(Evidence::Commit(hash)) => ("commit", hash.as_str(), None, None),
     }
 }
@@ -215,6 +216,7 @@ pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
             id: text,
             passed: code == Some(1),
         })),
+        "directive" => Ok(Note::Directive(text)),
         "commit" => Ok(Note::Evidence(Evidence::Commit(text))),
         other => Err(format!("`{other}` is not a kind of note")),
     })

@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 
+use flamestack_core::context::Interest;
 use flamestack_core::decide::Rejected;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Seq, Timestamp};
 use flamestack_core::{Tree, decide};
-use flamestack_store::{OpenOptions, Reading, SqliteStore, Store};
+use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Store};
 use flamestack_testkit::{Wish, wishes};
 use proptest::prelude::*;
 
@@ -92,14 +93,18 @@ fn assert_sound(tree: &Tree) {
 
 /// Plays commands on the store and on the tree in memory, and compares their answers.
 fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
-    let mut known: Vec<FrameId> = Vec::new();
-    let drawn = Cell::new(0_u64);
+    play_on(store, tree, &mut Vec::new(), wishes);
+}
+
+/// The same, behind what was played before.
+fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, wishes: &[Wish]) {
+    let drawn = Cell::new(1000 * tree.journal().len() as u64);
     for (step, wish) in (1..).zip(wishes) {
         let mut fresh = || {
             drawn.set(drawn.get() + 1);
             FrameId::from_entropy(drawn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
-        let command = wish.command(&known, &mut fresh);
+        let command = wish.command(known, &mut fresh);
         let actor = wish.actor();
         let expected = decide(tree, &actor, &command);
         let answer = store.commit(Timestamp(step), &actor, &mut |reading| {
@@ -129,6 +134,50 @@ fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// An index that was brought along step by step scores as one that is made at once, and as
+    /// the frames themselves do.
+    #[test]
+    fn kin_are_scored_as_if_they_were_read(wishes in wishes(60), step in 1usize..20) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = OpenOptions::default().open(dir.path()).unwrap();
+        let mut tree = Tree::default();
+        let mut known = Vec::new();
+        let kept = Kinship::new(dir.path());
+        for some in wishes.chunks(step) {
+            play_on(&mut store, &mut tree, &mut known, some);
+            for parent in tree.frames().values() {
+                let interest = Interest::of(parent);
+                for status in [Status::Completed, Status::Failed] {
+                    let mut expected: Vec<Scored> = tree
+                        .children(Some(&parent.id))
+                        .filter(|child| child.status == status)
+                        .map(|child| Scored {
+                            score: interest.comparison().with(child).score,
+                            frame: Ended {
+                                at: child.closed.unwrap_or(child.changed),
+                                rank: child.rank,
+                                id: child.id.clone(),
+                            },
+                        })
+                        .collect();
+                    expected.sort_by(|one, other| other.cmp(one));
+                    store
+                        .read(&mut |reading| {
+                            let best = kept.best(reading, &parent.id, status, &interest, 100)?;
+                            assert_eq!(best, expected);
+                            let ended = reading.ended(&parent.id, status, 100)?;
+                            let mut by_end = expected.clone();
+                            by_end.sort_by(|one, other| other.frame.cmp(&one.frame));
+                            let by_end: Vec<Ended> = by_end.into_iter().map(|it| it.frame).collect();
+                            assert_eq!(ended, by_end);
+                            Ok(())
+                        })
+                        .unwrap();
+                }
+            }
+        }
+    }
 
     /// Store and tree decide alike, and what the store projects step by step is what its journal
     /// folds to, in memory and by a rebuild.

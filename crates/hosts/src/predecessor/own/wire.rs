@@ -51,6 +51,7 @@ enum WireNote {
     Command { text: String, exit_code: i32 },
     Test { text: String, passed: bool },
     Commit { text: String },
+    Directive { text: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -204,6 +205,7 @@ impl From<&Note> for WireNote {
                 passed: *passed,
             },
             Note::Evidence(Evidence::Commit(_)) => Self::Commit { text },
+            Note::Directive(_) => Self::Directive { text },
         }
     }
 }
@@ -230,6 +232,7 @@ impl TryFrom<&WireNote> for Note {
                 id: prose(text)?,
                 passed: *passed,
             }),
+            WireNote::Directive { text } => Self::Directive(prose(text)?),
             WireNote::Commit { text } => Self::Evidence(Evidence::Commit(prose(text)?)),
         })
     }

@@ -31,6 +31,15 @@ CREATE INDEX frames_open ON frames (parent, rank, id)
 CREATE INDEX frames_finished ON frames (parent, rank, id)
     WHERE status <> 'planned' AND status <> 'in_progress' AND status <> 'blocked';
 
+-- A context wants what is being worked on among ten thousand plans, and what ended last.
+CREATE INDEX frames_begun ON frames (parent, status, rank, id)
+    WHERE status IN ('in_progress', 'blocked');
+CREATE INDEX frames_ended ON frames (parent, status, coalesce(closed, changed), rank, id)
+    WHERE status IN ('completed', 'failed');
+
+CREATE INDEX frames_ended_changed ON frames (parent, changed)
+    WHERE status IN ('completed', 'failed');
+
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
     seq   INTEGER NOT NULL,
@@ -41,6 +50,8 @@ CREATE TABLE notes (
     code  INTEGER,             -- exit code of a command, 1 or 0 for a test
     PRIMARY KEY (frame, seq, n)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX notes_directives ON notes (frame, seq, n) WHERE kind = 'directive';
 
 CREATE TABLE log_entries (
     frame TEXT    NOT NULL,

@@ -1,0 +1,112 @@
+//! What a model is shown, as `flame context` prints it.
+
+use crate::ground::TestProject;
+
+/// A project with a root, a finished child, a plan and something the user said.
+fn shop() -> TestProject {
+    let project = TestProject::new();
+    project.flame(&["push", "Ship the login", "--criteria", "users can log in"]);
+    project.flame(&["note", "directive", "hands off the billing tables"]);
+    project.flame(&["push", "Verify tokens"]);
+    project.flame(&["note", "failed", "HS256", "--why", "the key leaks"]);
+    project.flame(&["pop", "Tokens are verified in src/auth/jwt.rs"]);
+    project.flame(&["plan", "Write the docs", "Announce it"]);
+    project.flame(&["push", "Rate limits", "--criteria", "10 a minute"]);
+    project
+}
+
+#[test]
+fn twenty_processes_print_the_same_bytes() {
+    let project = shop();
+    let first = project.flame(&["context"]);
+    assert_eq!(first.code, Some(0));
+    assert!(first.stdout.starts_with("<stack-context session=\"shell:"));
+    assert!(first.stdout.ends_with("</stack-context>\n"));
+    for part in [
+        "<directive>hands off the billing tables</directive>",
+        "Tokens are verified in src/auth/jwt.rs",
+        "<title>Rate limits</title>",
+        "10 a minute",
+    ] {
+        assert!(first.stdout.contains(part), "{part}: {}", first.stdout);
+    }
+    for _ in 0..19 {
+        assert_eq!(project.flame(&["context"]).stdout, first.stdout);
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_refused() {
+    let project = shop();
+    let refused = project.flame(&["context", "--budget", "255"]);
+    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.stdout, "");
+    assert!(
+        refused.stderr.contains("at least 256"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("hint"), "{}", refused.stderr);
+    assert_eq!(project.flame(&["context", "--budget", "256"]).code, Some(0));
+}
+
+#[test]
+fn nothing_to_tell_prints_nothing() {
+    let project = TestProject::new();
+    let nothing = project.flame(&["context"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""));
+    assert_eq!(nothing.stderr, "");
+    project.flame(&["push", "A root without anything"]);
+    let nothing = project.flame(&["context", "--table"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_table_and_json_add_up() {
+    let project = shop();
+    let table = project.flame(&["context", "--table"]);
+    assert!(
+        table.stdout.contains("completed-siblings"),
+        "{}",
+        table.stdout
+    );
+    assert!(
+        table.stdout.contains("of 4,000 tokens by o200k"),
+        "{}",
+        table.stdout
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&project.flame(&["context", "--json"]).stdout).unwrap();
+    assert_eq!(json["text"], project.flame(&["context"]).stdout);
+    assert!(json["tokens"].as_u64().unwrap() <= 4000);
+    let format = project.flame(&["context", "--format", "json"]);
+    let format: serde_json::Value = serde_json::from_str(&format.stdout).unwrap();
+    assert_eq!(format["tokens"], json["tokens"]);
+    assert_eq!(format["sections"], json["sections"]);
+}
+
+#[test]
+fn settings_reach_the_context() {
+    let project = shop()
+        .with_env("STACK_TOKEN_BUDGET_TOTAL", "300")
+        .with_env("FLAME_CONTEXT_GUIDANCE", "off")
+        .with_env("FLAME_CONTEXT_TOKENIZER", "estimate");
+    let json: serde_json::Value =
+        serde_json::from_str(&project.flame(&["context", "--json"]).stdout).unwrap();
+    assert_eq!(json["budget"]["total"], 300);
+    assert_eq!(json["tokenizer"], "estimate");
+    assert!(
+        !json["text"]
+            .as_str()
+            .unwrap()
+            .contains("stack-task-management")
+    );
+    let bad = shop().with_env("FLAME_CONTEXT_MAX_ANCESTORS", "1");
+    let refused = bad.flame(&["context"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("FLAME_CONTEXT_MAX_ANCESTORS"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -1,0 +1,260 @@
+//! Contexts for sessions and frames: read from the store, made by the core, kept while they hold.
+//!
+//! What a context says and how it keeps its budget is `flamestack_core::context`'s to decide.
+
+mod around;
+mod preferences;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use flamestack_core::context::{
+    Cache, Context, Counters, Key, Settings, Surroundings, assemble, assemble_json,
+};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_store::{Kinship, Reading, Version};
+
+pub use self::around::{Kin, Newest, surroundings};
+pub use self::preferences::Preferences;
+use crate::Engine;
+use crate::error::EngineError;
+
+/// Whose context is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the frame that a session works on, else of the one bound to it.
+    Session(SessionRef),
+    /// That of a frame, for nobody in particular.
+    Frame(FrameId),
+}
+
+impl Whose {
+    fn session(&self) -> Option<&SessionRef> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Frame(_) => None,
+        }
+    }
+
+    /// The frame it is about, if there is one.
+    fn frame(&self, reading: &dyn Reading) -> Result<Option<FrameId>, EngineError> {
+        match self {
+            Self::Frame(frame) => Ok(Some(frame.clone())),
+            Self::Session(session) => {
+                let known = reading.session(session)?;
+                Ok(known.and_then(|known| known.active.or(known.own)))
+            }
+        }
+    }
+}
+
+/// What is wanted besides the settings in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Another limit than the one that is set.
+    pub budget: Option<usize>,
+    /// How many tokens the model can take, where the host says so.
+    pub usable_window: Option<usize>,
+}
+
+/// Contexts that were made, and what is known without asking the store again.
+#[derive(Default)]
+pub(crate) struct Contexts {
+    preferences: Preferences,
+    kept: Mutex<Kept>,
+    kin: OnceLock<Kinship>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    cache: Cache,
+    /// The store that the rest is about.
+    version: Option<Version>,
+    position: Seq,
+    active: BTreeMap<SessionRef, Option<FrameId>>,
+}
+
+/// Somebody wrote between two looks at the store.
+enum Failed {
+    Moved,
+    Other(EngineError),
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// How often a context is begun anew because somebody wrote meanwhile.
+const ATTEMPTS: usize = 8;
+
+impl Contexts {
+    pub(crate) fn new(preferences: Preferences) -> Self {
+        Self {
+            preferences,
+            ..Self::default()
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // What is kept is complete at any moment: a panic elsewhere cannot have spoiled it.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    /// What a model is shown; nothing, if the session works on no frame and has none of its own.
+    ///
+    /// The same journal gives the same bytes. As long as nobody writes, the answer comes from
+    /// memory, and no state is read from disk.
+    pub fn context(
+        &self,
+        whose: &Whose,
+        wanted: &Wanted,
+    ) -> Result<Option<Arc<Context>>, EngineError> {
+        let settings = self.contexts.preferences.settings(wanted)?;
+        let mut kept = self.contexts.lock();
+        let before = kept.cache.counters();
+        for _ in 1..ATTEMPTS {
+            match self.attempt_context(&mut kept, whose, &settings) {
+                Err(Failed::Moved) => {}
+                Err(Failed::Other(error)) => return Err(error),
+                Ok(context) => {
+                    report(whose, before, kept.cache.counters(), context.as_deref());
+                    return Ok(context);
+                }
+            }
+        }
+        // Writers that never rest must not starve a reader: one look, and no cache.
+        drop(kept);
+        self.fresh_context(whose, &settings)
+    }
+
+    fn attempt_context(
+        &self,
+        kept: &mut Kept,
+        whose: &Whose,
+        settings: &Settings,
+    ) -> Result<Option<Arc<Context>>, Failed> {
+        let version = self.version()?;
+        if version.is_none() || kept.version != version {
+            kept.active.clear();
+            kept.version = version;
+            kept.position = self.read(|reading| Ok(reading.position()?))?;
+        }
+        let frame = match whose {
+            Whose::Frame(frame) => Some(frame.clone()),
+            Whose::Session(session) => match kept.active.get(session) {
+                Some(known) => known.clone(),
+                None => {
+                    let position = kept.position;
+                    let frame = self.read(|reading| {
+                        Ok((reading.position()? == position).then_some(whose.frame(reading)?))
+                    })?;
+                    let Some(frame) = frame else {
+                        kept.version = None;
+                        return Err(Failed::Moved);
+                    };
+                    kept.active.insert(session.clone(), frame.clone());
+                    frame
+                }
+            },
+        };
+        let Some(frame) = frame else {
+            return Ok(None);
+        };
+        let key = Key {
+            session: whose.session().cloned(),
+            frame,
+            position: kept.position,
+            settings: settings.clone(),
+        };
+        let made = kept.cache.get_or_make(&key, || {
+            let around = self.read(|reading| {
+                surroundings(reading, &key.frame, key.session.as_ref(), self.kinship())
+            })?;
+            if around.position != key.position {
+                return Err(Failed::Moved);
+            }
+            let tokenizer = self.contexts.preferences.tokenizer();
+            Ok(assemble(&around, settings, tokenizer.as_ref()))
+        });
+        if matches!(made, Err(Failed::Moved)) {
+            kept.version = None;
+        }
+        made.map(Some)
+    }
+
+    /// Who chooses among many.
+    pub(crate) fn kinship(&self) -> &Kinship {
+        let dir = &self.project().dir;
+        self.contexts.kin.get_or_init(|| Kinship::new(dir))
+    }
+
+    fn look_around(&self, whose: &Whose) -> Result<Option<Surroundings>, EngineError> {
+        self.read(|reading| {
+            let Some(frame) = whose.frame(reading)? else {
+                return Ok(None);
+            };
+            surroundings(reading, &frame, whose.session(), self.kinship()).map(Some)
+        })
+    }
+
+    fn fresh_context(
+        &self,
+        whose: &Whose,
+        settings: &Settings,
+    ) -> Result<Option<Arc<Context>>, EngineError> {
+        let around = self.look_around(whose)?;
+        let tokenizer = self.contexts.preferences.tokenizer();
+        Ok(around.map(|around| Arc::new(assemble(&around, settings, tokenizer.as_ref()))))
+    }
+
+    /// A context and the same as JSON, with its sections taken apart. For programs; nothing is
+    /// kept.
+    pub fn context_as_json(
+        &self,
+        whose: &Whose,
+        wanted: &Wanted,
+    ) -> Result<Option<(Context, String)>, EngineError> {
+        let settings = self.contexts.preferences.settings(wanted)?;
+        let around = self.look_around(whose)?;
+        let tokenizer = self.contexts.preferences.tokenizer();
+        Ok(around.map(|around| {
+            let context = assemble(&around, &settings, tokenizer.as_ref());
+            let json = assemble_json(&around, &settings, tokenizer.as_ref());
+            (context, json)
+        }))
+    }
+
+    /// How the kept contexts have served.
+    pub fn context_counters(&self) -> Counters {
+        self.contexts.lock().cache.counters()
+    }
+
+    /// Forgets the contexts of one session, or all; says how many there were.
+    pub fn forget_contexts(&self, session: Option<&SessionRef>) -> usize {
+        self.contexts.lock().cache.clear(session)
+    }
+
+    /// How contexts are made here.
+    pub fn context_preferences(&self) -> &Preferences {
+        &self.contexts.preferences
+    }
+}
+
+fn report(whose: &Whose, before: Counters, after: Counters, context: Option<&Context>) {
+    let Some(context) = context else {
+        tracing::debug!(?whose, "no frame, no context");
+        return;
+    };
+    tracing::debug!(
+        ?whose,
+        hit = after.hits > before.hits,
+        position = context.position.0,
+        tokens = context.tokens,
+        budget = context.budget.total(),
+        "context"
+    );
+}

@@ -1,0 +1,304 @@
+//! The surroundings of a frame, read from a store by its indexes.
+//!
+//! What is read here leads to the same context as [`Surroundings::in_tree`], and costs what the
+//! neighbourhood costs: of long lists only the part that can matter is read.
+
+use std::collections::BTreeSet;
+
+use flamestack_core::context::{
+    CANDIDATES, DIRECTIVES, Group, Interest, LEVELS, PLANNED, Place, Subagent, Surroundings,
+};
+use flamestack_core::frame::{Frame, Status};
+use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_store::{Ended, Kinship, Reading, Scored, StoreError, Totals};
+
+use crate::error::EngineError;
+
+/// How many directives of one frame are read; those that are too many are counted among what is
+/// left out.
+const DIRECTIVES_READ: usize = 32 * DIRECTIVES;
+
+/// What an uncle's score loses with each level, as when a context ranks uncles.
+const FARTHER: i64 = 16;
+
+/// Who chooses among more finished children of a frame than can be looked at.
+pub trait Kin {
+    /// The children of `parent` that ended with `status` and are most likely to matter to
+    /// `interest`, with their scores, at most `limit`.
+    fn best(
+        &self,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        status: Status,
+        interest: &Interest,
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError>;
+}
+
+impl Kin for Kinship {
+    fn best(
+        &self,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        status: Status,
+        interest: &Interest,
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
+        Kinship::best(self, reading, parent, status, interest, limit)
+    }
+}
+
+/// Everything around a frame.
+pub fn surroundings(
+    reading: &dyn Reading,
+    frame: &FrameId,
+    session: Option<&SessionRef>,
+    kin: &dyn Kin,
+) -> Result<Surroundings, EngineError> {
+    let current = reading.frames_with_notes(std::slice::from_ref(frame))?;
+    let Some(current) = current.into_iter().next() else {
+        return Err(EngineError::GoneFrame { id: frame.clone() });
+    };
+    let mut look = Look {
+        reading,
+        kin,
+        interest: Interest::of(&current),
+        around: Surroundings {
+            session: session.cloned(),
+            ..Surroundings::of(current, reading.position()?)
+        },
+    };
+    look.up()?;
+    look.down()?;
+    // Roots are other tasks, not siblings.
+    if let Some(parent) = look.around.current.parent.clone() {
+        look.aside(&parent)?;
+    }
+    look.listen()?;
+    Ok(look.around)
+}
+
+struct Look<'a> {
+    reading: &'a dyn Reading,
+    kin: &'a dyn Kin,
+    interest: Interest,
+    around: Surroundings,
+}
+
+impl Look<'_> {
+    fn up(&mut self) -> Result<(), EngineError> {
+        let mut ids: Vec<FrameId> = Vec::new();
+        let mut seen = BTreeSet::from([self.around.current.id.clone()]);
+        let mut above = self.around.current.parent.clone();
+        while let Some(id) = above.take()
+            && ids.len() < LEVELS
+            && seen.insert(id.clone())
+        {
+            if let Some(frame) = self.reading.frame(&id)? {
+                above.clone_from(&frame.parent);
+                ids.push(id);
+            }
+        }
+        self.around.levels = ids.len();
+        if above.is_some()
+            && let Some((root, levels)) = self.reading.top(&self.around.current.id)?
+            && levels > ids.len()
+        {
+            self.around.levels = levels;
+            ids.push(root);
+        }
+        self.around.ancestors = self.reading.frames_with_notes(&ids)?;
+        self.uncles()
+    }
+
+    fn uncles(&mut self) -> Result<(), EngineError> {
+        let mut levels = Vec::new();
+        let mut total = 0;
+        for (level, ancestor) in (0_i64..).zip(self.around.ancestors.iter().take(LEVELS)) {
+            let Some(above) = &ancestor.parent else {
+                continue;
+            };
+            let completed = count(&self.reading.child_totals(Some(above))?, Status::Completed);
+            let itself = usize::from(ancestor.status == Status::Completed);
+            let others = completed.saturating_sub(itself);
+            total += others;
+            if others > 0 {
+                levels.push((level, above, &ancestor.id));
+            }
+        }
+        let mut found: Vec<Scored> = Vec::new();
+        for (level, above, ancestor) in levels {
+            let uncles = self.best(above, Status::Completed, total)?;
+            let uncles = uncles.into_iter();
+            let others = uncles.filter(|uncle| uncle.frame.id != *ancestor);
+            found.extend(others.map(|uncle| Scored {
+                // Relatives farther away have less to do with the task at hand.
+                score: uncle.score - FARTHER * level,
+                ..uncle
+            }));
+        }
+        found.sort_by(|one, other| other.cmp(one));
+        found.truncate(CANDIDATES);
+        let ids: Vec<FrameId> = found.into_iter().map(|uncle| uncle.frame.id).collect();
+        self.around.uncles = Group {
+            frames: self.reading.frames_with_notes(&ids)?,
+            total,
+        };
+        Ok(())
+    }
+
+    fn down(&mut self) -> Result<(), EngineError> {
+        let id = self.around.current.id.clone();
+        let totals = self.reading.child_totals(Some(&id))?;
+        let mut finished: Vec<Ended> = Vec::new();
+        for status in [Status::Completed, Status::Failed] {
+            if totals.of(status) > 0 {
+                finished.extend(self.reading.ended(&id, status, CANDIDATES)?);
+            }
+        }
+        finished.sort();
+        let first = finished.len().saturating_sub(CANDIDATES);
+        let finished: Vec<FrameId> = finished.drain(first..).map(|child| child.id).collect();
+        self.around.children = Group {
+            frames: self.reading.frames_with_notes(&finished)?,
+            total: count(&totals, Status::Completed) + count(&totals, Status::Failed),
+        };
+        if totals.of(Status::Planned) > 0 {
+            let planned = self.reading.standing(&id, Status::Planned, PLANNED)?;
+            self.around.planned = Group {
+                frames: self.reading.frames_with_notes(&planned)?,
+                total: count(&totals, Status::Planned),
+            };
+        }
+        let begun = self.begun(&id, &totals)?;
+        self.around.open.total += count(&totals, Status::InProgress);
+        self.around.open.total += count(&totals, Status::Blocked);
+        for child in &begun {
+            let session = child.session.as_ref();
+            if let Some(session) = session.filter(|its| Some(*its) != self.around.session.as_ref())
+            {
+                self.around.subagents.push(Subagent {
+                    session: session.clone(),
+                    title: child.title.clone(),
+                    frame: Some(child.id.clone()),
+                    seen: child.changed,
+                });
+            }
+        }
+        self.around.open.frames.extend(begun);
+        Ok(())
+    }
+
+    fn aside(&mut self, parent: &FrameId) -> Result<(), EngineError> {
+        let current = &self.around.current;
+        let totals = self.reading.child_totals(Some(parent))?;
+        let head = current.head();
+        let others = |status: Status| {
+            count(&totals, status).saturating_sub(usize::from(current.status == status))
+        };
+        let before = self.reading.siblings_before(&head)?;
+        let place = Place {
+            position: usize::try_from(before)
+                .unwrap_or(usize::MAX)
+                .saturating_add(1),
+            of: usize::try_from(totals.all()).unwrap_or(usize::MAX),
+            completed: others(Status::Completed),
+            failed: others(Status::Failed),
+            in_progress: others(Status::InProgress),
+            blocked: others(Status::Blocked),
+            planned: others(Status::Planned),
+            invalidated: others(Status::Invalidated),
+        };
+        let mut siblings: Vec<FrameId> = Vec::new();
+        for (status, others) in [
+            (Status::Completed, place.completed),
+            (Status::Failed, place.failed),
+        ] {
+            if others > 0 {
+                let found = self.best(parent, status, others)?;
+                let found = found.into_iter().map(|sibling| sibling.frame.id);
+                let found = found.filter(|sibling| *sibling != current.id);
+                siblings.extend(found.take(CANDIDATES));
+            }
+        }
+        let next = match self.reading.next_planned(parent, Some(head.rank))? {
+            Some(behind) => Some(behind),
+            None => self.reading.next_planned(parent, None)?,
+        };
+        let next = next.filter(|next| next.id != current.id);
+        let next = next.map(|next| self.reading.frames_with_notes(&[next.id]));
+        let mut begun = self.begun(parent, &totals)?;
+        begun.retain(|sibling| sibling.id != self.around.current.id);
+        self.around.siblings = self.reading.frames_with_notes(&siblings)?;
+        self.around.next = next.transpose()?.and_then(|found| found.into_iter().next());
+        self.around.open.total += place.in_progress + place.blocked;
+        self.around.open.frames.extend(begun);
+        self.around.place = place;
+        Ok(())
+    }
+
+    /// Children that are in progress or blocked.
+    fn begun(&self, parent: &FrameId, totals: &Totals) -> Result<Vec<Frame>, StoreError> {
+        let mut ids = Vec::new();
+        for status in [Status::InProgress, Status::Blocked] {
+            if totals.of(status) > 0 {
+                // One more, for the frame that stands among its own siblings.
+                ids.extend(self.reading.standing(parent, status, CANDIDATES + 1)?);
+            }
+        }
+        self.reading.frames_with_notes(&ids)
+    }
+
+    /// The children of a frame with a status that are worth looking at, where there are `total`
+    /// of their kind.
+    fn best(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        total: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
+        // One more, for the frame itself or the ancestor that stands among them.
+        let limit = CANDIDATES + 1;
+        if total > CANDIDATES {
+            self.kin
+                .best(self.reading, parent, status, &self.interest, limit)
+        } else {
+            Newest.best(self.reading, parent, status, &self.interest, limit)
+        }
+    }
+
+    fn listen(&mut self) -> Result<(), EngineError> {
+        let mut heard = Vec::new();
+        for frame in self.around.ancestors.iter().chain([&self.around.current]) {
+            let said = self.reading.directives(&frame.id, DIRECTIVES_READ)?;
+            heard.extend(said.into_iter().rev());
+        }
+        // Stable: what one command recorded stays in its order.
+        heard.sort_by_key(|directive| directive.said);
+        self.around.directives = heard;
+        Ok(())
+    }
+}
+
+fn count(totals: &Totals, status: Status) -> usize {
+    usize::try_from(totals.of(status)).unwrap_or(usize::MAX)
+}
+
+/// Nobody chooses: the newest are looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Newest;
+
+impl Kin for Newest {
+    fn best(
+        &self,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        status: Status,
+        _: &Interest,
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
+        let ended = reading.ended(parent, status, limit)?;
+        let scored = ended.into_iter().map(|frame| Scored { score: 0, frame });
+        Ok(scored.collect())
+    }
+}

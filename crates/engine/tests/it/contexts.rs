@@ -1,0 +1,235 @@
+//! What sessions are shown.
+
+use std::cell::Cell;
+
+use flamestack_core::context::{Settings, Subagent, Surroundings, assemble};
+use flamestack_core::frame::Status;
+use flamestack_core::id::{FrameId, Timestamp};
+use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_core::{Tree, decide};
+use flamestack_engine::context::{Newest, Wanted, Whose, surroundings};
+use flamestack_store::{OpenOptions, SqliteStore, Store};
+use flamestack_testkit::{Wish, wishes};
+use flamestack_tokens::O200k;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::ground::{Ground, session};
+
+const ME: &str = "opencode:me";
+
+fn shown(ground: &Ground, whose: &Whose) -> String {
+    let context = ground.engine.context(whose, &Wanted::default()).unwrap();
+    context.map_or_else(String::new, |context| context.text.clone())
+}
+
+fn mine() -> Whose {
+    Whose::Session(session(ME))
+}
+
+#[test]
+fn a_session_is_shown_its_path_its_results_and_what_the_user_said() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    ground.say(ME, "hands off the billing tables");
+    ground.push(ME, "Verify tokens");
+    ground.pop(ME, "Tokens are verified in src/auth/jwt.rs");
+    ground.push(ME, "Write the docs");
+    let text = shown(&ground, &mine());
+    for part in [
+        "Ship the login",
+        "src/auth/jwt.rs",
+        "<directive>hands off the billing tables</directive>",
+        "<title>Write the docs</title>",
+        "session=\"opencode:me\"",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[test]
+fn nobody_without_a_frame_is_told_anything() {
+    let ground = Ground::new();
+    assert_eq!(shown(&ground, &mine()), "");
+    ground.push("opencode:other", "Somebody else's work");
+    assert_eq!(shown(&ground, &mine()), "");
+}
+
+#[test]
+fn what_the_user_said_above_is_said_below() {
+    let ground = Ground::new();
+    ground.push("shell:main", "Ship the login");
+    ground.say("shell:main", "hands off the <billing> tables");
+    ground.push("shell:main", "Verify tokens");
+    let text = shown(&ground, &Whose::Session(session("shell:main")));
+    let said = "<directive>hands off the &lt;billing> tables</directive>";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn what_was_made_before_is_shown_again_until_somebody_writes() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let first = shown(&ground, &mine());
+    for _ in 0..3 {
+        assert_eq!(shown(&ground, &mine()), first);
+    }
+    let counters = ground.engine.context_counters();
+    assert_eq!((counters.hits, counters.misses), (3, 1));
+    // This process writes.
+    ground.push(ME, "Verify tokens");
+    assert_ne!(shown(&ground, &mine()), first);
+    // Another process writes.
+    let elsewhere = ground.elsewhere();
+    let before = shown(&ground, &mine());
+    let request = flamestack_engine::Request::Note {
+        frame: None,
+        note: flamestack_engine::request::Learned::Decision("RS256".to_owned(), None),
+    };
+    elsewhere
+        .execute(&crate::ground::actor(ME), &request)
+        .unwrap();
+    let after = shown(&ground, &mine());
+    assert_ne!(after, before);
+    assert!(after.contains("RS256"));
+    // And both processes show the same.
+    let there = elsewhere.context(&mine(), &Wanted::default()).unwrap();
+    assert_eq!(there.unwrap().text, after);
+}
+
+#[test]
+fn a_budget_is_kept_by_the_real_tokenizer() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    for n in 0..40 {
+        ground.push(ME, &format!("Part {n} of src/auth/part_{n}.rs"));
+        ground.pop(ME, &format!("Part {n} works. ").repeat(60));
+    }
+    ground.push(ME, "The last part");
+    for total in [256, 300, 512, 1_000, 4_000, 32_000] {
+        let wanted = Wanted {
+            budget: Some(total),
+            ..Wanted::default()
+        };
+        let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+        assert!(O200k.count(&context.text) <= total, "{total}");
+        assert_eq!(O200k.count(&context.text), context.tokens);
+    }
+    let refused = ground.engine.context(
+        &mine(),
+        &Wanted {
+            budget: Some(255),
+            ..Wanted::default()
+        },
+    );
+    assert!(refused.is_err());
+}
+
+#[test]
+fn tools_tell_about_the_context_and_forget_it() {
+    let ground = Ground::new();
+    let nothing = ground.tool(ME, "stack_context_info", json!({}));
+    assert!(nothing.contains("nothing to tell"), "{nothing}");
+    ground.push(ME, "Ship the login");
+    let text = shown(&ground, &mine());
+    let info = ground.tool(ME, "stack_context_info", json!({}));
+    assert!(info.contains("tokens by o200k"), "{info}");
+    assert!(info.contains("1 kept, 1 hit, 1 miss"), "{info}");
+    let preview = ground.tool(ME, "stack_context_preview", json!({ "maxLength": 40 }));
+    let beginning: String = text.chars().take(40).collect();
+    assert!(preview.starts_with(&beginning), "{preview}");
+    assert!(preview.contains("more characters"), "{preview}");
+    let whole = ground.tool(ME, "stack_context_preview", json!({}));
+    assert_eq!(whole, text);
+    let other = json!({ "sessionID": "opencode:other" });
+    let none = ground.tool(ME, "stack_cache_clear", other);
+    assert!(none.contains("0 contexts"), "{none}");
+    let one = ground.tool(ME, "stack_cache_clear", json!({ "sessionID": "me" }));
+    assert!(one.contains("1 context "), "{one}");
+    assert_eq!(ground.engine.context_counters().entries, 0);
+}
+
+#[test]
+fn a_small_window_gets_a_small_context() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let wanted = Wanted {
+        usable_window: Some(32_000),
+        ..Wanted::default()
+    };
+    let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+    assert_eq!(context.budget.total(), 640);
+}
+
+/// Plays commands on a store and on a tree in memory.
+fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
+    let mut known: Vec<FrameId> = Vec::new();
+    let drawn = Cell::new(0_u64);
+    for (step, wish) in (1..).zip(wishes) {
+        let mut fresh = || {
+            drawn.set(drawn.get() + 1);
+            FrameId::from_entropy(drawn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        };
+        let command = wish.command(&known, &mut fresh);
+        let actor = wish.actor();
+        let committed = store.commit(Timestamp(step), &actor, &mut |reading| {
+            decide(reading, &actor, &command)
+        });
+        for recorded in committed.into_iter().flat_map(|done| done.events) {
+            for frame in recorded.event.frames() {
+                if !known.contains(&frame) {
+                    known.push(frame);
+                }
+            }
+            tree.apply(recorded);
+        }
+    }
+}
+
+/// What a tree in memory knows, and who works below a frame.
+fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
+    let mut around = Surroundings::in_tree(tree, frame).unwrap();
+    let begun = tree.children(Some(frame));
+    let begun = begun.filter(|it| matches!(it.status, Status::InProgress | Status::Blocked));
+    for child in begun {
+        if let Some(session) = &child.session {
+            around.subagents.push(Subagent {
+                session: session.clone(),
+                title: child.title.clone(),
+                frame: Some(child.id.clone()),
+                seen: child.changed,
+            });
+        }
+    }
+    around
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// What the store answers from its indexes makes the context that the whole tree makes.
+    #[test]
+    fn store_and_tree_make_the_same_context(wishes in wishes(80), total in 256usize..2_000) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = OpenOptions::default().open(dir.path()).unwrap();
+        let mut tree = Tree::default();
+        play(&mut store, &mut tree, &wishes);
+        let settings = Settings {
+            budget: flamestack_core::context::Budget::new(total).unwrap(),
+            ..Settings::default()
+        };
+        for frame in tree.frames().keys() {
+            let mut stored = None;
+            store
+                .read(&mut |reading| {
+                    stored = surroundings(reading, frame, None, &Newest).ok();
+                    Ok(())
+                })
+                .unwrap();
+            let stored = assemble(&stored.unwrap(), &settings, &Estimate);
+            let expected = assemble(&in_memory(&tree, frame), &settings, &Estimate);
+            prop_assert_eq!(stored.text, expected.text);
+            prop_assert_eq!(stored.sections, expected.sections);
+        }
+    }
+}

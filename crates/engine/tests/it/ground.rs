@@ -1,0 +1,71 @@
+//! An engine on a fresh project.
+
+use std::time::Duration;
+
+use flamestack_core::SessionRef;
+use flamestack_core::command::Actor;
+use flamestack_engine::clock::StoryClock;
+use flamestack_engine::request::Learned;
+use flamestack_engine::{Engine, Home, Project, Request, tools};
+use serde_json::{Value, json};
+
+/// A project in a folder of its own.
+pub(crate) struct Ground {
+    dir: tempfile::TempDir,
+    pub(crate) engine: Engine,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = engine(dir.path(), 0);
+        Self { dir, engine }
+    }
+
+    /// Another process's engine on the same project.
+    pub(crate) fn elsewhere(&self) -> Engine {
+        engine(self.dir.path(), 1 << 40)
+    }
+
+    pub(crate) fn tool(&self, session: &str, name: &str, arguments: Value) -> String {
+        tools::call(&self.engine, &actor(session), name, arguments).unwrap()
+    }
+
+    pub(crate) fn push(&self, session: &str, title: &str) {
+        let goal = json!({ "title": title, "successCriteria": format!("{title} is done") });
+        self.tool(session, "stack_frame_push", goal);
+    }
+
+    pub(crate) fn pop(&self, session: &str, results: &str) {
+        let results = json!({ "status": "completed", "results": results });
+        self.tool(session, "stack_frame_pop", results);
+    }
+
+    pub(crate) fn say(&self, session: &str, text: &str) {
+        let note = Learned::Directive(text.to_owned());
+        let request = Request::Note { frame: None, note };
+        self.engine.execute(&actor(session), &request).unwrap();
+    }
+}
+
+pub(crate) fn session(name: &str) -> SessionRef {
+    name.parse().unwrap()
+}
+
+pub(crate) fn actor(name: &str) -> Actor {
+    Actor {
+        session: session(name),
+        worktree: Some("main".to_owned()),
+        message: None,
+    }
+}
+
+fn engine(dir: &std::path::Path, start: i64) -> Engine {
+    let home = Home {
+        state: dir.join("state"),
+        config: dir.join("config"),
+    };
+    let project = Project::at(dir, &home).unwrap();
+    let clock = Box::new(StoryClock::starting_at(start));
+    Engine::new(project, clock, Duration::from_secs(5))
+}

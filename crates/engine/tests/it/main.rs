@@ -1,0 +1,4 @@
+//! The engine as fronts use it, on real stores.
+
+mod contexts;
+mod ground;
