@@ -145,9 +145,10 @@ impl Engine {
         }
         let frame = match whose {
             Whose::Frame(frame) => Some(frame.clone()),
-            Whose::Session(session) => match kept.active.get(session) {
-                Some(known) => known.clone(),
-                None => {
+            Whose::Session(session) => {
+                if let Some(known) = kept.active.get(session) {
+                    known.clone()
+                } else {
                     let position = kept.position;
                     let frame = self.read(|reading| {
                         Ok((reading.position()? == position).then_some(whose.frame(reading)?))
@@ -159,7 +160,7 @@ impl Engine {
                     kept.active.insert(session.clone(), frame.clone());
                     frame
                 }
-            },
+            }
         };
         let Some(frame) = frame else {
             return Ok(None);

@@ -1,4 +1,9 @@
 //! The engine as fronts use it, on real stores.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test expect, the test expects"
+)]
+
 mod contexts;
 mod ground;

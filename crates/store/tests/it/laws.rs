@@ -64,7 +64,7 @@ fn assert_sound(tree: &Tree) {
             above = tree
                 .frames()
                 .get(id)
-                .expect("no frame is an orphan")
+                .unwrap_or_else(|| panic!("{} is an orphan", frame.id))
                 .parent
                 .as_ref();
             steps += 1;
