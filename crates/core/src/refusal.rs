@@ -201,19 +201,7 @@ impl Refusal {
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
             Self::IdTaken { .. } | Self::BadImport { .. } => return None,
-            Self::BadText { problem, .. } => match (problem, voice) {
-                (TextProblem::Empty, _) => "say it in a few words".to_owned(),
-                (TextProblem::TitleTooLong { .. }, _) => {
-                    "put the detail into the success criteria".to_owned()
-                }
-                (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
-                    "keep the long text in the frame's log: `flame note log FILE`".to_owned()
-                }
-                (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
-                    "say it shorter, and name the file that holds the rest".to_owned()
-                }
-                (TextProblem::Nul { .. }, _) => "remove it".to_owned(),
-            },
+            Self::BadText { problem, .. } => way_out(problem, voice).to_owned(),
             Self::NoSuchFrame { .. } => match voice {
                 Voice::Cli => "`flame tree` shows the frames there are".to_owned(),
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),
@@ -307,6 +295,21 @@ impl Refusal {
             }
         };
         Some(hint)
+    }
+}
+
+/// What to do about a text that cannot be taken.
+fn way_out(problem: &TextProblem, voice: Voice) -> &'static str {
+    match (problem, voice) {
+        (TextProblem::Empty, _) => "say it in a few words",
+        (TextProblem::TitleTooLong { .. }, _) => "put the detail into the success criteria",
+        (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
+            "keep the long text in the frame's log: `flame note log FILE`"
+        }
+        (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
+            "say it shorter, and name the file that holds the rest"
+        }
+        (TextProblem::Nul { .. }, _) => "remove it",
     }
 }
 

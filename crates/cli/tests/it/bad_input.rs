@@ -19,7 +19,7 @@ fn texts_are_bounded_and_never_empty() {
             vec!["note", "decision", "x", "--why", blank],
             vec!["note", "artifact", blank],
             vec!["note", "failed", blank],
-            vec!["note", "command", blank],
+            vec!["note", "command", blank, "--exit-code", "0"],
             vec!["note", "test", blank],
             vec!["note", "commit", blank],
             vec!["block", blank],
@@ -138,12 +138,19 @@ fn nul_is_refused_wherever_it_gets_in() {
 }
 
 #[test]
-fn raw_text_with_a_nul_is_kept_as_it_is() {
+fn raw_text_is_kept_as_it_came() {
     let project = TestProject::new();
     let root = project.push("Root");
-    let logged = project.flame_reading(&["note", "log", "-"], b"a\0b");
-    assert_eq!(logged.code, Some(0), "{logged}");
-    assert_eq!(project.ok(&["log", &format!("{root}#1")]), "ab");
+    for (n, text) in [&b"a\0b\x1b[1m"[..], b"caf\xe9", b""]
+        .into_iter()
+        .enumerate()
+    {
+        let logged = project.flame_reading(&["note", "log", "-"], text);
+        assert_eq!(logged.code, Some(0), "{logged}");
+        let kept = project.ok(&["log", &format!("{root}#{}", n + 1)]);
+        // Stray bytes are no reason to lose the rest.
+        assert_eq!(kept, String::from_utf8_lossy(text));
+    }
     project.ok(&["search", "Root"]);
     project.well();
 }
@@ -156,7 +163,6 @@ fn what_is_not_utf_8_is_refused() {
         vec!["pop", "-"],
         vec!["push", "Title", "--criteria", "-"],
         vec!["note", "decision", "-"],
-        vec!["note", "log", "-"],
         vec!["plan", "--from", "-"],
         vec!["tool", "stack_tree", "-"],
     ] {
@@ -168,7 +174,7 @@ fn what_is_not_utf_8_is_refused() {
     }
     let file = project.root().join("latin1.txt");
     fs_err::write(&file, b"caf\xe9").unwrap();
-    assert_snapshot!(project.refused(&["note", "log", "latin1.txt"]), @"
+    assert_snapshot!(project.refused(&["plan", "--from", "latin1.txt"]), @"
     --- stderr
     error: latin1.txt is not UTF-8 text (from byte 3)
     hint: convert it to UTF-8 first

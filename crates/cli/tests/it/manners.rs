@@ -65,7 +65,7 @@ fn every_reading_command_speaks_json() {
         &tree,
         "/lines/1",
         &[
-            "id", "parent", "status", "title", "depth", "children", "activeIn", "evidence",
+            "id", "parent", "status", "title", "depth", "children", "activeIn", "proofs",
         ],
     );
 
@@ -309,7 +309,7 @@ fn text_cannot_drive_the_terminal() {
     project.ok(&["note", "decision", "\u{1b}[2J wiped", "--why", "\u{9b}2J"]);
     project.ok(&["note", "artifact", "src/\u{1b}[1m.rs"]);
     project.ok(&["note", "failed", "a\rb\u{8}c"]);
-    project.ok(&["note", "command", "printf '\u{1b}c'"]);
+    project.ok(&["note", "command", "printf '\u{1b}c'", "--exit-code", "0"]);
     let logged = project.flame_reading(
         &["note", "log", "-", "--label", "raw \u{1b}[0m"],
         b"\x1b[1mbold\x1b[0m\n",
@@ -320,7 +320,6 @@ fn text_cannot_drive_the_terminal() {
         vec!["tree", "--details"],
         vec!["show", &frame],
         vec!["log", &frame],
-        vec!["log", &format!("{frame}#1")],
         vec!["search", "wiped"],
         vec!["status"],
         vec!["unblock", &frame],

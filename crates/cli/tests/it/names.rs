@@ -61,7 +61,7 @@ fn a_session_stands_for_the_frame_bound_to_it() {
     assert_snapshot!(project.refused(&["show", "ses_7f2a"]), @"
     --- stderr
     error: opencode:ses_7f2a has no frame of its own
-    hint: `flame bind ID opencode:ses_7f2a` gives it one
+    hint: `flame status --session opencode:ses_7f2a` shows what it works on, `flame bind ID opencode:ses_7f2a` makes a frame its own
     [exit 1]
     ");
 }

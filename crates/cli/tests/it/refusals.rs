@@ -18,7 +18,7 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["pop", "done"]), @"
     --- stderr
     error: id-1 “Root” has 4 open children: id-2 “Index” (planned), id-3 “Rank” (planned), id-4 “Index” (planned), id-5 “Rank” (planned)
-    hint: finish each with `flame pop --frame id-2 RESULTS` or give it up with `flame invalidate id-2 --reason WHY`
+    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["pop", "done", "--frame", &planned]), @"

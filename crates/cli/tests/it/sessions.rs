@@ -48,7 +48,7 @@ fn two_sessions_never_see_each_others_active_frame() {
     assert_snapshot!(project.flame(&["status"]), @"
     opencode:ses_a
       → id-1  Frontend
-      1 frame below, 1 open
+      1 child, 1 open
       next: id-3  Buttons
 
     opencode:ses_b

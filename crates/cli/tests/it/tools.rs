@@ -230,7 +230,7 @@ fn a_refusal_speaks_to_the_agent() {
     assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
     --- stderr
     error: id-1 “Root” has 1 open child: id-2 “Child” (planned)
-    hint: finish each with stack_frame_pop (id-2) or give it up with stack_frame_invalidate (id-2)
+    hint: begin it with stack_frame_activate (id-2), or give it up with stack_frame_invalidate (id-2)
     [exit 1]
     ");
     let pop = json!({ "status": "completed", "results": "done", "frameID": planned[0] });
