@@ -1,1 +1,71 @@
-fn main() {}
+//! `cargo xtask`: everything about the project that is not the product.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool talks"
+)]
+
+mod bench;
+mod generate;
+mod layers;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "\
+cargo xtask test              check and test everything, as CI does
+cargo xtask generate          write the generated parts of the docs
+cargo xtask generate --check  say whether they are fresh
+cargo xtask bench [NAME]      measure durable, history, cli or all (--quick: less of it)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["test"] => test::run(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["bench", rest @ ..] => bench::run(rest),
+        _ => bail!("what should be done?\n\n{USAGE}"),
+    }
+}
+
+/// The root of the workspace.
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent()
+        .map(Path::to_owned)
+        .context("xtask lives in the workspace")
+}
+
+/// Runs a cargo command in the workspace and waits for it to succeed.
+fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    println!("\n$ cargo {}", arguments.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root()?)
+        .status()
+        .context("cargo could not be started")?;
+    if status.success() {
+        Ok(())
+    } else {
+        bail!("`cargo {}` failed", arguments.join(" "))
+    }
+}

@@ -9,6 +9,10 @@ use crate::id::{BlobId, FrameId, SessionRef};
 use crate::note::Note;
 use crate::text::Prose;
 
+/// How many levels one plan may have. Trees may be deeper than that; nobody plans so far ahead, and
+/// whoever carries a plan walks it level by level.
+pub const DEEPEST_PLAN: usize = 100;
+
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -169,6 +173,8 @@ pub struct Import {
     pub foreign: String,
     /// The frames.
     pub frames: Vec<Frame>,
+    /// Sessions that the file knows, with their worktrees.
+    pub sessions: Vec<(SessionRef, Option<String>)>,
     /// Which session worked on which frame.
     pub focus: Vec<(SessionRef, FrameId)>,
 }

@@ -96,6 +96,7 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Undo => ground.undo()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {
+            ground.first_seen = false;
             ground
                 .events
                 .extend(blobs.iter().map(|(blob, bytes)| Event::BlobDropped {
@@ -226,7 +227,8 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn require_session(&mut self, session: &SessionRef) -> Ruling<Session, N> {
         let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
         Ok(known.unwrap_or_else(|| {
-            if *session != self.actor.session && self.opened.insert(session.clone()) {
+            let told_anyway = self.first_seen && *session == self.actor.session;
+            if !told_anyway && self.opened.insert(session.clone()) {
                 self.events.push(Event::SessionOpened {
                     session: session.clone(),
                     worktree: None,

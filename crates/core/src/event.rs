@@ -3,10 +3,12 @@
 //! An event says everything that is needed to fold it. How it is written down is the store's
 //! business; [`crate::tree`] says what it means.
 
+mod rewrite;
+
 use crate::frame::{Frame, LogEntry, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::text::{Prose, Rewrite, Title};
+use crate::text::{Prose, Title};
 
 /// A fact, with its place in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -270,6 +272,16 @@ pub enum Subject {
 }
 
 impl Event {
+    /// The frames whose state the event changes.
+    pub fn frames(&self) -> impl Iterator<Item = FrameId> {
+        self.subjects()
+            .into_iter()
+            .filter_map(|subject| match subject {
+                Subject::Frame(id) => Some(id),
+                Subject::Support(_) | Subject::Session(_) => None,
+            })
+    }
+
     /// Everything the event is about.
     pub fn subjects(&self) -> Vec<Subject> {
         let frame = |id: &FrameId| Subject::Frame(id.clone());
@@ -323,89 +335,6 @@ impl Event {
             Self::StackImported { .. } | Self::CommandUndone { .. } | Self::BlobDropped { .. } => {
                 Vec::new()
             }
-        }
-    }
-}
-
-impl Rewrite for Goal {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Results {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.full.rewrite(change);
-        self.compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Edit {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-        self.results.rewrite(change);
-        self.results_compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Frame {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-        self.results.rewrite(change);
-        self.results_compacted.rewrite(change);
-        self.blocked_on.rewrite(change);
-        self.notes.iter_mut().for_each(|note| note.rewrite(change));
-        self.log
-            .iter_mut()
-            .for_each(|entry| entry.label.rewrite(change));
-        if let Some(invalidation) = &mut self.invalidation {
-            invalidation.reason.rewrite(change);
-        }
-        if let Some(foreign) = &mut self.foreign
-            && let Some(changed) = change(foreign)
-        {
-            *foreign = changed;
-        }
-    }
-}
-
-impl Rewrite for Event {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        match self {
-            Self::FrameOpened { goal, .. } => goal.rewrite(change),
-            Self::FrameClosed { results, .. } => results.rewrite(change),
-            Self::FrameBlocked {
-                reason, results, ..
-            } => {
-                reason.rewrite(change);
-                results.rewrite(change);
-            }
-            Self::FrameEdited { edit, .. } => edit.rewrite(change),
-            Self::FrameInvalidated { reason, .. } => reason.rewrite(change),
-            Self::Noted { note, .. } => note.rewrite(change),
-            Self::Logged { entry, .. } => entry.label.rewrite(change),
-            Self::FrameImported(frame) => frame.rewrite(change),
-            Self::StackImported { foreign, .. } => {
-                if let Some(changed) = change(foreign) {
-                    *foreign = changed;
-                }
-            }
-            Self::SessionOpened { .. }
-            | Self::SessionFocused { .. }
-            | Self::SessionBound { .. }
-            | Self::SessionUnbound { .. }
-            | Self::FrameStarted { .. }
-            | Self::FrameUnblocked { .. }
-            | Self::FrameMoved { .. }
-            | Self::FrameDeleted { .. }
-            | Self::CommandUndone { .. }
-            | Self::BlobDropped { .. } => {}
         }
     }
 }

@@ -23,11 +23,8 @@ impl FrameId {
         let mut rest = entropy;
         for place in 0..FRAME_ID_LEN {
             let base = if place == 0 { LETTERS } else { 32 };
-            let symbol = ALPHABET
-                .iter()
-                .nth((rest % base) as usize)
-                .copied()
-                .unwrap_or(b'a');
+            let place = usize::try_from(rest % base).unwrap_or_default();
+            let symbol = ALPHABET.get(place).copied().unwrap_or(b'a');
             id.push(char::from(symbol));
             rest /= base;
         }
@@ -110,16 +107,34 @@ impl fmt::Display for SessionRef {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotASession {
     /// There is no `host:` in front.
-    #[error("`{0}` names no host: write it as `host:id`, for example `opencode:{0}`")]
+    #[error("`{0}` names no host")]
     NoHost(String),
     /// The host's name has other characters than `a-z`, `0-9` and `-`.
-    #[error("`{0}` is not a host name: use lower-case letters, digits and `-`")]
+    #[error("`{0}` is not a host name")]
     BadHost(String),
     /// The id is empty, too long or holds blanks or control characters.
     #[error(
         "a session id is 1 to 200 characters without blanks or control characters, unlike `{0}`"
     )]
     BadId(String),
+}
+
+impl NotASession {
+    /// How a session is written.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NoHost(id) if !id.is_empty() => {
+                format!("write it as `host:id`, for example `opencode:{id}`")
+            }
+            Self::NoHost(_) | Self::BadId(_) => {
+                "write it as `host:id`, for example `opencode:ses_7f2a`".to_owned()
+            }
+            Self::BadHost(_) => {
+                "a host's name has lower-case letters, digits and `-`: `opencode:ses_7f2a`"
+                    .to_owned()
+            }
+        }
+    }
 }
 
 impl FromStr for SessionRef {
@@ -229,7 +244,7 @@ mod tests {
             "ses_7f2a"
                 .parse::<SessionRef>()
                 .unwrap_err()
-                .to_string()
+                .remedy()
                 .contains("opencode:")
         );
         for text in [":x", "Open:x", "a b:x", "x:", "x:a b", "x:a\0b"] {

@@ -11,6 +11,7 @@ pub mod command;
 pub mod context;
 pub mod decide;
 pub mod event;
+pub mod fold;
 pub mod frame;
 pub mod id;
 pub mod neighbourhood;

@@ -30,7 +30,8 @@ pub trait Neighbourhood {
         frame: &FrameId,
         limit: usize,
     ) -> Result<(Vec<FrameHead>, usize), Self::Error>;
-    /// All descendants of one status, in the order of the tree's levels.
+    /// All descendants, or those of one status: level by level, on each level by the name of the
+    /// parent, below each parent in order.
     fn descendants(
         &self,
         frame: &FrameId,

@@ -3,6 +3,7 @@
 //! A refusal changes nothing. Its sentence says what was wrong in the words of the domain; its hint
 //! names a call that would work, in the voice of whoever asked.
 
+use crate::command::DEEPEST_PLAN;
 use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::text::{Prose, TextProblem, Title, condense};
@@ -114,6 +115,9 @@ pub enum Refusal {
     /// A plan without frames.
     #[error("the plan names no frame")]
     EmptyPlan,
+    /// A plan with more levels than one command takes.
+    #[error("the plan has more than {DEEPEST_PLAN} levels")]
+    PlanTooDeep,
     /// Only planned frames can be moved or deleted.
     #[error("{} is {}: only planned frames can be {verb}", shown(.frame), .frame.status)]
     NotPlanned {
@@ -195,7 +199,20 @@ impl Refusal {
     /// What to do instead.
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
-            Self::BadText { .. } | Self::IdTaken { .. } | Self::BadImport { .. } => return None,
+            Self::IdTaken { .. } | Self::BadImport { .. } => return None,
+            Self::BadText { problem, .. } => match (problem, voice) {
+                (TextProblem::Empty, _) => "say it in a few words".to_owned(),
+                (TextProblem::TitleTooLong { .. }, _) => {
+                    "put the detail into the success criteria".to_owned()
+                }
+                (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
+                    "keep the long text in the frame's log: `flame note log FILE`".to_owned()
+                }
+                (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
+                    "say it shorter, and name the file that holds the rest".to_owned()
+                }
+                (TextProblem::Nul { .. }, _) => "remove it".to_owned(),
+            },
             Self::NoSuchFrame { .. } => match voice {
                 Voice::Cli => "`flame tree` shows the frames there are".to_owned(),
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),
@@ -210,7 +227,7 @@ impl Refusal {
             },
             Self::ParentFinished { open_above, .. } => match (voice, open_above) {
                 (Voice::Cli, Some(above)) => {
-                    format!("use `--parent {above}`, which is in progress")
+                    format!("name {above} above it instead, which is in progress")
                 }
                 (Voice::Cli, None) => "use `--root` to begin a new tree".to_owned(),
                 (Voice::Tool, Some(above)) => {
@@ -236,7 +253,6 @@ impl Refusal {
                 }
                 _ => redo(voice),
             },
-            Self::AlreadyFinished { .. } => redo(voice),
             Self::ChildrenOpen { children, .. } => match children.first() {
                 Some(child) => format!(
                     "finish each with {} or give it up with {}",
@@ -245,7 +261,7 @@ impl Refusal {
                 ),
                 None => return None,
             },
-            Self::GoalIsHistory { .. } => redo(voice),
+            Self::AlreadyFinished { .. } | Self::GoalIsHistory { .. } => redo(voice),
             Self::NoResultsYet { frame } => {
                 format!(
                     "results are given when it ends: {}",
@@ -262,12 +278,13 @@ impl Refusal {
                  `--results` or `--results-compacted`"
                     .to_owned()
             }
+            Self::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
             Self::EmptyPlan => "name at least one title".to_owned(),
             Self::NotPlanned { frame, .. } => match frame.status {
                 Status::InProgress | Status::Blocked => {
                     format!("give it up with {}", call(voice, "invalidate", &frame.id))
                 }
-                _ => return None,
+                _ => redo(voice),
             },
             Self::Cycle { .. } => "choose a place outside of it".to_owned(),
             Self::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),

@@ -19,25 +19,19 @@ pub enum TextProblem {
     #[error("is empty")]
     Empty,
     /// Longer than a title may be.
-    #[error(
-        "has {length} characters and a title may have {TITLE_LIMIT}: \
-         put the detail into the success criteria"
-    )]
+    #[error("has {length} characters and a title may have {TITLE_LIMIT}")]
     TitleTooLong {
         /// Characters found.
         length: usize,
     },
     /// Longer than prose may be.
-    #[error(
-        "has {length} bytes and may have {PROSE_LIMIT}: \
-         keep the long text in the frame's log (`flame note log FILE`)"
-    )]
+    #[error("has {length} bytes and may have {PROSE_LIMIT}")]
     ProseTooLong {
         /// Bytes found.
         length: usize,
     },
     /// A NUL character, which no text needs and many tools cut text at.
-    #[error("holds a NUL character (at byte {at}): remove it")]
+    #[error("holds a NUL character (at byte {at})")]
     Nul {
         /// Where it is.
         at: usize,
@@ -69,6 +63,11 @@ impl Title {
         }
     }
 
+    /// Takes a title back that was checked when it was recorded.
+    pub fn recorded(text: String) -> Self {
+        Self(text)
+    }
+
     /// The title as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -89,6 +88,11 @@ impl Prose {
             length if length > PROSE_LIMIT => Err(TextProblem::ProseTooLong { length }),
             _ => Ok(Self(text.to_owned())),
         }
+    }
+
+    /// Takes a text back that was checked when it was recorded.
+    pub fn recorded(text: String) -> Self {
+        Self(text)
     }
 
     /// The text.

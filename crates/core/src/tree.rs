@@ -7,8 +7,9 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Frame, Invalidation, Rank, Span, Status};
+use crate::event::{Event, Recorded};
+use crate::fold;
+use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::session::Session;
 
@@ -100,154 +101,30 @@ impl Tree {
             }
             Event::SessionBound { session, frame } => {
                 self.session_mut(session).own = Some(frame.clone());
-                self.change(recorded, frame, |frame| {
-                    frame.session = Some(session.clone())
-                });
             }
-            Event::SessionUnbound { session, frame } => {
-                self.session_mut(session).own = None;
-                self.change(recorded, frame, |frame| frame.session = None);
-            }
-            Event::FrameOpened {
-                frame,
-                parent,
-                rank,
-                planned,
-                goal,
-            } => {
-                let opened = opened(recorded, frame, parent.as_ref(), *rank, *planned, goal);
-                self.insert(opened);
-            }
+            Event::SessionUnbound { session, .. } => self.session_mut(session).own = None,
             Event::FrameImported(frame) => {
                 if let Some(session) = &frame.session {
                     self.session_mut(session).own = Some(frame.id.clone());
                 }
-                let mut frame = Frame::clone(frame);
-                frame.changed = recorded.seq;
-                frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
-                self.insert(frame);
             }
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
             }
-            Event::FrameMoved {
-                frame,
-                parent,
-                rank,
-            } => self.relocate(recorded, frame, parent, *rank),
-            Event::FrameDeleted { frame, with } => {
-                for id in std::iter::once(frame).chain(with) {
-                    self.remove(id);
-                }
-            }
-            Event::Noted { frame, note } => {
-                self.change(recorded, frame, |frame| frame.notes.push(note.clone()));
-            }
-            Event::Logged { frame, entry } => {
-                self.change(recorded, frame, |frame| frame.log.push(entry.clone()));
-            }
-            Event::CommandUndone { .. } | Event::BlobDropped { .. } => {}
-            Event::FrameStarted { .. }
-            | Event::FrameClosed { .. }
-            | Event::FrameBlocked { .. }
-            | Event::FrameUnblocked { .. }
-            | Event::FrameEdited { .. }
-            | Event::FrameInvalidated { .. } => self.advance(recorded),
-        }
-    }
-
-    /// Events that move a frame along its life.
-    fn advance(&mut self, recorded: &Recorded) {
-        match &recorded.event {
-            Event::FrameStarted { frame } => self.change(recorded, frame, |frame| {
-                frame.status = Status::InProgress;
-                frame.span = Some(begun(recorded));
-            }),
-            Event::FrameClosed {
-                frame,
-                outcome,
-                results,
-                ..
-            } => {
-                self.change(recorded, frame, |frame| {
-                    frame.status = outcome.status();
-                    frame.results = Some(results.full.clone());
-                    frame.results_compacted.clone_from(&results.compacted);
-                    frame.blocked_on = None;
-                    frame.closed = Some(recorded.seq);
-                    if let Some(span) = &mut frame.span
-                        && span.session == recorded.session
-                    {
-                        span.last.clone_from(&recorded.message);
-                    }
-                });
-            }
-            Event::FrameBlocked {
-                frame,
-                reason,
-                results,
-            } => {
-                self.change(recorded, frame, |frame| {
-                    frame.status = Status::Blocked;
-                    frame.blocked_on = Some(reason.clone());
-                    if let Some(results) = results {
-                        frame.results = Some(results.full.clone());
-                        frame.results_compacted.clone_from(&results.compacted);
-                    }
-                });
-            }
-            Event::FrameUnblocked { frame } => self.change(recorded, frame, |frame| {
-                frame.status = Status::InProgress;
-                frame.blocked_on = None;
-            }),
-            Event::FrameEdited { frame, edit } => {
-                self.change(recorded, frame, |frame| corrected(frame, edit));
-            }
-            Event::FrameInvalidated { frame, reason, .. } => {
-                let invalidation = Invalidation {
-                    reason: reason.clone(),
-                    at: recorded.at,
-                };
-                self.change(recorded, frame, |frame| {
-                    invalidated(frame, &invalidation, recorded.seq)
-                });
-            }
             _ => {}
         }
-        if let Some((reason, cascaded)) = recorded.event.cascade() {
-            let invalidation = Invalidation {
-                reason,
-                at: recorded.at,
-            };
-            for id in cascaded {
-                self.change(recorded, id, |frame| {
-                    invalidated(frame, &invalidation, recorded.seq)
-                });
-            }
-        }
-    }
-
-    fn change(&mut self, recorded: &Recorded, id: &FrameId, change: impl FnOnce(&mut Frame)) {
-        if let Some(frame) = self.frames.get_mut(id) {
-            change(frame);
-            frame.updated_at = recorded.at;
-            frame.changed = recorded.seq;
-        }
-    }
-
-    fn relocate(
-        &mut self,
-        recorded: &Recorded,
-        id: &FrameId,
-        parent: &Option<FrameId>,
-        rank: Rank,
-    ) {
-        if let Some(mut frame) = self.remove(id) {
-            frame.parent.clone_from(parent);
-            frame.rank = rank;
-            frame.updated_at = recorded.at;
-            frame.changed = recorded.seq;
+        if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);
+            return;
+        }
+        for id in recorded.event.frames() {
+            // Out and in again: the event may give the frame another place.
+            if let Some(mut frame) = self.remove(&id)
+                && !matches!(recorded.event, Event::FrameDeleted { .. })
+            {
+                fold::change(&mut frame, recorded);
+                self.insert(frame);
+            }
         }
     }
 
@@ -275,79 +152,5 @@ impl Tree {
             own: None,
             active: None,
         })
-    }
-}
-
-fn begun(recorded: &Recorded) -> Span {
-    Span {
-        session: recorded.session.clone(),
-        first: recorded.message.clone(),
-        last: None,
-    }
-}
-
-fn opened(
-    recorded: &Recorded,
-    id: &FrameId,
-    parent: Option<&FrameId>,
-    rank: Rank,
-    planned: bool,
-    goal: &Goal,
-) -> Frame {
-    Frame {
-        id: id.clone(),
-        parent: parent.cloned(),
-        rank,
-        status: if planned {
-            Status::Planned
-        } else {
-            Status::InProgress
-        },
-        title: goal.title.clone(),
-        criteria: goal.criteria.clone(),
-        criteria_compacted: goal.criteria_compacted.clone(),
-        results: None,
-        results_compacted: None,
-        notes: Vec::new(),
-        log: Vec::new(),
-        blocked_on: None,
-        invalidation: None,
-        span: (!planned).then(|| begun(recorded)),
-        session: None,
-        aliases: Vec::new(),
-        foreign: None,
-        created_at: recorded.at,
-        updated_at: recorded.at,
-        changed: recorded.seq,
-        closed: None,
-    }
-}
-
-fn invalidated(frame: &mut Frame, invalidation: &Invalidation, seq: Seq) {
-    frame.status = Status::Invalidated;
-    frame.blocked_on = None;
-    frame.invalidation = Some(invalidation.clone());
-    frame.closed = Some(seq);
-}
-
-fn corrected(frame: &mut Frame, edit: &Edit) {
-    if let Some(title) = &edit.title {
-        frame.title = title.clone();
-    }
-    if edit.criteria.is_some() {
-        frame.criteria.clone_from(&edit.criteria);
-        frame
-            .criteria_compacted
-            .clone_from(&edit.criteria_compacted);
-    } else if edit.criteria_compacted.is_some() {
-        frame
-            .criteria_compacted
-            .clone_from(&edit.criteria_compacted);
-    }
-    if edit.results.is_some() {
-        frame.results.clone_from(&edit.results);
-        frame.results_compacted.clone_from(&edit.results_compacted);
-    } else if edit.results_compacted.is_some() {
-        frame.results_compacted.clone_from(&edit.results_compacted);
     }
 }

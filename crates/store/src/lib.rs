@@ -1,1 +1,26 @@
-//! placeholder
+//! Where Flamestack keeps things: the journal of events, the projections folded from it, raw text
+//! and the search index.
+//!
+//! The journal is the truth; everything else can be deleted and made again. [`Store`] and
+//! [`Reading`] speak the language of the domain, so that another engine can stand behind them;
+//! [`SqliteStore`] is the embedded one. What is written passes [`redact`] first, always. The rules
+//! of the stack are `flamestack-core`'s business.
+
+mod blobs;
+mod error;
+mod gc;
+mod index;
+mod record;
+pub mod redact;
+mod sqlite;
+mod store;
+
+pub use blobs::{Blobs, Kept};
+pub use error::StoreError;
+pub use gc::{Collected, Sizes, collect, sizes};
+pub use index::{Hit, Index, Searched};
+pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
+pub use store::{
+    Committed, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice, Store,
+    Totals, Verified,
+};

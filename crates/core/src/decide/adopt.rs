@@ -76,6 +76,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             self.remarks.push(Remark::AlreadyImported);
             return Ok(());
         }
+        // Whoever brings a file in does not thereby begin to work here.
+        self.first_seen = false;
+        for (session, worktree) in &import.sessions {
+            let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+            if known.is_none() && self.opened.insert(session.clone()) {
+                self.events.push(Event::SessionOpened {
+                    session: session.clone(),
+                    worktree: worktree.clone(),
+                });
+            }
+        }
         let mut brought: BTreeSet<&FrameId> = BTreeSet::new();
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for frame in &import.frames {

@@ -174,6 +174,12 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             }
             .into());
         }
+        for bound in std::iter::once(&frame).chain(&below) {
+            if let Some(session) = &bound.session {
+                let (session, frame) = (session.clone(), bound.id.clone());
+                self.events.push(Event::SessionUnbound { session, frame });
+            }
+        }
         let with = below.into_iter().map(|frame| frame.id).collect();
         self.events.push(Event::FrameDeleted {
             frame: frame.id,

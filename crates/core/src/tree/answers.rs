@@ -68,6 +68,7 @@ impl Neighbourhood for Tree {
                     found.push(child.head());
                 }
             }
+            next.sort();
             level = next;
         }
         Ok(found)

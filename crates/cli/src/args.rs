@@ -1,0 +1,70 @@
+//! The command line as a whole.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// A call stack for a coding agent's context.
+///
+/// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
+/// `flame tree` shows where everything stands. A frame is named by its id or any unique beginning
+/// of it.
+#[derive(Parser)]
+#[command(name = "flame", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Print JSON for machines
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Act in this session (`host:id`) instead of this worktree's shell
+    #[arg(
+        long,
+        global = true,
+        value_name = "SESSION",
+        env = "FLAME_SESSION",
+        hide_env_values = true
+    )]
+    pub(crate) session: Option<String>,
+
+    /// Act on the project of this directory
+    #[arg(short = 'C', long = "dir", global = true, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Push(commands::push::Push),
+    Pop(commands::pop::Pop),
+    Plan(commands::plan::Plan),
+    Activate(commands::activate::Activate),
+    Note(commands::note::Note),
+    Edit(commands::edit::Edit),
+    Block(commands::block::Block),
+    Unblock(commands::block::Unblock),
+    Invalidate(commands::invalidate::Invalidate),
+    Move(commands::relocate::Move),
+    Delete(commands::relocate::Delete),
+    Bind(commands::bind::Bind),
+    Unbind(commands::bind::Unbind),
+    Undo(commands::undo::Undo),
+    Status(commands::status::Status),
+    Tree(commands::tree::Tree),
+    Show(commands::show::Show),
+    Search(commands::search::Search),
+    Log(commands::log::Log),
+    Import(commands::import::Import),
+    Export(commands::export::Export),
+    Tool(commands::tool::Tool),
+    Config(commands::config::Config),
+    Doctor(commands::doctor::Doctor),
+    Rebuild(commands::rebuild::Rebuild),
+    Gc(commands::gc::Gc),
+    Demo(commands::demo::Demo),
+    Completions(commands::completions::Completions),
+    Man(commands::completions::Man),
+}

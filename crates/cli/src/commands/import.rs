@@ -1,0 +1,142 @@
+//! `flame import`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use flamestack_core::command::Command;
+use flamestack_engine::views::counted;
+use flamestack_engine::{EngineError, Request, exactly};
+use flamestack_hosts::predecessor::{Layout, ReadError, Reading, Stack, Target};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{DIM, Output, painted};
+use crate::workplace::Workplace;
+
+/// Bring in frames from another tool's files
+///
+/// Reads `.opencode/stack/`, `.opencode/flame/` and `.flame/` (state.json and frames/), and what
+/// `flame export` wrote. Former ids stay valid as names. Frames that are here already are left
+/// alone, so a second import brings in only what is new.
+#[derive(Args)]
+pub(crate) struct Import {
+    /// The project or folder to read from
+    from: PathBuf,
+    /// Read only the files in frames/, where state.json is damaged
+    #[arg(long)]
+    frames_only: bool,
+}
+
+impl Import {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let layout = Layout::find(&self.from).map_err(|error| unread(&error))?;
+        let stack = if self.frames_only {
+            layout.read_frames_only()
+        } else {
+            layout.read()
+        };
+        let stack = stack.map_err(|error| unread(&error))?;
+        let reading = fitted(place, &stack)?;
+        let brought = reading.import.frames.len();
+        if brought > 0 {
+            let command = Command::Import(Box::new(reading.import));
+            place
+                .engine
+                .execute(&place.actor, &Request::Ready(command))?;
+        }
+        if output.is_json() {
+            return output.data(&json!({
+                "from": layout.state.display().to_string(),
+                "imported": brought,
+                "known": reading.known,
+                "leftovers": stack.leftovers,
+                "unread": stack.unread.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            }));
+        }
+        output.line(format!(
+            "Imported {} from {}.",
+            counted(brought as u64, "frame", "frames"),
+            layout.state.display()
+        ))?;
+        if reading.known > 0 {
+            let known = counted(reading.known as u64, "frame", "frames");
+            output.line(painted(
+                DIM,
+                format!("{known} were here already and left alone."),
+            ))?;
+        }
+        if stack.leftovers > 0 {
+            let found = counted(stack.leftovers as u64, "frame was", "frames were");
+            output.line(painted(
+                DIM,
+                format!("{found} only in frames/, not in state.json."),
+            ))?;
+        }
+        for problem in &stack.unread {
+            output.notice(&problem.to_string())?;
+        }
+        for other in &layout.others {
+            output.notice(&format!(
+                "there is also {}: import it by its own path",
+                other.display()
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// What was read, fitted into the tree that is here.
+fn fitted(place: &Workplace, stack: &Stack) -> Result<Reading, Failure> {
+    let mut outcome = None;
+    place.engine.read(|reading| {
+        let mut failed = None;
+        let keep = std::cell::RefCell::new(&mut failed);
+        let note = |error: EngineError| {
+            keep.borrow_mut().get_or_insert(error);
+        };
+        let known = |name: &str| {
+            exactly(reading, name).unwrap_or_else(|error| {
+                note(error);
+                None
+            })
+        };
+        let last_rank = |parent: Option<&flamestack_core::FrameId>| {
+            reading.last_rank(parent).unwrap_or_else(|error| {
+                note(error.into());
+                None
+            })
+        };
+        let mut fresh = || loop {
+            let id = place.engine.clock().draw_id();
+            match reading.is_taken(&id) {
+                Ok(true) => {}
+                Ok(false) => return id,
+                Err(error) => {
+                    note(error.into());
+                    return id;
+                }
+            }
+        };
+        outcome = Some(stack.import(&mut Target {
+            fresh: &mut fresh,
+            known: &known,
+            last_rank: &last_rank,
+        }));
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    })?;
+    match outcome {
+        Some(reading) => reading.map_err(|error| unread(&error)),
+        None => Err(EngineError::BadInput("nothing was read".to_owned()).into()),
+    }
+}
+
+fn unread(error: &ReadError) -> Failure {
+    Failure::Told {
+        usage: false,
+        message: error.to_string(),
+        hint: error.hint(),
+    }
+}

@@ -1,0 +1,92 @@
+//! `flame log`
+
+use clap::Args;
+use flamestack_core::frame::Status;
+use flamestack_engine::views::{self, icon, one_line};
+use flamestack_engine::{EngineError, json};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::{DIM, ID, Output, colour, painted};
+use crate::workplace::Workplace;
+
+/// Print a frame's log as Markdown, or list the frames that have one
+///
+/// `flame log ID` tells a frame's story: goal, timeline, decisions, results, children.
+/// `flame log ID#2` prints the second piece of raw text that was kept with it.
+#[derive(Args)]
+pub(crate) struct Log {
+    /// Which frame, or which piece of its raw text
+    #[arg(value_name = "FRAME[#N]")]
+    frame: Option<String>,
+    /// Print only the path of the log file
+    #[arg(long, requires = "frame")]
+    path: bool,
+}
+
+impl Log {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let Some(name) = &self.frame else {
+            return list(place, output);
+        };
+        if let Some((name, number)) = name.rsplit_once('#')
+            && let Ok(number) = number.parse()
+        {
+            let id = place.engine.frame_named(name)?;
+            let text = place.engine.raw_text(&id, number)?;
+            if output.is_json() {
+                return output
+                    .data(&json!({ "frame": id.as_str(), "number": number, "text": text }));
+            }
+            return output.text(&views::printable(&text));
+        }
+        // A frame that is gone still has its story.
+        let id = match place.engine.frame_named(name) {
+            Err(EngineError::GoneFrame { id }) => id,
+            other => other?,
+        };
+        let (text, path) = place.engine.frame_log(&id)?;
+        match (self.path, output.is_json()) {
+            (true, false) => output.line(path.display().to_string()),
+            (_, true) => output.data(&json!({
+                "frame": id.as_str(),
+                "logPath": path.display().to_string(),
+                "markdown": text,
+            })),
+            (false, false) => output.text(&text),
+        }
+    }
+}
+
+/// Finished frames, newest last: their logs are complete.
+fn list(place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    place.engine.read(|reading| {
+        reading.all_rows(&mut |row| {
+            if matches!(row.frame.status, Status::Completed | Status::Failed) {
+                rows.push(row);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    })?;
+    rows.sort_by_key(|row| row.frame.closed);
+    if output.is_json() {
+        return output.data(&Value::Array(rows.iter().map(json::row).collect()));
+    }
+    if rows.is_empty() {
+        return output
+            .line("No frame is finished yet; `flame log ID` shows any frame's log so far.");
+    }
+    for row in &rows {
+        let frame = &row.frame;
+        output.line(format!(
+            "{} {}  {}  {}",
+            painted(colour(frame.status), icon(frame.status)),
+            painted(ID, &frame.id),
+            painted(DIM, views::time::minute(frame.updated_at)),
+            one_line(frame.title.as_str(), 72)
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! `flame note`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use flamestack_engine::request::{Learned, Request};
+
+use super::{grant, tell, text_or_stdin, utf8};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::workplace::Workplace;
+
+/// Record what was learned in a frame
+#[derive(Args)]
+pub(crate) struct Note {
+    /// Record it in this frame instead of the active one
+    #[arg(short, long, value_name = "FRAME", global = true)]
+    frame: Option<String>,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Something that was decided
+    Decision {
+        /// What was decided
+        text: String,
+        /// Why
+        #[arg(short, long)]
+        why: Option<String>,
+    },
+    /// Files or resources that were produced
+    Artifact {
+        /// Paths or addresses
+        #[arg(required = true)]
+        paths: Vec<String>,
+    },
+    /// Something that was tried and did not work
+    Failed {
+        /// What was tried
+        text: String,
+        /// Why it did not work
+        #[arg(short, long)]
+        why: Option<String>,
+    },
+    /// A command that ran, as evidence
+    Command {
+        /// The command line
+        command: String,
+        /// Its exit code
+        #[arg(short, long, default_value_t = 0, allow_negative_numbers = true)]
+        exit_code: i32,
+    },
+    /// A test that ran, as evidence
+    Test {
+        /// The test's name
+        id: String,
+        /// It failed
+        #[arg(long)]
+        failed: bool,
+    },
+    /// A commit that holds the work, as evidence
+    Commit {
+        /// Its hash
+        hash: String,
+    },
+    /// Raw text, such as the output of a build, kept with the frame
+    Log {
+        /// The file; `-` reads standard input
+        file: PathBuf,
+        /// What it is called (default: the file's name)
+        #[arg(short, long)]
+        label: Option<String>,
+    },
+}
+
+impl Note {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let frame = self.frame;
+        let notes = match self.what {
+            What::Decision { text, why } => vec![Learned::Decision(text_or_stdin(&text)?, why)],
+            What::Artifact { paths } => paths.into_iter().map(Learned::Artifact).collect(),
+            What::Failed { text, why } => vec![Learned::FailedAttempt(text_or_stdin(&text)?, why)],
+            What::Command { command, exit_code } => vec![Learned::Command(command, exit_code)],
+            What::Test { id, failed } => vec![Learned::Test(id, !failed)],
+            What::Commit { hash } => vec![Learned::Commit(hash)],
+            What::Log { file, label } => return log(place, output, frame.as_deref(), &file, label),
+        };
+        for note in notes {
+            grant(
+                place,
+                output,
+                &Request::Note {
+                    frame: frame.clone(),
+                    note,
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn log(
+    place: &Workplace,
+    output: &mut Output,
+    frame: Option<&str>,
+    file: &std::path::Path,
+    label: Option<String>,
+) -> Result<(), Failure> {
+    let (text, name) = if file.as_os_str() == "-" {
+        (text_or_stdin("-")?, "standard input".to_owned())
+    } else {
+        let name = file
+            .file_name()
+            .unwrap_or(file.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        (
+            utf8(&file.display().to_string(), fs_err::read(file)?)?,
+            name,
+        )
+    };
+    let label = label.unwrap_or(name);
+    let receipt = place.engine.log_text(&place.actor, frame, &label, &text)?;
+    tell(place, output, &receipt)
+}

@@ -1,0 +1,163 @@
+//! `flame plan`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use flamestack_core::Refusal;
+use flamestack_core::command::DEEPEST_PLAN;
+use flamestack_engine::EngineError;
+use flamestack_engine::request::{Planned, Request, Wanted};
+
+use super::push::parent;
+use super::{grant, text_or_stdin, utf8};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::workplace::Workplace;
+
+/// Plan frames for later, in order, below the active one
+///
+/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented:
+///
+///   - Build the API | all routes answer
+///     - Routes
+///     - Authentication | tokens expire
+///   - Write the docs
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Plan {
+    /// A short name for each frame
+    #[arg(required_unless_present = "from", conflicts_with = "from")]
+    titles: Vec<String>,
+    /// What defines "done"; for a single frame
+    #[arg(short, long, value_name = "TEXT")]
+    criteria: Option<String>,
+    /// The criteria in dense form (derived when absent)
+    #[arg(long, value_name = "TEXT", requires = "criteria")]
+    criteria_compacted: Option<String>,
+    /// Read a nested plan from a file; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "criteria")]
+    from: Option<PathBuf>,
+    /// Plan below this frame
+    #[arg(short, long, value_name = "FRAME", conflicts_with = "root")]
+    parent: Option<String>,
+    /// Plan new trees
+    #[arg(long)]
+    root: bool,
+}
+
+impl Plan {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let items = match &self.from {
+            Some(file) if file.as_os_str() == "-" => outline(&text_or_stdin("-")?)?,
+            Some(file) => outline(&utf8(&file.display().to_string(), fs_err::read(file)?)?)?,
+            None => self.listed()?,
+        };
+        let parent = parent(self.parent, self.root);
+        grant(place, output, &Request::Plan { parent, items })?;
+        Ok(())
+    }
+
+    fn listed(&self) -> Result<Vec<Planned>, Failure> {
+        if self.criteria.is_some() && self.titles.len() != 1 {
+            return Err(Failure::usage(
+                "--criteria is for a single frame",
+                "use `--from FILE` to give each frame its criteria",
+            ));
+        }
+        let criteria = self.criteria.as_deref().map(text_or_stdin).transpose()?;
+        let item = |title: &String| Planned {
+            goal: Wanted {
+                title: title.clone(),
+                criteria: criteria.clone(),
+                criteria_compacted: self.criteria_compacted.clone(),
+            },
+            children: Vec::new(),
+        };
+        Ok(self.titles.iter().map(item).collect())
+    }
+}
+
+/// A plan as an indented list: `- title | criteria`.
+fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
+    // Open levels: how far each is indented, and what it holds so far.
+    let mut levels: Vec<(usize, Vec<Planned>)> = vec![(0, Vec::new())];
+    for (number, line) in (1..).zip(text.lines()) {
+        let content = line.trim_start();
+        if content.is_empty() {
+            continue;
+        }
+        let indent = line.len() - content.len();
+        close_deeper(&mut levels, indent);
+        let deepest = levels.last().map_or(0, |(indent, _)| *indent);
+        if indent > deepest {
+            if levels.last().is_none_or(|(_, items)| items.is_empty()) {
+                return Err(Failure::usage(
+                    format!("line {number} is indented below nothing"),
+                    "the first line of a plan is not indented",
+                ));
+            }
+            // A plan that could not be carried out is not even built.
+            if levels.len() == DEEPEST_PLAN {
+                return Err(EngineError::from(Refusal::PlanTooDeep).into());
+            }
+            levels.push((indent, Vec::new()));
+        }
+        if let Some((_, items)) = levels.last_mut() {
+            items.push(planned(content));
+        }
+    }
+    close_deeper(&mut levels, 0);
+    Ok(levels.pop().map(|(_, items)| items).unwrap_or_default())
+}
+
+/// Hands the items of levels deeper than `indent` to the frame above them.
+fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
+    while levels.len() > 1 && levels.last().is_some_and(|(deeper, _)| *deeper > indent) {
+        if let Some((_, items)) = levels.pop()
+            && let Some(above) = levels.last_mut().and_then(|(_, items)| items.last_mut())
+        {
+            above.children.extend(items);
+        }
+    }
+}
+
+fn planned(line: &str) -> Planned {
+    let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
+        .into_iter()
+        .find_map(|mark| line.strip_prefix(mark));
+    let line = bare.unwrap_or(line);
+    let (title, criteria) = match line.split_once(" | ") {
+        Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
+        None => (line, None),
+    };
+    Planned {
+        goal: Wanted {
+            title: title.trim().to_owned(),
+            criteria,
+            criteria_compacted: None,
+        },
+        children: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(items: &[Planned]) -> String {
+        let draw = |item: &Planned| match item.children.as_slice() {
+            [] => item.goal.title.clone(),
+            below => format!("{}({})", item.goal.title, drawn(below)),
+        };
+        items.iter().map(draw).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn indentation_makes_the_tree() {
+        let plan = outline("- a\n    - b\n      - c\n    - d | done\n\n* [ ] e\n").unwrap();
+        assert_eq!(drawn(&plan), "a(b(c) d) e");
+        assert_eq!(plan[0].children[1].goal.criteria.as_deref(), Some("done"));
+        assert!(outline("  - a\n- b").is_err());
+        assert!(outline("").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! `flame rebuild`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use flamestack_engine::views::counted;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{Output, Progress};
+use crate::workplace::Workplace;
+
+/// Fold the journal into fresh projections, or recover a damaged store
+///
+/// Where a store was set aside because it could not be read, its readable events are brought
+/// back first. The damaged files stay where they are.
+#[derive(Args)]
+pub(crate) struct Rebuild {
+    /// Recover from this set-aside store
+    #[arg(long, value_name = "DIR", conflicts_with = "recover")]
+    from: Option<PathBuf>,
+    /// Set the current store aside as damaged and recover what can be read of it
+    #[arg(long)]
+    recover: bool,
+}
+
+impl Rebuild {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let sources = match self.from {
+            Some(from) => vec![from],
+            None if self.recover => vec![place.engine.put_damaged_aside()?],
+            None => place.engine.set_aside_stores()?,
+        };
+        let mut recovered = Vec::new();
+        for source in sources {
+            let progress = Progress::new("recovering");
+            let found = place
+                .engine
+                .recover(&source, &mut |done, total| progress.at(done, total))?;
+            recovered.push((source, found));
+        }
+        let rebuilt = {
+            let progress = Progress::new("folding");
+            place
+                .engine
+                .rebuild(&mut |done, total| progress.at(done, total))?
+        };
+        if output.is_json() {
+            return output.data(&json!({
+                "events": rebuilt.events,
+                "frames": rebuilt.frames,
+                "recovered": recovered.iter().map(|(from, found)| {
+                    json!({ "from": from.display().to_string(), "events": found.events, "lost": found.lost })
+                }).collect::<Vec<_>>(),
+            }));
+        }
+        for (from, found) in &recovered {
+            let lost = match (found.events, found.lost) {
+                (0, _) => "nothing in it could be read".to_owned(),
+                (_, 0) => "none is known to be missing".to_owned(),
+                (_, n) => format!("{} could not be read", counted(n, "event", "events")),
+            };
+            output.line(format!(
+                "Recovered {} from {}; {lost}.",
+                counted(found.events, "event", "events"),
+                from.display()
+            ))?;
+        }
+        output.line(format!(
+            "Folded {} into {}.",
+            counted(rebuilt.events, "event", "events"),
+            counted(rebuilt.frames, "frame", "frames")
+        ))
+    }
+}

@@ -1,0 +1,93 @@
+//! `flame tool`
+
+use clap::Args;
+use flamestack_core::refusal::Voice;
+use flamestack_engine::{EngineError, tools};
+use serde_json::{Value, json};
+
+use super::text_or_stdin;
+use crate::failure::Failure;
+use crate::output::{DIM, Output, painted};
+use crate::workplace::Workplace;
+
+/// Call a tool exactly as an agent would
+#[derive(Args)]
+pub(crate) struct Tool {
+    /// Which tool
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+    /// Its arguments as JSON; `-` reads standard input
+    #[arg(value_name = "JSON")]
+    arguments: Option<String>,
+    /// List the tools
+    #[arg(long, conflicts_with = "name")]
+    list: bool,
+    /// Print what the tool takes, as JSON Schema
+    #[arg(long)]
+    schema: bool,
+}
+
+impl Tool {
+    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let Some(name) = self.name.filter(|_| !self.list) else {
+            return list(output);
+        };
+        if self.schema {
+            return output.data(&(tools::named(&name)?.schema)());
+        }
+        let arguments = match self.arguments.as_deref().map(text_or_stdin).transpose()? {
+            Some(text) => parse(&name, &text)?,
+            None => Value::Null,
+        };
+        let answer = tools::call(&place.engine, &place.actor, &name, arguments);
+        let answer = answer.map_err(in_its_words)?;
+        if output.is_json() {
+            return output.data(&json!({ "tool": name, "output": answer }));
+        }
+        output.line(answer.trim_end())
+    }
+}
+
+fn parse(name: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let error = EngineError::BadArguments {
+            tool: name.chars().take(80).collect(),
+            problem: format!("not JSON: {error}"),
+        };
+        error.into()
+    })
+}
+
+/// A refusal in the words that an agent would get.
+fn in_its_words(error: EngineError) -> Failure {
+    let hint = error.hint(Voice::Tool);
+    match Failure::from(error) {
+        Failure::Told {
+            usage: false,
+            message,
+            ..
+        } => Failure::Told {
+            usage: false,
+            message,
+            hint,
+        },
+        other => other,
+    }
+}
+
+fn list(output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        let tools = tools::ALL.iter().map(|tool| {
+            json!({ "name": tool.name, "description": tool.description, "schema": (tool.schema)() })
+        });
+        return output.data(&tools.collect());
+    }
+    for tool in tools::ALL {
+        output.line(format!(
+            "{:<26} {}",
+            tool.name,
+            painted(DIM, tool.description)
+        ))?;
+    }
+    Ok(())
+}

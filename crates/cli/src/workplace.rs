@@ -1,0 +1,95 @@
+//! Where a command works: the project, its settings, its engine, and who asks.
+
+use std::path::{Path, PathBuf};
+
+use flamestack_core::command::Actor;
+use flamestack_core::id::SessionRef;
+use flamestack_engine::settings::Settings;
+use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
+
+use crate::diagnostics;
+use crate::failure::Failure;
+
+/// Everything a command needs.
+pub(crate) struct Workplace {
+    pub(crate) settings: Settings,
+    pub(crate) engine: Engine,
+    /// Who asks: the session named, else this worktree's shell.
+    pub(crate) actor: Actor,
+    /// Whether a session was named.
+    pub(crate) session_named: bool,
+}
+
+impl Workplace {
+    pub(crate) fn open(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
+        let home = home()?;
+        let project = project(dir, &home)?;
+        let settings = Settings::gather(&home, &project, &|name| std::env::var(name).ok())?;
+        diagnostics::begin(&project, &settings)?;
+        let worktree = project.worktree.clone();
+        let engine = Engine::new(project, Box::new(SystemClock), settings.busy_timeout()?);
+        let session_named = session.is_some();
+        let session = match session {
+            Some(name) => named_session(&engine, name)?,
+            None => shell_session(&worktree),
+        };
+        let actor = Actor {
+            session,
+            worktree: Some(worktree),
+            message: None,
+        };
+        Ok(Self {
+            settings,
+            engine,
+            actor,
+            session_named,
+        })
+    }
+}
+
+/// The user's directories; one variable can move all of it elsewhere.
+pub(crate) fn home() -> Result<Home, Failure> {
+    match std::env::var_os("FLAME_STATE_DIR") {
+        Some(dir) if !dir.is_empty() => {
+            let dir = PathBuf::from(dir);
+            let config = Home::of_user().map_or_else(|_| dir.clone(), |home| home.config);
+            Ok(Home { state: dir, config })
+        }
+        _ => Ok(Home::of_user()?),
+    }
+}
+
+/// The project of a directory, by default the one we are in.
+pub(crate) fn project(dir: Option<&Path>, home: &Home) -> Result<Project, Failure> {
+    match dir {
+        Some(dir) => Ok(Project::at(dir, home)?),
+        None => Ok(Project::at(&std::env::current_dir()?, home)?),
+    }
+}
+
+/// The session of whoever sits at this worktree's terminal.
+fn shell_session(worktree: &str) -> SessionRef {
+    // A worktree's name may hold anything; a session's id may not.
+    let name = |c: char| {
+        if c.is_whitespace() || c.is_control() {
+            '_'
+        } else {
+            c
+        }
+    };
+    SessionRef::shell(&worktree.chars().map(name).take(200).collect::<String>())
+}
+
+/// A session by `host:id`, or by its bare id if it was seen before.
+fn named_session(engine: &Engine, name: &str) -> Result<SessionRef, Failure> {
+    let unknown = match name.parse() {
+        Ok(session) => return Ok(session),
+        Err(problem) => problem,
+    };
+    let known = engine.read(|reading| Ok(reading.sessions(false)?))?;
+    let seen = known.into_iter().find(|session| session.key.id() == name);
+    match seen {
+        Some(session) => Ok(session.key),
+        None => Err(EngineError::from(unknown).into()),
+    }
+}

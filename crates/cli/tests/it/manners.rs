@@ -1,0 +1,333 @@
+//! How the command behaves towards terminals, pipes, shells and machines.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::ground::TestProject;
+
+/// A tree with some of everything.
+fn busy() -> (TestProject, String) {
+    let project = TestProject::new();
+    let root = project.push("Search");
+    let planned = project.plan(&["Index", "Rank", "Cache"]);
+    project.ok(&["activate", &planned[0]]);
+    project.ok(&["note", "decision", "trigrams", "--why", "any language"]);
+    project.ok(&["note", "test", "finds_umlauts"]);
+    project.ok(&["pop", "The index is built"]);
+    project.ok(&["invalidate", &planned[2], "--reason", "fast enough"]);
+    (project, root)
+}
+
+/// The named fields are there, at a place of a JSON value.
+#[track_caller]
+fn has(value: &Value, place: &str, fields: &[&str]) {
+    let found = value
+        .pointer(place)
+        .unwrap_or_else(|| panic!("{place} in {value:#}"));
+    for field in fields {
+        assert!(found.get(field).is_some(), "{place}/{field} in {value:#}");
+    }
+}
+
+#[test]
+fn every_reading_command_speaks_json() {
+    let (project, root) = busy();
+    let totals = [
+        "planned",
+        "in_progress",
+        "completed",
+        "failed",
+        "blocked",
+        "invalidated",
+    ];
+
+    let status = project.json(&["status"]);
+    has(
+        &status,
+        "",
+        &["project", "worktree", "sessions", "totals", "setAside"],
+    );
+    has(&status, "/totals", &totals);
+    has(
+        &status,
+        "/sessions/0",
+        &[
+            "session", "here", "path", "active", "position", "siblings", "children", "next",
+        ],
+    );
+    has(&status, "/sessions/0/path/0", &["id", "status", "title"]);
+
+    let tree = project.json(&["tree", "--all"]);
+    has(&tree, "", &["lines", "totals"]);
+    assert_eq!(tree["lines"].as_array().unwrap().len(), 4);
+    has(
+        &tree,
+        "/lines/1",
+        &[
+            "id", "parent", "status", "title", "depth", "children", "activeIn", "evidence",
+        ],
+    );
+
+    let show = project.json(&["show", &root]);
+    has(
+        &show,
+        "",
+        &[
+            "id",
+            "status",
+            "title",
+            "artifacts",
+            "decisions",
+            "failedAttempts",
+            "evidence",
+            "createdAt",
+            "updatedAt",
+            "path",
+            "children",
+            "childTotals",
+            "activeIn",
+            "logPath",
+        ],
+    );
+    has(&show, "/children/0", &["id", "resultsCompacted"]);
+
+    has(
+        &project.json(&["search", "trigrams"]),
+        "/hits/0",
+        &["frame", "title", "field", "excerpt"],
+    );
+    has(
+        &project.json(&["log", &root]),
+        "",
+        &["frame", "logPath", "markdown"],
+    );
+    has(&project.json(&["log"]), "/0", &["id", "status", "title"]);
+    has(
+        &project.json(&["log", &root, "--path"]),
+        "",
+        &["frame", "logPath"],
+    );
+    has(
+        &project.json(&["doctor"]),
+        "",
+        &[
+            "well",
+            "state",
+            "diagnostics",
+            "events",
+            "frames",
+            "bytes",
+            "problems",
+            "setAside",
+        ],
+    );
+    has(
+        &project.json(&["config", "list"]),
+        "/0",
+        &["key", "value", "origin", "default"],
+    );
+    has(
+        &project.json(&["config", "get", "gc.max_size"]),
+        "",
+        &["key", "value", "origin"],
+    );
+    has(
+        &project.json(&["tool", "--list"]),
+        "/0",
+        &["name", "description", "schema"],
+    );
+    has(
+        &project.json(&["tool", "stack_status"]),
+        "",
+        &["tool", "output"],
+    );
+    has(
+        &project.json(&["gc", "--dry-run"]),
+        "",
+        &["limit", "before", "after", "overLimit"],
+    );
+    has(
+        &project.json(&["rebuild"]),
+        "",
+        &["events", "frames", "recovered"],
+    );
+    has(
+        &project.json(&["push", "Next", "--root"]),
+        "",
+        &["changed", "frames", "events", "remarks"],
+    );
+
+    project.ok(&["note", "log", "-", "--label", "empty"]);
+    let raw = project.json(&["log", &format!("{}#1", active(&project))]);
+    has(&raw, "", &["frame", "text"]);
+}
+
+fn active(project: &TestProject) -> String {
+    project.json(&["show"])["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn json_of_a_project_without_state_is_json_too() {
+    let project = TestProject::new();
+    for step in [
+        vec!["status"],
+        vec!["tree"],
+        vec!["log"],
+        vec!["search", "x"],
+        vec!["doctor"],
+        vec!["gc"],
+        vec!["rebuild"],
+    ] {
+        project.json(&step);
+    }
+}
+
+/// Runs a command on a terminal, as `script` makes one, and returns what appeared there.
+fn on_a_terminal(project: &TestProject, line: &str, environment: &[(&str, &str)]) -> String {
+    let flame = env!("CARGO_BIN_EXE_flame");
+    let output = Command::new("script")
+        .args([
+            "--quiet",
+            "--return",
+            "--command",
+            &format!("'{flame}' {line}"),
+            "/dev/null",
+        ])
+        .current_dir(project.root())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("TERM", "xterm-256color")
+        .env("FLAME_STATE_DIR", project.dir().join("state"))
+        .env("HOME", project.dir().join("home"))
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn colour_is_for_terminals() {
+    let (project, _) = busy();
+    for line in ["tree", "status", "search trigrams", "log", "show nothing"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let piped = project.flame(&words);
+        assert!(
+            !piped.stdout.contains('\u{1b}') && !piped.stderr.contains('\u{1b}'),
+            "{line}"
+        );
+        // A terminal of `script` is there on most machines; where it is not, the rest still counts.
+        if Command::new("script").arg("--version").output().is_ok() {
+            let shown = on_a_terminal(&project, line, &[]);
+            assert!(shown.contains('\u{1b}'), "{line}: {shown:?}");
+            let plain = on_a_terminal(&project, line, &[("NO_COLOR", "1")]);
+            assert!(!plain.contains("\u{1b}["), "{line}: {plain:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_by_colour_alone() {
+    let (project, _) = busy();
+    let tree = project.ok(&["tree", "--all"]);
+    for sign in ["→ ", "✓ ", "○ ", "– "] {
+        assert!(tree.contains(sign), "{tree}");
+    }
+    assert!(
+        tree.contains("→ in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated"),
+        "{tree}"
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let project = TestProject::new();
+    project.push("Root");
+    // More than a pipe holds, so that the writer notices.
+    let titles: String = (0..3000).map(|n| format!("- Frame number {n}\n")).collect();
+    let planned = project.flame_reading(&["plan", "--from", "-"], titles.as_bytes());
+    assert_eq!(planned.code, Some(0), "{planned}");
+    for line in [
+        &["tree", "--all"][..],
+        &["tree", "--all", "--json"],
+        &["tool", "stack_get_state"],
+    ] {
+        let mut child = project
+            .command(line)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 1];
+        let mut stdout = child.stdout.take().unwrap();
+        std::io::Read::read_exact(&mut stdout, &mut first).unwrap();
+        drop(stdout);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{line:?}");
+        assert!(ended.status.success(), "{line:?}: {}", ended.status);
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_come_out() {
+    let project = TestProject::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = project.ok(&["completions", shell]);
+        for word in ["flame", "push", "invalidate"] {
+            assert!(script.contains(word), "{shell} completes {word}");
+        }
+    }
+    let pages = project.dir().join("man");
+    project.ok(&["man", &pages.display().to_string()]);
+    for page in ["flame.1", "flame-push.1", "flame-note-decision.1"] {
+        let text = fs_err::read_to_string(pages.join(page)).unwrap();
+        assert!(text.contains(".SH NAME"), "{page}: {text}");
+    }
+    assert!(!project.dir().join("state").exists());
+}
+
+#[test]
+fn help_and_version_are_there() {
+    let project = TestProject::new();
+    assert!(project.ok(&["--version"]).starts_with("flame 0."));
+    let help = project.ok(&["--help"]);
+    for command in ["push", "pop", "tree", "doctor", "config", "tool"] {
+        assert!(
+            help.contains(&format!("\n  {command} ")),
+            "{command} in {help}"
+        );
+        project.ok(&[command, "--help"]);
+    }
+}
+
+#[test]
+fn text_cannot_drive_the_terminal() {
+    let project = TestProject::new();
+    let frame = project.push("Red \u{1b}[31malert\u{7}");
+    project.ok(&["edit", "--criteria", "line\n\u{1b}]0;title\u{7}end"]);
+    project.ok(&["note", "decision", "\u{1b}[2J wiped", "--why", "\u{9b}2J"]);
+    project.ok(&["note", "artifact", "src/\u{1b}[1m.rs"]);
+    project.ok(&["note", "failed", "a\rb\u{8}c"]);
+    project.ok(&["note", "command", "printf '\u{1b}c'"]);
+    let logged = project.flame_reading(
+        &["note", "log", "-", "--label", "raw \u{1b}[0m"],
+        b"\x1b[1mbold\x1b[0m\n",
+    );
+    assert_eq!(logged.code, Some(0), "{logged}");
+    project.ok(&["block", "\u{1b}[5m blink"]);
+    for line in [
+        vec!["tree", "--details"],
+        vec!["show", &frame],
+        vec!["log", &frame],
+        vec!["log", &format!("{frame}#1")],
+        vec!["search", "wiped"],
+        vec!["status"],
+        vec!["unblock", &frame],
+        vec!["pop", "\u{1b}[0m over", "--frame", &frame],
+    ] {
+        let said = project.ok(&line);
+        let driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        assert!(!said.contains(driving), "{line:?}: {said:?}");
+    }
+}

@@ -1,0 +1,195 @@
+//! Who works where: sessions, worktrees, and the person at the terminal.
+
+use insta::assert_snapshot;
+
+use crate::ground::TestProject;
+
+#[test]
+fn two_sessions_never_see_each_others_active_frame() {
+    let project = TestProject::new();
+    let [a, b] = ["opencode:ses_a", "opencode:ses_b"];
+    let one = project
+        .opened(&["push", "Frontend", "--session", a])
+        .remove(0);
+    let two = project
+        .opened(&["push", "Backend", "--session", b])
+        .remove(0);
+    let active = |session: &str| {
+        project.json(&["status", "--session", session])["sessions"][0]["active"].clone()
+    };
+    assert_eq!(
+        (active(a), active(b)),
+        (one.as_str().into(), two.as_str().into())
+    );
+    // What one of them does without naming a frame lands where it works itself.
+    project.ok(&["note", "decision", "Svelte", "--session", a]);
+    project.ok(&["note", "decision", "Axum", "--session", b]);
+    project.ok(&["plan", "Buttons", "--session", a]);
+    assert_eq!(
+        project.json(&["show", &one])["decisions"][0]["text"],
+        "Svelte"
+    );
+    assert_eq!(
+        project.json(&["show", &two])["decisions"][0]["text"],
+        "Axum"
+    );
+    assert_eq!(project.json(&["show", &two])["childTotals"]["planned"], 0);
+    // A pop of one does not move the other, and a third one has no active frame at all.
+    project.ok(&["pop", "Runs on port 80", "--session", b]);
+    assert_eq!(active(a), *one);
+    assert_snapshot!(project.refused(&["pop", "done", "--session", "opencode:ses_c"]), @"
+    --- stderr
+    error: opencode:ses_c works on no frame
+    hint: name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`
+    [exit 1]
+    ");
+    // A person who looks sees both.
+    project.opened(&["push", "Database", "--session", b]);
+    assert_snapshot!(project.flame(&["status"]), @"
+    opencode:ses_a
+      → id-1  Frontend
+      1 frame below, 1 open
+      next: id-3  Buttons
+
+    opencode:ses_b
+      → id-4  Database
+
+    shop · 4 frames: 2 in progress, 1 planned, 1 completed
+    ");
+    assert_snapshot!(project.flame(&["tree"]), @"
+    → id-1  Frontend · 0/1 done  ◀ opencode:ses_a
+    └─ ○ id-3  Buttons
+    ✓ id-2  Backend · claimed
+    → id-4  Database  ◀ opencode:ses_b
+
+    4 frames: 2 in progress, 1 planned, 1 completed
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+}
+
+#[test]
+fn without_a_session_it_is_the_shell_of_the_worktree() {
+    let project = TestProject::new();
+    project.push("Tidy up");
+    let standing = project.json(&["status"]);
+    assert_eq!(standing["sessions"][0]["session"], "shell:main");
+    // The same by name, by variable, and from a folder inside.
+    assert_eq!(
+        project.json(&["status", "--session", "shell:main"])["sessions"][0]["here"],
+        true
+    );
+    let mut by_variable = project;
+    by_variable.turn_to_session("shell:main");
+    assert_eq!(by_variable.json(&["show"])["title"], "Tidy up");
+}
+
+#[test]
+fn worktrees_share_the_store_but_not_the_shell() {
+    let mut project = TestProject::in_git();
+    let here = project.push("Main work");
+    let linked = project.dir().join("shop-fix");
+    project.git(&["worktree", "add", "--quiet", "../shop-fix", "-b", "fix"]);
+    fs_err::create_dir(linked.join("src")).unwrap();
+    project.turn_to_folder(&linked.join("src"));
+    // Nothing is active here, yet everything is visible.
+    assert_snapshot!(project.refused(&["pop", "done"]), @"
+    --- stderr
+    error: shell:shop-fix works on no frame
+    hint: name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`
+    [exit 1]
+    ");
+    assert_eq!(project.json(&["show", &here])["title"], "Main work");
+    project.push("Fix the build");
+    assert_snapshot!(project.flame(&["status"]), @"
+    shell:shop-fix (you)
+      → id-2  Fix the build
+
+    shell:main (worktree main)
+      → id-1  Main work
+
+    shop · 2 frames: 2 in progress
+    ");
+    assert_snapshot!(project.flame(&["tree"]), @"
+    → id-1  Main work  ◀ shell:main
+    → id-2  Fix the build  ◀ you are here
+
+    2 frames: 2 in progress
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+    // `-C` looks from elsewhere.
+    let main = project.dir().join("shop").display().to_string();
+    assert_eq!(project.json(&["show", "-C", &main])["id"], *here);
+    project.turn_to_folder(&project.dir().join("shop"));
+    assert_eq!(project.json(&["show"])["id"], *here);
+    project.state();
+}
+
+#[test]
+fn the_repository_never_notices() {
+    let project = TestProject::in_git();
+    let clean = |step: &str| {
+        assert_eq!(
+            project.git(&["status", "--porcelain", "--ignored"]),
+            "",
+            "after {step}"
+        );
+    };
+    let root = project.push("Search");
+    clean("push");
+    let planned = project.plan(&["Index", "Rank", "Cache"]);
+    clean("plan");
+    for step in [
+        vec!["activate", &planned[0]],
+        vec!["note", "decision", "trigrams"],
+        vec!["edit", "--criteria", "fast"],
+        vec!["block", "disk space"],
+        vec!["unblock", &planned[0]],
+        vec!["pop", "done", "--frame", &planned[0]],
+        vec!["move", &planned[1], "--after", &planned[2]],
+        vec!["delete", &planned[1]],
+        vec!["invalidate", &planned[2], "--reason", "no"],
+        vec!["bind", &root, "opencode:ses_a"],
+        vec!["unbind", "opencode:ses_a"],
+        vec!["undo"],
+        vec!["show", &root],
+        vec!["tree", "--all"],
+        vec!["status"],
+        vec!["search", "trigrams"],
+        vec!["log", &root],
+        vec!["log"],
+        vec!["tool", "stack_status"],
+        vec!["config", "set", "gc.max_size", "1 MB", "--project"],
+        vec!["config", "list"],
+        vec!["doctor"],
+        vec!["rebuild"],
+        vec!["gc", "--max-size", "1 kB"],
+        vec!["demo"],
+        vec!["export", "../elsewhere"],
+        vec!["import", "../elsewhere"],
+    ] {
+        let output = project.flame(&step);
+        assert_eq!(output.code, Some(0), "{step:?}\n{output}");
+        clean(&step.join(" "));
+    }
+}
+
+#[test]
+fn a_look_at_a_project_without_state_makes_none() {
+    let project = TestProject::new();
+    for step in [
+        vec!["status"],
+        vec!["tree"],
+        vec!["log"],
+        vec!["search", "anything"],
+        vec!["doctor"],
+        vec!["gc"],
+        vec!["config", "list"],
+        vec!["tool", "stack_tree"],
+        vec!["tool", "--list"],
+        vec!["rebuild"],
+    ] {
+        let output = project.flame(&step);
+        assert_eq!(output.code, Some(0), "{step:?}\n{output}");
+        assert!(!project.dir().join("state").exists(), "{step:?}");
+    }
+}

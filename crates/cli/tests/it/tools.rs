@@ -1,0 +1,390 @@
+//! Tools, called exactly as an agent would call them.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::ground::{Output, TestProject};
+
+/// Calls a tool.
+fn call(project: &TestProject, name: &str, arguments: &Value) -> Output {
+    project.flame(&["tool", name, &arguments.to_string()])
+}
+
+/// Calls a tool that is to succeed.
+#[track_caller]
+fn say(project: &TestProject, name: &str, arguments: &Value) -> Output {
+    let output = call(project, name, arguments);
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(0), ""),
+        "{name}: {output}"
+    );
+    output
+}
+
+/// An agent's project.
+fn agents() -> TestProject {
+    let mut project = TestProject::new();
+    project.turn_to_session("opencode:ses_a");
+    project
+}
+
+/// The seeds' names and which of their arguments are needed.
+const CONTRACT: [(&str, &[&str], &[&str]); 13] = [
+    (
+        "stack_frame_push",
+        &["title", "successCriteria"],
+        &["successCriteriaCompacted"],
+    ),
+    (
+        "stack_frame_pop",
+        &["status", "results"],
+        &["frameID", "resultsCompacted"],
+    ),
+    (
+        "stack_frame_plan",
+        &["title", "successCriteria"],
+        &["successCriteriaCompacted", "parentSessionID"],
+    ),
+    (
+        "stack_frame_plan_children",
+        &["children"],
+        &["parentSessionID"],
+    ),
+    ("stack_frame_activate", &["sessionID"], &[]),
+    ("stack_frame_invalidate", &["reason"], &["sessionID"]),
+    ("stack_add_decision", &["decision"], &[]),
+    ("stack_add_artifact", &["artifact"], &[]),
+    ("stack_status", &[], &[]),
+    ("stack_tree", &[], &["showFull", "rootID", "showDetails"]),
+    ("stack_frame_details", &["frameID"], &[]),
+    ("stack_get_summary", &[], &["sessionID"]),
+    ("stack_get_state", &[], &[]),
+];
+
+#[test]
+fn the_tools_are_the_seeds() {
+    let project = TestProject::new();
+    let listed = project.json(&["tool", "--list"]);
+    let names: Vec<&str> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, CONTRACT.map(|(name, _, _)| name));
+    for (name, needed, optional) in CONTRACT {
+        let schema: Value = serde_json::from_str(&project.ok(&["tool", name, "--schema"])).unwrap();
+        let mut arguments: Vec<&String> =
+            schema["properties"].as_object().unwrap().keys().collect();
+        arguments.sort();
+        let mut expected = [needed, optional].concat();
+        expected.sort_unstable();
+        assert_eq!(arguments, expected, "{name}");
+        let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
+        assert_eq!(required, json!(needed), "{name}");
+    }
+}
+
+#[test]
+fn an_agent_works_through_a_plan() {
+    let project = agents();
+    assert_snapshot!(say(&project, "stack_status", &json!({})), @"
+    this session works on no frame
+
+    no frames yet
+    ");
+    assert_snapshot!(say(&project, "stack_frame_push", &json!({
+        "title": "Password login",
+        "successCriteria": "Users can log in; tests pass",
+        "successCriteriaCompacted": "login works",
+    })), @"id-1 “Password login” is in progress");
+    assert_snapshot!(say(&project, "stack_frame_plan_children", &json!({ "children": [
+        { "title": "Store users", "successCriteria": "hashes only" },
+        { "title": "Routes", "successCriteria": "all answer", "successCriteriaCompacted": "routes",
+          "children": [{ "title": "Cookies", "successCriteria": "signed" }] },
+    ] })), @"
+    ○ id-2  Store users
+    ○ id-3  Routes
+    ○ id-4  Cookies
+    ");
+    assert_snapshot!(say(&project, "stack_frame_plan", &json!({ "title": "Docs", "successCriteria": "written" })), @"○ id-5  Docs");
+    let next = project.json(&["status"])["sessions"][0]["next"]["id"].clone();
+    assert_snapshot!(say(&project, "stack_frame_activate", &json!({ "sessionID": next })), @"id-2 “Store users” is in progress");
+    assert_snapshot!(say(&project, "stack_add_decision", &json!({ "decision": "argon2id: pure Rust" })), @"id-2 “Store users” has a new decision");
+    assert_snapshot!(say(&project, "stack_add_artifact", &json!({ "artifact": "src/users.rs" })), @"id-2 “Store users” has a new artifact");
+    assert_snapshot!(say(&project, "stack_add_artifact", &json!({ "artifact": "src/users.rs" })), @"that is recorded already");
+    assert_snapshot!(say(&project, "stack_get_summary", &json!({})), @"
+    Store users (in progress)
+
+    no results yet
+    ");
+    assert_snapshot!(say(&project, "stack_frame_pop", &json!({
+        "status": "completed",
+        "results": "Users are stored.",
+        "resultsCompacted": "stored",
+    })), @"
+    id-2 “Store users” is completed
+    now at → id-1 “Password login”
+    next: id-3  Routes
+    ");
+    assert_snapshot!(say(&project, "stack_frame_details", &json!({ "frameID": next })), @"
+    ✓ id-2  Store users
+      status     completed
+      path       id-1 Password login
+      happened   in opencode:ses_a
+      opened     TIME
+      changed    TIME
+
+    Done when
+      hashes only
+
+    Results
+      Users are stored.
+
+    Results, compacted
+      stored
+
+    Artifacts
+      - src/users.rs
+
+    Decisions
+      - argon2id: pure Rust
+
+    log: DIR/state/projects/shop-HASH/logs/id-2.md
+    ");
+    assert_snapshot!(say(&project, "stack_tree", &json!({ "showFull": true, "showDetails": true })), @"
+    → id-1  Password login · 1/3 done  ◀ you are here
+    │ done when: login works
+    ├─ ✓ id-2  Store users · claimed
+    │    done when: hashes only
+    │    results: stored
+    ├─ ○ id-3  Routes · 0/1 done
+    │  │ done when: routes
+    │  └─ ○ id-4  Cookies
+    │       done when: signed
+    └─ ○ id-5  Docs
+         done when: written
+
+    5 frames: 1 in progress, 3 planned, 1 completed
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+    assert_snapshot!(say(&project, "stack_tree", &json!({ "rootID": next })), @"
+    ✓ id-2  Store users · claimed
+
+    5 frames: 1 in progress, 3 planned, 1 completed
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+    assert_snapshot!(say(&project, "stack_get_summary", &json!({ "sessionID": next })), @"
+    Store users (completed)
+
+    Users are stored.
+    ");
+    assert_snapshot!(say(&project, "stack_frame_invalidate", &json!({ "reason": "bought instead" })), @"
+    id-1 “Password login” is invalidated, and with it 3 planned frames below
+    no frame is active now
+    ");
+    assert_snapshot!(say(&project, "stack_status", &json!(null)), @"
+    this session works on no frame
+
+    5 frames: 1 completed, 4 invalidated
+    ");
+}
+
+#[test]
+fn the_state_has_the_seeds_shape() {
+    let project = agents();
+    let root = project.push("Root");
+    let child = project.push("Child");
+    project.ok(&["note", "artifact", "a.rs"]);
+    project.ok(&["pop", "done"]);
+    let output = say(&project, "stack_get_state", &json!({}));
+    let state: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(state["version"], 1);
+    assert_eq!(state["rootFrameIDs"], json!([root]));
+    assert_eq!(state["activeFrameID"], *root);
+    let frame = &state["frames"][&child];
+    assert_eq!(frame["sessionID"], *child);
+    assert_eq!(frame["parentSessionID"], *root);
+    assert_eq!(frame["status"], "completed");
+    assert_eq!(frame["artifacts"], json!(["a.rs"]));
+    assert_eq!(frame["results"], "done");
+    assert!(frame["createdAt"].as_i64().unwrap() > 1_700_000_000_000);
+}
+
+#[test]
+fn a_refusal_speaks_to_the_agent() {
+    let project = agents();
+    let pop = json!({ "status": "completed", "results": "done" });
+    assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
+    --- stderr
+    error: opencode:ses_a works on no frame
+    hint: name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate
+    [exit 1]
+    ");
+    project.push("Root");
+    let planned = project.plan(&["Child"]);
+    assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
+    --- stderr
+    error: id-1 “Root” has 1 open child: id-2 “Child” (planned)
+    hint: finish each with stack_frame_pop (id-2) or give it up with stack_frame_invalidate (id-2)
+    [exit 1]
+    ");
+    let pop = json!({ "status": "completed", "results": "done", "frameID": planned[0] });
+    assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
+    --- stderr
+    error: id-2 “Child” is planned and was not begun
+    hint: begin it with stack_frame_activate (id-2), or give it up with stack_frame_invalidate (id-2)
+    [exit 1]
+    ");
+    assert_snapshot!(call(&project, "stack_frame_details", &json!({ "frameID": "nothing" })), @"
+    --- stderr
+    error: there is no frame `nothing`
+    hint: stack_tree shows the frames there are
+    [exit 1]
+    ");
+}
+
+#[test]
+fn wrong_calls_are_explained() {
+    let project = agents();
+    project.push("Root");
+    assert_snapshot!(project.misused(&["tool", "stack_frame_psuh", "{}"]), @"
+    --- stderr
+    error: there is no tool `stack_frame_psuh`
+    hint: did you mean `stack_frame_push`?
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "shell", "{}"]), @"
+    --- stderr
+    error: there is no tool `shell`
+    hint: `flame tool --list` names them all
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_frame_push", r#"{"title":"a"}"#]), @"
+    --- stderr
+    error: stack_frame_push cannot take these arguments: missing field `successCriteria`
+    hint: `flame tool stack_frame_push --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_frame_push"]), @"
+    --- stderr
+    error: stack_frame_push cannot take these arguments: missing field `title`
+    hint: `flame tool stack_frame_push --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_status", r#"{"verbose":true}"#]), @"
+    --- stderr
+    error: stack_status cannot take these arguments: at `verbose`: unknown field `verbose`, there are no fields
+    hint: `flame tool stack_status --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_tree", r#"{"showFull":"yes"}"#]), @r#"
+    --- stderr
+    error: stack_tree cannot take these arguments: at `showFull`: invalid type: string "yes", expected a boolean
+    hint: `flame tool stack_tree --schema` shows what it takes
+    [exit 2]
+    "#);
+    assert_snapshot!(project.misused(&["tool", "stack_tree", "[]"]), @"
+    --- stderr
+    error: stack_tree cannot take these arguments: they are not a JSON object
+    hint: `flame tool stack_tree --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_tree", "7"]), @"
+    --- stderr
+    error: stack_tree cannot take these arguments: they are not a JSON object
+    hint: `flame tool stack_tree --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_tree", "{"]), @"
+    --- stderr
+    error: stack_tree cannot take these arguments: not JSON: EOF while parsing an object at line 1 column 1
+    hint: `flame tool stack_tree --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_tree", "title: a"]), @"
+    --- stderr
+    error: stack_tree cannot take these arguments: not JSON: expected ident at line 1 column 2
+    hint: `flame tool stack_tree --schema` shows what it takes
+    [exit 2]
+    ");
+    assert_snapshot!(project.misused(&["tool", "stack_frame_pop", r#"{"status":"done","results":"x"}"#]), @"
+    --- stderr
+    error: stack_frame_pop cannot take these arguments: at `status`: `done` is none of completed, failed, blocked
+    hint: `flame tool stack_frame_pop --schema` shows what it takes
+    [exit 2]
+    ");
+    let nested = json!({ "children": [
+        { "title": "a", "successCriteria": "b" },
+        { "title": "c", "successCriteria": "d", "children": [{ "title": 7, "successCriteria": "e" }] },
+    ] });
+    assert_snapshot!(project.misused(&["tool", "stack_frame_plan_children", &nested.to_string()]), @"
+    --- stderr
+    error: stack_frame_plan_children cannot take these arguments: at `children[1].children[0].title`: invalid type: integer `7`, expected a string
+    hint: `flame tool stack_frame_plan_children --schema` shows what it takes
+    [exit 2]
+    ");
+    let twice = r#"{"title":"a","title":"b","successCriteria":"c"}"#;
+    assert_snapshot!(call_text(&project, "stack_frame_push", twice), @"id-2 “b” is in progress, below id-1 “Root”");
+}
+
+fn call_text(project: &TestProject, name: &str, text: &str) -> Output {
+    project.flame_reading(&["tool", name, "-"], text.as_bytes())
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let project = agents();
+    project.push("Root");
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let output = project.turned_away(2, &["tool", "stack_tree", "-"], deep.as_bytes());
+    assert!(output.stderr.contains("recursion limit"), "{output}");
+    let mut plan = String::new();
+    for _ in 0..5_000 {
+        plan.push_str(r#"{"title":"a","successCriteria":"b","children":["#);
+    }
+    let plan = format!(r#"{{"children":[{plan}{}]}}"#, "]}".repeat(5_000));
+    let output = project.turned_away(
+        2,
+        &["tool", "stack_frame_plan_children", "-"],
+        plan.as_bytes(),
+    );
+    assert!(output.stderr.contains("recursion limit"), "{output}");
+}
+
+#[test]
+fn five_megabytes_of_arguments() {
+    let project = agents();
+    project.push("Root");
+    // A text of that size is refused with the way out.
+    let long = json!({ "decision": "x".repeat(5_000_000) }).to_string();
+    let output = project.turned_away(1, &["tool", "stack_add_decision", "-"], long.as_bytes());
+    assert_snapshot!(output, @"
+    --- stderr
+    error: the decision has 5000000 bytes and may have 1048576
+    hint: say it shorter, and name the file that holds the rest
+    [exit 1]
+    ");
+    // A plan of that size is a plan.
+    let children: Vec<Value> = (0..5_000)
+        .map(|n| json!({ "title": format!("Part {n}"), "successCriteria": "x".repeat(1_000) }))
+        .collect();
+    let plan = json!({ "children": children }).to_string();
+    assert!(plan.len() > 5_000_000);
+    let output = call_text(&project, "stack_frame_plan_children", &plan);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(project.well()["frames"], 5_001);
+}
+
+#[test]
+fn a_broken_surrogate_is_not_text() {
+    let project = agents();
+    project.push("Root");
+    let output = project.turned_away(
+        2,
+        &["tool", "stack_add_decision", "-"],
+        br#"{"decision":"\ud800"}"#,
+    );
+    assert!(output.stderr.contains("not JSON"), "{output}");
+}

@@ -1,0 +1,305 @@
+//! Looking after a store: its size, its diagnostics, its permissions.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::ground::{Dice, TestProject};
+
+/// Text that does not compress away.
+fn noise(seed: u64, length: usize) -> String {
+    let mut dice = Dice(seed * 7919 + 1);
+    let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).unwrap());
+    (0..length).map(letter).collect()
+}
+
+/// Opens a frame with a piece of raw text, and returns its id.
+fn with_log(project: &TestProject, title: &str, seed: u64) -> String {
+    let frame = project.opened(&["push", title, "--root"]).remove(0);
+    let text = noise(seed, 40_000);
+    let logged = project.flame_reading(&["note", "log", "-", "--label", "build"], text.as_bytes());
+    assert_eq!(logged.code, Some(0), "{logged}");
+    frame
+}
+
+#[test]
+fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
+    let project = TestProject::new();
+    let first = with_log(&project, "First", 1);
+    project.ok(&["pop", "done"]);
+    let second = with_log(&project, "Second", 2);
+    project.ok(&["pop", "done"]);
+    let open = with_log(&project, "Open", 3);
+    project.ok(&["search", "First"]);
+    project.ok(&["log", &first]);
+    assert!(project.file("index.db").exists() && project.file("logs").exists());
+    let bytes = |what: &str| project.json(&["doctor"])["bytes"][what].as_u64().unwrap();
+    let all = || {
+        ["journal", "blobs", "index", "logs"]
+            .map(bytes)
+            .iter()
+            .sum::<u64>()
+    };
+
+    // Enough room: nothing goes.
+    assert_snapshot!(project.flame(&["gc"]), @"N kB of N kB (before: N kB)");
+    assert!(project.file("index.db").exists());
+
+    // A little less: the index and the rendered logs.
+    let limit = (all() - 1_000).to_string();
+    assert_snapshot!(project.flame(&["gc", "--max-size", &limit, "--dry-run"]), @"
+    would go: search index and rendered logs (made again when needed)
+    N kB of N kB (before: N kB)
+    ");
+    assert!(project.file("index.db").exists(), "a dry run drops nothing");
+    assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
+    gone: search index and rendered logs (made again when needed)
+    N kB of N kB (before: N kB)
+    ");
+    assert!(!project.file("index.db").exists() && !project.file("logs").exists());
+    assert_eq!(
+        project.ok(&["log", &format!("{first}#1")]),
+        noise(1, 40_000)
+    );
+
+    // Less than that: the oldest finished frame's text, and a tombstone in its place.
+    let limit = (all() - 1_000).to_string();
+    assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
+    gone: 1 raw text of finished frames
+    N kB of N kB (before: N kB)
+    ");
+    assert_snapshot!(project.flame(&["log", &format!("{first}#1")]), @"[dropped by `flame gc` at event 15 to keep the store small: 40000 bytes]");
+    assert_eq!(
+        project.ok(&["log", &format!("{second}#1")]),
+        noise(2, 40_000)
+    );
+    assert!(all() <= limit.parse().unwrap());
+
+    // Next to nothing: what belongs to open frames stays, and so does the journal.
+    assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
+    gone: 1 raw text of finished frames
+    N kB of N kB (before: N kB)
+    --- stderr
+    note: the journal alone takes N kB: it is never cut, so raise `gc.max_size` or `flame export` and begin anew
+    ");
+    assert!(
+        project
+            .ok(&["log", &format!("{second}#1")])
+            .starts_with("[dropped by `flame gc`")
+    );
+    assert_eq!(project.ok(&["log", &format!("{open}#1")]), noise(3, 40_000));
+    let limit = (bytes("journal") + 10_000).to_string();
+    assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
+    N kB of N kB (before: N kB)
+    --- stderr
+    note: what is left belongs to open frames: finish some, or raise `gc.max_size`
+    ");
+
+    // All of it is still known, still found, still well.
+    project.well();
+    assert_eq!(
+        project.json(&["search", "First"])["hits"][0]["frame"],
+        *first
+    );
+    assert_eq!(project.json(&["rebuild"])["frames"], 3);
+    assert!(
+        project
+            .ok(&["log", &format!("{first}#1")])
+            .starts_with("[dropped")
+    );
+    // A clean-up is nothing that `undo` takes back.
+    project.ok(&["undo"]);
+    assert_eq!(project.json(&["show", &open]).get("log"), None);
+}
+
+#[test]
+fn the_same_text_of_an_open_frame_stays() {
+    let project = TestProject::new();
+    let closed = with_log(&project, "Closed", 1);
+    project.ok(&["pop", "done"]);
+    let open = with_log(&project, "Open", 1);
+    project.flame(&["gc", "--max-size", "1"]);
+    for frame in [closed, open] {
+        assert_eq!(
+            project.ok(&["log", &format!("{frame}#1")]),
+            noise(1, 40_000)
+        );
+    }
+    project.well();
+}
+
+#[test]
+fn text_that_was_dropped_and_comes_again_is_there_again() {
+    let project = TestProject::new();
+    let first = with_log(&project, "First", 1);
+    project.ok(&["pop", "done"]);
+    project.flame(&["gc", "--max-size", "1"]);
+    assert!(
+        project
+            .ok(&["log", &format!("{first}#1")])
+            .starts_with("[dropped")
+    );
+    let again = with_log(&project, "Again", 1);
+    assert_eq!(
+        project.ok(&["log", &format!("{again}#1")]),
+        noise(1, 40_000)
+    );
+    project.well();
+    // And it may go again, once that frame is finished too.
+    project.ok(&["pop", "done"]);
+    project.flame(&["gc", "--max-size", "1"]);
+    assert!(
+        project
+            .ok(&["log", &format!("{again}#1")])
+            .starts_with("[dropped")
+    );
+    project.well();
+}
+
+#[test]
+fn text_that_no_frame_speaks_of_is_swept_up() {
+    let project = TestProject::new();
+    project.push("Root");
+    // The text is kept before the journal speaks of it; between the two, a process may die.
+    let blobs = flamestack_store::Blobs::new(&project.state());
+    blobs.put("orphaned").unwrap();
+    assert_snapshot!(project.flame(&["gc"]), @"
+    gone: 1 raw text that no frame speaks of
+    N kB of N kB (before: N kB)
+    ");
+    assert_eq!(blobs.names().unwrap(), Vec::<String>::new());
+    assert_eq!(project.json(&["gc"])["orphans"], 0);
+}
+
+#[test]
+fn rebuilding_gives_the_same() {
+    let project = TestProject::new();
+    let root = project.push("Root");
+    let planned = project.plan(&["A", "B", "C"]);
+    project.ok(&["activate", &planned[0]]);
+    project.ok(&["note", "decision", "x"]);
+    project.ok(&["pop", "done"]);
+    project.ok(&["move", &planned[2], "--before", &planned[1]]);
+    project.ok(&["bind", &root, "opencode:ses_a"]);
+    project.ok(&["undo"]);
+    let see = || {
+        [
+            &["tree", "--all"][..],
+            &["status"],
+            &["show", &root],
+            &["log", &planned[0]],
+        ]
+        .map(|line| project.ok(line))
+    };
+    let before = see();
+    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 16 events into 4 frames.");
+    assert_eq!(see(), before);
+    for file in ["index.db", "logs"] {
+        let path = project.file(file);
+        if path.is_dir() {
+            fs_err::remove_dir_all(path).unwrap();
+        } else if path.exists() {
+            fs_err::remove_file(path).unwrap();
+        }
+    }
+    assert_eq!(see(), before);
+    project.well();
+}
+
+#[test]
+fn diagnostics_are_stamped_prefixed_and_rotated() {
+    let project = TestProject::new().with_env("FLAME_DIAGNOSTICS_MAX_SIZE", "2 kB");
+    project.push("Line\nbreak \u{1b}[31m");
+    let file = project.file("diagnostics.log");
+    assert_eq!(
+        project.json(&["doctor"])["diagnostics"],
+        json!(file.display().to_string())
+    );
+    for n in 0..40 {
+        project.ok(&["note", "decision", &format!("Decision {n}\nof many")]);
+    }
+    let old = project.file("diagnostics.log.1");
+    let text = [&old, &file]
+        .map(|path| fs_err::read_to_string(path).unwrap())
+        .concat();
+    for line in text.lines() {
+        let (stamp, rest) = line.split_once(' ').unwrap();
+        assert!(
+            stamp.starts_with("[20") && stamp.ends_with("Z]") && stamp.len() == 26,
+            "{line}"
+        );
+        assert!(rest.starts_with("[stack] "), "{line}");
+        assert!(!line.contains('\u{1b}'), "{line}");
+    }
+    assert!(text.contains("Decision 39"));
+    for path in [&old, &file] {
+        assert!(fs_err::metadata(path).unwrap().len() < 2_600);
+    }
+    assert!(!project.file("diagnostics.log.2").exists());
+
+    let quiet = TestProject::new().with_env("FLAME_DIAGNOSTICS_LEVEL", "off");
+    quiet.push("Root");
+    assert!(!quiet.file("diagnostics.log").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn everything_belongs_to_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    fn look(dir: &Path, seen: &mut Vec<String>) {
+        for entry in fs_err::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = fs_err::metadata(&path).unwrap().permissions().mode() & 0o777;
+            let wanted = if path.is_dir() { 0o700 } else { 0o600 };
+            assert_eq!(mode, wanted, "{} is {mode:o}", path.display());
+            seen.push(path.file_name().unwrap().to_string_lossy().into_owned());
+            if path.is_dir() {
+                look(&path, seen);
+            }
+        }
+    }
+    let project = TestProject::new();
+    let frame = with_log(&project, "Root", 1);
+    project.ok(&["search", "Root"]);
+    project.ok(&["log", &frame]);
+    project.ok(&["config", "set", "gc.max_size", "1 MB", "--project"]);
+    project.ok(&["config", "set", "gc.max_size", "2 MB"]);
+    // While somebody reads, SQLite's own files are beside.
+    let reader = rusqlite::Connection::open(project.file("journal.db")).unwrap();
+    reader
+        .query_row("SELECT count(*) FROM events", [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap();
+    project.ok(&["note", "decision", "x"]);
+    let mut seen = Vec::new();
+    look(&project.dir().join("state"), &mut seen);
+    look(&project.dir().join("config"), &mut seen);
+    drop(reader);
+    for name in [
+        "journal.db",
+        "journal.db-wal",
+        "journal.db-shm",
+        "blobs.db",
+        "index.db",
+        "logs",
+        "diagnostics.log",
+        "config.toml",
+        "project.txt",
+    ] {
+        assert!(seen.contains(&name.to_owned()), "{name} in {seen:?}");
+    }
+    fs_err::write(project.file("journal.db"), "").unwrap();
+    project.flame(&["status"]);
+    project.flame(&["rebuild"]);
+    look(&project.dir().join("state"), &mut seen);
+
+    // What others can read is noticed.
+    let open = std::fs::Permissions::from_mode(0o644);
+    fs_err::set_permissions(project.file("journal.db"), open).unwrap();
+    let doctor = project.flame(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor}");
+    assert!(doctor.stdout.contains("can be read by others"), "{doctor}");
+    assert!(doctor.stdout.contains("`chmod go-rwx"), "{doctor}");
+}

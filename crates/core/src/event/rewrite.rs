@@ -1,0 +1,88 @@
+//! Every text that an event carries, for whoever has to rewrite them all, as redaction does.
+
+use super::{Edit, Event, Goal, Results};
+use crate::frame::Frame;
+use crate::text::Rewrite;
+
+impl Rewrite for Goal {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Results {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.full.rewrite(change);
+        self.compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Edit {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+        self.results.rewrite(change);
+        self.results_compacted.rewrite(change);
+    }
+}
+
+impl Rewrite for Frame {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.title.rewrite(change);
+        self.criteria.rewrite(change);
+        self.criteria_compacted.rewrite(change);
+        self.results.rewrite(change);
+        self.results_compacted.rewrite(change);
+        self.blocked_on.rewrite(change);
+        self.notes.iter_mut().for_each(|note| note.rewrite(change));
+        self.log
+            .iter_mut()
+            .for_each(|entry| entry.label.rewrite(change));
+        if let Some(invalidation) = &mut self.invalidation {
+            invalidation.reason.rewrite(change);
+        }
+        if let Some(foreign) = &mut self.foreign
+            && let Some(changed) = change(foreign)
+        {
+            *foreign = changed;
+        }
+    }
+}
+
+impl Rewrite for Event {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        match self {
+            Self::FrameOpened { goal, .. } => goal.rewrite(change),
+            Self::FrameClosed { results, .. } => results.rewrite(change),
+            Self::FrameBlocked {
+                reason, results, ..
+            } => {
+                reason.rewrite(change);
+                results.rewrite(change);
+            }
+            Self::FrameEdited { edit, .. } => edit.rewrite(change),
+            Self::FrameInvalidated { reason, .. } => reason.rewrite(change),
+            Self::Noted { note, .. } => note.rewrite(change),
+            Self::Logged { entry, .. } => entry.label.rewrite(change),
+            Self::FrameImported(frame) => frame.rewrite(change),
+            Self::StackImported { foreign, .. } => {
+                if let Some(changed) = change(foreign) {
+                    *foreign = changed;
+                }
+            }
+            Self::SessionOpened { .. }
+            | Self::SessionFocused { .. }
+            | Self::SessionBound { .. }
+            | Self::SessionUnbound { .. }
+            | Self::FrameStarted { .. }
+            | Self::FrameUnblocked { .. }
+            | Self::FrameMoved { .. }
+            | Self::FrameDeleted { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What an event means for one frame.
+//!
+//! [`crate::Tree`] and the stores' projections both fold through these functions, so they cannot
+//! come to mean different things.
+
+use crate::event::{Edit, Event, Goal, Recorded};
+use crate::frame::{Frame, Invalidation, Rank, Span, Status};
+use crate::id::FrameId;
+
+/// The frame that an event brings into being, if it is that kind of event.
+pub fn opened(recorded: &Recorded) -> Option<Frame> {
+    match &recorded.event {
+        Event::FrameOpened {
+            frame,
+            parent,
+            rank,
+            planned,
+            goal,
+        } => Some(fresh(
+            recorded,
+            frame,
+            parent.as_ref(),
+            *rank,
+            *planned,
+            goal,
+        )),
+        Event::FrameImported(frame) => {
+            let mut frame = Frame::clone(frame);
+            frame.changed = recorded.seq;
+            frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
+            Some(frame)
+        }
+        _ => None,
+    }
+}
+
+/// Changes a frame as an event says that names it among its subjects.
+pub fn change(frame: &mut Frame, recorded: &Recorded) {
+    frame.updated_at = recorded.at;
+    frame.changed = recorded.seq;
+    match &recorded.event {
+        Event::SessionBound { session, .. } => frame.session = Some(session.clone()),
+        Event::SessionUnbound { .. } => frame.session = None,
+        Event::FrameStarted { .. } => {
+            frame.status = Status::InProgress;
+            frame.span = Some(begun(recorded));
+        }
+        Event::FrameUnblocked { .. } => {
+            frame.status = Status::InProgress;
+            frame.blocked_on = None;
+        }
+        Event::FrameClosed {
+            frame: closed,
+            outcome,
+            results,
+            ..
+        } if *closed == frame.id => {
+            frame.status = outcome.status();
+            frame.results = Some(results.full.clone());
+            frame.results_compacted.clone_from(&results.compacted);
+            frame.blocked_on = None;
+            frame.closed = Some(recorded.seq);
+            if let Some(span) = &mut frame.span
+                && span.session == recorded.session
+            {
+                span.last.clone_from(&recorded.message);
+            }
+        }
+        Event::FrameBlocked {
+            reason, results, ..
+        } => {
+            frame.status = Status::Blocked;
+            frame.blocked_on = Some(reason.clone());
+            if let Some(results) = results {
+                frame.results = Some(results.full.clone());
+                frame.results_compacted.clone_from(&results.compacted);
+            }
+        }
+        Event::FrameEdited { edit, .. } => correct(frame, edit),
+        Event::FrameMoved { parent, rank, .. } => {
+            frame.parent.clone_from(parent);
+            frame.rank = *rank;
+        }
+        Event::FrameInvalidated {
+            frame: given_up,
+            reason,
+            ..
+        } if *given_up == frame.id => {
+            let invalidation = Invalidation {
+                reason: reason.clone(),
+                at: recorded.at,
+            };
+            give_up(frame, invalidation, recorded);
+        }
+        // The frame is named by a cascade.
+        Event::FrameInvalidated { .. } | Event::FrameClosed { .. } => {
+            if let Some((reason, _)) = recorded.event.cascade() {
+                give_up(
+                    frame,
+                    Invalidation {
+                        reason,
+                        at: recorded.at,
+                    },
+                    recorded,
+                );
+            }
+        }
+        Event::Noted { note, .. } => frame.notes.push(note.clone()),
+        Event::Logged { entry, .. } => frame.log.push(entry.clone()),
+        Event::SessionOpened { .. }
+        | Event::SessionFocused { .. }
+        | Event::FrameOpened { .. }
+        | Event::FrameImported(_)
+        | Event::FrameDeleted { .. }
+        | Event::StackImported { .. }
+        | Event::CommandUndone { .. }
+        | Event::BlobDropped { .. } => {}
+    }
+}
+
+fn begun(recorded: &Recorded) -> Span {
+    Span {
+        session: recorded.session.clone(),
+        first: recorded.message.clone(),
+        last: None,
+    }
+}
+
+fn fresh(
+    recorded: &Recorded,
+    id: &FrameId,
+    parent: Option<&FrameId>,
+    rank: Rank,
+    planned: bool,
+    goal: &Goal,
+) -> Frame {
+    Frame {
+        id: id.clone(),
+        parent: parent.cloned(),
+        rank,
+        status: if planned {
+            Status::Planned
+        } else {
+            Status::InProgress
+        },
+        title: goal.title.clone(),
+        criteria: goal.criteria.clone(),
+        criteria_compacted: goal.criteria_compacted.clone(),
+        results: None,
+        results_compacted: None,
+        notes: Vec::new(),
+        log: Vec::new(),
+        blocked_on: None,
+        invalidation: None,
+        span: (!planned).then(|| begun(recorded)),
+        session: None,
+        aliases: Vec::new(),
+        foreign: None,
+        created_at: recorded.at,
+        updated_at: recorded.at,
+        changed: recorded.seq,
+        closed: None,
+    }
+}
+
+fn give_up(frame: &mut Frame, invalidation: Invalidation, recorded: &Recorded) {
+    frame.status = Status::Invalidated;
+    frame.blocked_on = None;
+    frame.invalidation = Some(invalidation);
+    frame.closed = Some(recorded.seq);
+}
+
+/// New criteria or results without a dense form of their own take the old dense form away: it
+/// would speak of something else.
+fn correct(frame: &mut Frame, edit: &Edit) {
+    if let Some(title) = &edit.title {
+        frame.title = title.clone();
+    }
+    if edit.criteria.is_some() {
+        frame.criteria.clone_from(&edit.criteria);
+        frame
+            .criteria_compacted
+            .clone_from(&edit.criteria_compacted);
+    } else if edit.criteria_compacted.is_some() {
+        frame
+            .criteria_compacted
+            .clone_from(&edit.criteria_compacted);
+    }
+    if edit.results.is_some() {
+        frame.results.clone_from(&edit.results);
+        frame.results_compacted.clone_from(&edit.results_compacted);
+    } else if edit.results_compacted.is_some() {
+        frame.results_compacted.clone_from(&edit.results_compacted);
+    }
+}

@@ -1,0 +1,177 @@
+//! Looking after a store: checking, rebuilding, recovering, keeping it small.
+
+use std::path::{Path, PathBuf};
+
+use flamestack_core::command::{Actor, Command};
+use flamestack_store::{Collected, Index, Rebuilt, Recovered, Store, Verified, collect};
+
+use crate::Engine;
+use crate::error::EngineError;
+use crate::request::Request;
+
+/// What a look at the store found.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// Journal and projections.
+    pub verified: Verified,
+    /// Files that others than their owner can read.
+    pub exposed: Vec<PathBuf>,
+    /// Raw text that the journal names and that is missing or damaged.
+    pub lost_texts: Vec<String>,
+    /// Stores that were set aside.
+    pub set_aside: Vec<PathBuf>,
+}
+
+impl Examined {
+    /// Whether anything needs attention.
+    pub fn is_well(&self) -> bool {
+        self.verified.findings.is_empty() && self.exposed.is_empty() && self.lost_texts.is_empty()
+    }
+}
+
+impl Engine {
+    /// Checks journal, projections, raw text and permissions. Changes nothing.
+    pub fn examine(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Examined, EngineError> {
+        // Looking at a project that has no store yet must not make one.
+        let verified = if self.has_store() {
+            self.with_store(|store| Ok(store.verify(progress)?))?
+        } else {
+            Verified::default()
+        };
+        Ok(Examined {
+            verified,
+            exposed: exposed(&self.project().dir)?,
+            lost_texts: self.lost_texts()?,
+            set_aside: self.set_aside_stores()?,
+        })
+    }
+
+    fn lost_texts(&self) -> Result<Vec<String>, EngineError> {
+        let wanted = self.read(|reading| {
+            let mut wanted = Vec::new();
+            for blob in reading.blobs()? {
+                if reading.dropped(&blob)?.is_none() {
+                    wanted.push(blob);
+                }
+            }
+            Ok(wanted)
+        })?;
+        let blobs = self.blobs();
+        let is_lost = |hash: &String| match flamestack_core::id::BlobId::from_hex(hash) {
+            Some(id) => !matches!(blobs.get(&id), Ok(Some(_))),
+            None => true,
+        };
+        Ok(wanted.into_iter().filter(is_lost).collect())
+    }
+
+    /// Folds the journal into fresh projections.
+    pub fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, EngineError> {
+        if !self.has_store() {
+            return Ok(Rebuilt::default());
+        }
+        let rebuilt = self.with_store(|store| Ok(store.rebuild(progress)?))?;
+        Index::new(&self.project().dir).drop_all()?;
+        Ok(rebuilt)
+    }
+
+    /// Brings back what can be read of a store that was set aside, behind what is there now.
+    pub fn recover(
+        &self,
+        from: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Recovered, EngineError> {
+        let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
+        Index::new(&self.project().dir).drop_all()?;
+        // Told apart from those that still wait, without touching what is in it.
+        flamestack_store::private_file(&from.join(RECOVERED))?;
+        Ok(recovered)
+    }
+
+    /// Sets a damaged store aside on purpose, so that it can be recovered from.
+    pub fn put_damaged_aside(&self) -> Result<PathBuf, EngineError> {
+        self.close();
+        let name = crate::views::time::file_name(self.clock().now());
+        Ok(flamestack_store::move_aside(&self.project().dir, &name)?)
+    }
+
+    /// Stores that were set aside and not recovered yet, oldest first.
+    pub fn set_aside_stores(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let place = self.project().dir.join("set-aside");
+        let mut found = Vec::new();
+        match fs_err::read_dir(&place) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            Err(error) => return Err(error.into()),
+            Ok(entries) => {
+                for entry in entries {
+                    let path = entry?.path();
+                    if path.is_dir() && !path.join(RECOVERED).exists() {
+                        found.push(path);
+                    }
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// What would have to go for the project to stay under a size. Changes nothing.
+    pub fn plan_collection(&self, limit: u64) -> Result<Collected, EngineError> {
+        let dir = self.project().dir.clone();
+        self.read(|reading| Ok(collect(&dir, reading, limit)?))
+    }
+
+    /// Lets it go. The journal says what is dropped before it is.
+    pub fn collect(&self, actor: &Actor, plan: &Collected) -> Result<(), EngineError> {
+        let dir = &self.project().dir;
+        if plan.drop_index {
+            Index::new(dir).drop_all()?;
+            match fs_err::remove_dir_all(self.project().logs_dir()) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error.into());
+                }
+                _ => {}
+            }
+        }
+        if !plan.drop_blobs.is_empty() {
+            let command = Command::DropBlobs(plan.drop_blobs.clone());
+            self.execute(actor, &Request::Ready(command))?;
+        }
+        let hashes = plan.drop_blobs.iter().map(|(blob, _)| blob.to_string());
+        let gone: Vec<String> = hashes.chain(plan.orphans.iter().cloned()).collect();
+        self.blobs().drop_all(&gone)?;
+        Ok(())
+    }
+}
+
+/// The file that marks a set-aside store as recovered.
+const RECOVERED: &str = "recovered";
+
+/// Files of a project that others than their owner can read.
+#[cfg(unix)]
+fn exposed(dir: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut exposed = Vec::new();
+    let mut pending = vec![dir.to_owned()];
+    while let Some(path) = pending.pop() {
+        let metadata = match fs_err::symlink_metadata(&path) {
+            // A log or a journal file of SQLite may vanish meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        if metadata.permissions().mode() & 0o077 != 0 {
+            exposed.push(path.clone());
+        }
+        if metadata.is_dir() {
+            for entry in fs_err::read_dir(&path)? {
+                pending.push(entry?.path());
+            }
+        }
+    }
+    exposed.sort();
+    Ok(exposed)
+}
+
+#[cfg(not(unix))]
+fn exposed(_dir: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    Ok(Vec::new())
+}

@@ -1,0 +1,12 @@
+//! Settings: what can be set, where each value came from, and changing one.
+//!
+//! Built-in < user file < team file in the repository < project file < environment < flag. Every
+//! value knows its origin, and a bad one is an error that names it; nothing is silently ignored.
+
+mod known;
+mod layers;
+
+pub(crate) use known::nearest;
+pub use known::size;
+pub use known::{KNOWN, Kind, Setting, setting};
+pub use layers::{Environment, Origin, Scope, Settings, Value, set};

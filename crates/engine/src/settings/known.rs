@@ -1,0 +1,182 @@
+//! All settings there are. The configuration reference in the docs is made from this table.
+
+use crate::error::EngineError;
+
+/// Something that can be set.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in files and on the command line.
+    pub key: &'static str,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// The value if nobody sets it.
+    pub default: &'static str,
+    /// Names in the environment, the first one first.
+    pub environment: &'static [&'static str],
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// Which values a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A size: a number with `B`, `kB`, `MB` or `GB`.
+    Size,
+    /// A whole number within bounds.
+    Number {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// One of a few words.
+    Word(&'static [&'static str]),
+}
+
+/// The settings, by key.
+pub const KNOWN: &[Setting] = &[
+    Setting {
+        key: "diagnostics.level",
+        kind: Kind::Word(&["off", "info", "debug"]),
+        default: "info",
+        environment: &["FLAME_DIAGNOSTICS_LEVEL"],
+        about: "How much goes into the diagnostics file.",
+    },
+    Setting {
+        key: "diagnostics.max_size",
+        kind: Kind::Size,
+        default: "1 MB",
+        environment: &["FLAME_DIAGNOSTICS_MAX_SIZE"],
+        about: "The diagnostics file is renamed to `diagnostics.log.1` and begun anew at this size.",
+    },
+    Setting {
+        key: "gc.max_size",
+        kind: Kind::Size,
+        default: "50 MB",
+        environment: &["FLAME_GC_MAX_SIZE"],
+        about: "The size that `flame gc` keeps a project under.",
+    },
+    Setting {
+        key: "store.busy_timeout_ms",
+        kind: Kind::Number {
+            least: 1,
+            most: 600_000,
+        },
+        default: "30000",
+        environment: &["FLAME_STORE_BUSY_TIMEOUT_MS"],
+        about: "How long a command waits for other writers, in milliseconds.",
+    },
+];
+
+/// The setting of a name.
+pub fn setting(key: &str) -> Result<&'static Setting, EngineError> {
+    KNOWN
+        .iter()
+        .find(|setting| setting.key == key)
+        .ok_or_else(|| EngineError::UnknownSetting {
+            key: key.chars().take(80).collect(),
+            nearest: nearest(key, KNOWN.iter().map(|setting| setting.key)),
+            origin: None,
+        })
+}
+
+/// The most similar of some names, if one is similar enough.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    names
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, known)| known.to_owned())
+}
+
+impl Setting {
+    /// Checks a value.
+    pub fn check(&self, value: &str) -> Result<(), String> {
+        match self.kind {
+            Kind::Size => parse_size(value).map(|_| ()),
+            Kind::Number { least, most } => match value.trim().parse::<u64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(()),
+                _ => Err(format!(
+                    "is `{value}`, but must be a whole number from {least} to {most}"
+                )),
+            },
+            Kind::Word(words) if words.contains(&value.trim()) => Ok(()),
+            Kind::Word(words) => Err(format!(
+                "is `{value}`, but must be one of {}",
+                words.join(", ")
+            )),
+        }
+    }
+
+    /// Which values it takes, in words.
+    pub fn takes(&self) -> String {
+        match self.kind {
+            Kind::Size => "a size such as `50 MB`".to_owned(),
+            Kind::Number { least, most } => format!("a whole number from {least} to {most}"),
+            Kind::Word(words) => words
+                .iter()
+                .map(|word| format!("`{word}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        }
+    }
+}
+
+/// A size given by a flag, in bytes.
+pub fn size(flag: &str, text: &str) -> Result<u64, EngineError> {
+    parse_size(text).map_err(|problem| EngineError::BadSetting {
+        key: flag.to_owned(),
+        problem,
+        origin: None,
+    })
+}
+
+/// A size in bytes from a number with a unit; without one it means bytes.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let bad = || format!("is `{text}`, but must be a size such as `50 MB`");
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| bad())?;
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" | "k" => 1000,
+        "mb" | "m" => 1_000_000,
+        "gb" | "g" => 1_000_000_000,
+        _ => return Err(bad()),
+    };
+    number.checked_mul(factor).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_good_value_and_keys_are_sorted() {
+        for setting in KNOWN {
+            assert_eq!(setting.check(setting.default), Ok(()), "{}", setting.key);
+        }
+        assert!(KNOWN.is_sorted_by_key(|setting| setting.key));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("50 MB"), Ok(50_000_000));
+        assert_eq!(parse_size("7"), Ok(7));
+        assert_eq!(parse_size("3kb"), Ok(3000));
+        for bad in [
+            "",
+            "MB",
+            "-1",
+            "1.5 MB",
+            "1 TB",
+            "99999999999999999999",
+            "9999999999999 GB",
+        ] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What a granted request came to, in sentences.
+//!
+//! People and models read the same words; only the front decides how they are set.
+
+use std::collections::BTreeMap;
+
+use flamestack_core::command::{Actor, Command};
+use flamestack_core::decide::Remark;
+use flamestack_core::event::Event;
+use flamestack_core::frame::FrameHead;
+use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::note::NoteKind;
+use flamestack_store::{Reading, StoreError};
+
+use super::{counted, icon, one_line, status, story};
+use crate::engine::Receipt;
+use crate::error::EngineError;
+
+/// How many frames a receipt lists.
+const LISTED: usize = 20;
+
+/// What happened, a line each.
+pub fn lines(
+    reading: &dyn Reading,
+    actor: &Actor,
+    receipt: &Receipt,
+) -> Result<Vec<String>, EngineError> {
+    let mut lines = Vec::new();
+    match &receipt.command {
+        Command::Plan { .. } => plan(&mut lines, receipt),
+        Command::Undo => undo(reading, &mut lines, receipt)?,
+        _ => {
+            // Beginning a frame begins those above it; the last one is what was asked for.
+            let unsaid = receipt.events.len().saturating_sub(LISTED + 2);
+            if unsaid > 0 {
+                lines.push(format!("… {} before this", more(unsaid)));
+            }
+            for recorded in receipt.events.iter().skip(unsaid) {
+                lines.extend(sentence(reading, &recorded.event)?);
+            }
+        }
+    }
+    // A frame that is in progress already is only turned to; that is worth a word too.
+    if let Command::Activate { frame } = &receipt.command
+        && lines.is_empty()
+        && !receipt.events.is_empty()
+    {
+        lines.push(format!("{} is the active frame now", name(reading, frame)?));
+    }
+    lines.extend(receipt.remarks.iter().take(LISTED).map(said));
+    let unsaid = receipt.remarks.len().saturating_sub(LISTED);
+    if unsaid > 0 {
+        lines.push(format!("… and {}", more(unsaid)));
+    }
+    if matches!(
+        receipt.command,
+        Command::Pop { .. } | Command::Block { .. } | Command::Invalidate { .. } | Command::Undo
+    ) {
+        lines.extend(back_at(reading, actor)?);
+    }
+    Ok(lines)
+}
+
+fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, StoreError> {
+    let name = |id: &FrameId| name(reading, id);
+    Ok(Some(match event {
+        Event::FrameOpened {
+            frame,
+            parent,
+            goal,
+            ..
+        } => {
+            let below = match parent {
+                Some(parent) => format!(", below {}", name(parent)?),
+                None => String::new(),
+            };
+            let title = one_line(goal.title.as_str(), 72);
+            format!("{frame} “{title}” is in progress{below}")
+        }
+        Event::FrameStarted { frame } => format!("{} is in progress", name(frame)?),
+        Event::FrameClosed {
+            frame,
+            outcome,
+            cascaded,
+            ..
+        } => {
+            format!(
+                "{} is {}{}",
+                name(frame)?,
+                outcome.status(),
+                along(cascaded)
+            )
+        }
+        Event::FrameBlocked { frame, reason, .. } => {
+            format!(
+                "{} is blocked: {}",
+                name(frame)?,
+                one_line(reason.as_str(), 120)
+            )
+        }
+        Event::FrameUnblocked { frame } => {
+            format!(
+                "{} is in progress again; `flame activate {frame}` turns to it",
+                name(frame)?
+            )
+        }
+        Event::FrameEdited { frame, .. } => format!("{} is corrected", name(frame)?),
+        Event::FrameInvalidated {
+            frame, cascaded, ..
+        } => {
+            format!("{} is invalidated{}", name(frame)?, along(cascaded))
+        }
+        Event::FrameMoved { frame, parent, .. } => match parent {
+            Some(parent) => format!("{} is now below {}", name(frame)?, name(parent)?),
+            None => format!("{} is now a root", name(frame)?),
+        },
+        Event::FrameDeleted { frame, with } => match with.len() as u64 {
+            0 => format!("{frame} is deleted"),
+            n => format!(
+                "{frame} is deleted, with {} below it",
+                counted(n, "frame", "frames")
+            ),
+        },
+        Event::Noted { frame, note } => {
+            let what = match note.kind() {
+                NoteKind::Evidence => "new evidence".to_owned(),
+                kind => format!("a new {}", kind.label()),
+            };
+            format!("{} has {what}", name(frame)?)
+        }
+        Event::Logged { frame, entry } => {
+            format!(
+                "{} keeps “{}” ({} bytes)",
+                name(frame)?,
+                entry.label,
+                entry.bytes
+            )
+        }
+        Event::SessionBound { session, frame } => format!("{} is bound to {session}", name(frame)?),
+        Event::SessionUnbound { session, frame } => {
+            format!("{} is no longer bound to {session}", name(frame)?)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
+    Ok(reading
+        .frame(id)?
+        .map_or_else(|| id.to_string(), |head| shown(&head)))
+}
+
+fn along(cascaded: &[FrameId]) -> String {
+    match cascaded.len() as u64 {
+        0 => String::new(),
+        n => format!(
+            ", and with it {} below",
+            counted(n, "planned frame", "planned frames")
+        ),
+    }
+}
+
+/// The frames that were planned, each below its parent.
+fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
+    let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
+    let mut opened = Vec::new();
+    for recorded in &receipt.events {
+        if let Event::FrameOpened { frame, parent, goal, .. } = &recorded.event {
+            let above = parent.as_ref().and_then(|parent| depths.get(parent));
+            let depth = above.map_or(0, |depth| depth + 1);
+            depths.insert(frame, depth);
+            let indent = "  ".repeat(depth.min(12));
+            opened.push(format!("{indent}○ {frame}  {}", one_line(goal.title.as_str(), 72)));
+        }
+    }
+    let rest = opened.len().saturating_sub(LISTED);
+    lines.extend(opened.into_iter().take(LISTED));
+    if rest > 0 {
+        lines.push(format!("… and {}", more(rest)));
+    }
+}
+
+fn more(count: usize) -> String {
+    format!("{} more", super::grouped(count as u64))
+}
+
+/// What was taken back, event by event.
+fn undo(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    receipt: &Receipt,
+) -> Result<(), EngineError> {
+    for recorded in &receipt.events {
+        if let Event::CommandUndone { batch } = &recorded.event {
+            for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
+                let told = !matches!(
+                    undone.event,
+                    Event::SessionOpened { .. } | Event::SessionFocused { .. }
+                );
+                if undone.batch == *batch && told {
+                    lines.push(format!("taken back: {}", story::line(&undone)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A remark in words.
+pub fn said(remark: &Remark) -> String {
+    match remark {
+        Remark::StillOpen(head) => {
+            format!(
+                "still {} below it, and not touched: {}",
+                head.status,
+                shown(head)
+            )
+        }
+        Remark::AlreadyRecorded => "that is recorded already".to_owned(),
+        Remark::AlreadyActive => "that is the active frame already".to_owned(),
+        Remark::AlreadyImported => "that file was imported before".to_owned(),
+        Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
+    }
+}
+
+/// Where the session stands now, and what is planned next.
+fn back_at(reading: &dyn Reading, actor: &Actor) -> Result<Vec<String>, EngineError> {
+    let standings = status::gather(reading, Some(&actor.session), "")?;
+    let Some(standing) = standings.first() else {
+        return Ok(vec!["no frame is active now".to_owned()]);
+    };
+    let mut lines = Vec::new();
+    if let Some(active) = standing.path.last() {
+        lines.push(format!("now at {} {}", icon(active.status), shown(active)));
+    }
+    if let Some(next) = &standing.next {
+        lines.push(format!(
+            "next: {}  {}",
+            next.id,
+            one_line(next.title.as_str(), 72)
+        ));
+    }
+    Ok(lines)
+}
+
+/// A frame as a sentence names it.
+pub fn shown(head: &FrameHead) -> String {
+    format!("{} “{}”", head.id, one_line(head.title.as_str(), 72))
+}

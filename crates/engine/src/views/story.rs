@@ -1,0 +1,122 @@
+//! An event in one line, for time lines and diagnostics.
+
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::note::{Evidence, Note};
+use flamestack_core::text::{Prose, condense};
+
+/// What happened, naming the frame.
+pub fn line(recorded: &Recorded) -> String {
+    let what = happened(&recorded.event);
+    match recorded.event.frames().next() {
+        Some(frame) => format!("{frame} {what}"),
+        None => what,
+    }
+}
+
+/// What happened, without naming the frame.
+pub fn happened(event: &Event) -> String {
+    match event {
+        Event::SessionOpened { session, .. } => format!("session {session} seen first"),
+        Event::SessionFocused {
+            session,
+            to: Some(frame),
+            ..
+        } => {
+            format!("{session} turned to {frame}")
+        }
+        Event::SessionFocused {
+            session, to: None, ..
+        } => format!("{session} works on nothing"),
+        Event::SessionBound { session, .. } => format!("bound to {session}"),
+        Event::SessionUnbound { session, .. } => format!("parted from {session}"),
+        Event::FrameOpened {
+            planned: true,
+            goal,
+            ..
+        } => format!("planned: {}", goal.title),
+        Event::FrameOpened { goal, .. } => format!("opened: {}", goal.title),
+        Event::FrameStarted { .. } => "begun".to_owned(),
+        Event::FrameClosed {
+            outcome, results, ..
+        } => {
+            format!("{}: {}", outcome.status(), brief(&results.full))
+        }
+        Event::FrameBlocked { reason, .. } => format!("blocked: {}", brief(reason)),
+        Event::FrameUnblocked { .. } => "unblocked".to_owned(),
+        Event::FrameEdited { edit, .. } => {
+            let parts = [
+                edit.title.as_ref().map(|title| format!("title: {title}")),
+                edit.criteria
+                    .as_ref()
+                    .map(|text| format!("criteria: {}", brief(text))),
+                edit.criteria_compacted
+                    .as_ref()
+                    .map(|_| "compacted criteria".to_owned()),
+                edit.results
+                    .as_ref()
+                    .map(|text| format!("results: {}", brief(text))),
+                edit.results_compacted
+                    .as_ref()
+                    .map(|_| "compacted results".to_owned()),
+            ];
+            format!(
+                "corrected {}",
+                parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            )
+        }
+        Event::FrameInvalidated {
+            reason, cascaded, ..
+        } => match cascaded.len() {
+            0 => format!("invalidated: {}", brief(reason)),
+            n => format!("invalidated with {n} planned below it: {}", brief(reason)),
+        },
+        Event::FrameMoved {
+            parent: Some(parent),
+            ..
+        } => format!("moved below {parent}"),
+        Event::FrameMoved { parent: None, .. } => "moved to the roots".to_owned(),
+        Event::FrameDeleted { .. } => "deleted".to_owned(),
+        Event::Noted { note, .. } => noted(note),
+        Event::Logged { entry, .. } => format!("log: {} ({} bytes)", entry.label, entry.bytes),
+        Event::FrameImported(frame) => format!("imported: {}", frame.title),
+        Event::StackImported { .. } => "import finished".to_owned(),
+        Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
+    }
+}
+
+/// A note in one line.
+pub fn noted(note: &Note) -> String {
+    match note {
+        Note::Artifact(path) => format!("artifact: {}", brief(path)),
+        Note::Decision { text, why } => format!("decision: {}", with_reason(text, why.as_ref())),
+        Note::FailedAttempt { text, why } => {
+            format!("failed attempt: {}", with_reason(text, why.as_ref()))
+        }
+        Note::Evidence(evidence) => format!("evidence: {}", proof(evidence)),
+    }
+}
+
+/// Evidence in one line.
+pub fn proof(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Command { command, exit_code } => {
+            format!("`{}` exited {exit_code}", brief(command))
+        }
+        Evidence::Test { id, passed: true } => format!("test {} passed", brief(id)),
+        Evidence::Test { id, passed: false } => format!("test {} failed", brief(id)),
+        Evidence::Commit(hash) => format!("commit {}", brief(hash)),
+    }
+}
+
+/// A text and why, in one line.
+pub fn with_reason(text: &Prose, why: Option<&Prose>) -> String {
+    match why {
+        Some(why) => format!("{} (because {})", brief(text), brief(why)),
+        None => brief(text),
+    }
+}
+
+fn brief(text: &Prose) -> String {
+    condense(text.as_str(), 160)
+}

@@ -1,0 +1,299 @@
+//! Files as the predecessors leave them.
+
+use flamestack_core::command::{Command, Place};
+use flamestack_core::event::{Edit, Results};
+use flamestack_core::{Note, Outcome, Prose, Status, Title};
+use flamestack_hosts::predecessor::Kind;
+use serde_json::Value;
+
+use crate::support::{Project, fixture, read, reread, without_ours};
+use flamestack_hosts::predecessor::Layout;
+
+fn prose(text: &str) -> Prose {
+    Prose::new(text).unwrap()
+}
+
+#[test]
+fn the_last_predecessors_stack_comes_in() {
+    let stack = read(&fixture("stack"));
+    let mut project = Project::default();
+    let reading = project.import(&stack);
+    insta::assert_snapshot!(project.outline(), @"
+    Session ses_4b0e [blocked]
+    Public API for orders [in_progress]
+      Token check [completed]
+      Rate limit [in_progress]
+        Limit survives a restart [planned]
+      Cancel an order [planned]
+      GraphQL endpoint [invalidated]
+        GraphQL schema [invalidated]
+      Page through orders [planned]
+    ");
+    let root = project.frame("ses_4b1f77e2affeLz3Kq0m9Xw8Yt1");
+    let active = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6");
+    let session = "opencode:ses_4b1f77e2affeLz3Kq0m9Xw8Yt1".parse().unwrap();
+    assert_eq!(root.session.as_ref(), Some(&session));
+    assert_eq!(reading.import.focus, [(session, active.id.clone())]);
+    assert_eq!(project.frame("plan-1766400000500-2-k7x2m9q").session, None);
+    let done = project.frame("ses_4b1f77c90ffeAuth5Rt2Vb7Nc3");
+    assert_eq!(done.notes.len(), 5);
+    assert!(done.results.is_some() && done.results_compacted.is_some());
+    let given_up = project.frame("plan-1766400000500-3-p0w4zr");
+    let invalidation = given_up.invalidation.as_ref().unwrap();
+    assert_eq!(invalidation.reason.as_str(), "The client uses REST only");
+}
+
+#[test]
+fn what_the_state_had_lost_is_found_and_what_is_stale_is_not() {
+    let stack = read(&fixture("stack"));
+    assert_eq!((stack.len(), stack.leftovers), (9, 1));
+    let [cut] = stack.unread.as_slice() else {
+        panic!("{:?}", stack.unread)
+    };
+    assert!(
+        cut.to_string()
+            .contains("plan-1766403000001-cut.json: the file ends in the middle")
+    );
+}
+
+#[test]
+fn the_earlier_shape_comes_in() {
+    assert_eq!(
+        Layout::find(&fixture("flame")).unwrap().kind,
+        Kind::OpencodeFlame
+    );
+    let mut project = Project::default();
+    project.import(&read(&fixture("flame")));
+    insta::assert_snapshot!(project.outline(), @"
+    Move the build from Make to Ninja. [in_progress]
+      Generate rules for the C++ targets [completed]
+      Session ses_5c4 [failed]
+    ");
+    let root = project.frame("ses_5c2");
+    assert!(
+        root.criteria
+            .as_ref()
+            .unwrap()
+            .as_str()
+            .ends_with("builds with both.")
+    );
+    let child = project.frame("ses_5c3");
+    assert!(
+        child
+            .results
+            .as_ref()
+            .unwrap()
+            .as_str()
+            .starts_with("gen.py writes")
+    );
+    assert!(child.foreign.as_ref().unwrap().contains("logs/ses_5c3.md"));
+    // A frame without times is as old as the state at most.
+    assert_eq!(project.frame("ses_5c4").created_at, root.updated_at);
+}
+
+#[test]
+fn odd_files_come_in() {
+    assert_eq!(Layout::find(&fixture("odd")).unwrap().kind, Kind::Flame);
+    let mut project = Project::default();
+    let reading = project.import(&read(&fixture("odd")));
+    insta::assert_snapshot!(project.outline(), @"
+    Session construc [planned]
+      Mixed [in_progress]
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx [planned]
+    Two lines [completed]
+    Nobody lists me [invalidated]
+    ");
+    // The active frame is finished: nobody works on it.
+    assert_eq!(reading.import.focus, []);
+    let odd = project.frame("ses/odd one");
+    assert_eq!(odd.session, None, "not an id that a session could have");
+    assert_eq!(odd.notes.len(), 3);
+    assert_eq!(project.frame("ses_sub").results, Some(prose("newer words")));
+    assert_eq!(
+        project.frame("ses_sub").criteria,
+        Some(prose("The newer criteria"))
+    );
+}
+
+#[test]
+fn what_came_in_goes_out_with_every_field() {
+    for (name, file) in [
+        ("stack", ".opencode/stack/state.json"),
+        ("flame", ".opencode/flame/state.json"),
+        ("odd", ".flame/state.json"),
+    ] {
+        let path = fixture(name).join(file);
+        // Named by its file, a state comes without the frames beside it.
+        let alone = tempfile::tempdir().unwrap();
+        fs_err::copy(&path, alone.path().join("state.json")).unwrap();
+        let original: Value =
+            serde_json::from_str(&fs_err::read_to_string(&path).unwrap()).unwrap();
+        let mut project = Project::default();
+        project.import(&read(alone.path()));
+        let export = project.export();
+        assert_eq!(without_ours(&export.state_json), original, "{name}");
+
+        // And once more, through our own objects.
+        let mut other = Project::default();
+        other.import(&reread(&export));
+        assert_eq!(without_ours(&other.export().state_json), original, "{name}");
+    }
+}
+
+#[test]
+fn an_export_follows_what_happened_since() {
+    let mut project = Project::default();
+    project.import(&read(&fixture("stack")));
+    let session = "opencode:ses_4b1f77e2affeLz3Kq0m9Xw8Yt1";
+    let cancel = project.frame("plan-1766400000500-2-k7x2m9q").id.clone();
+    let limit = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6").id.clone();
+    let restart = project.frame("plan-1766402000000-b8d3").id.clone();
+    let paging = project.frame("plan-1766403000000-lost").id.clone();
+    project.run(session, &Command::Delete { frame: restart });
+    project.run(
+        session,
+        &Command::Note {
+            frame: Some(limit.clone()),
+            note: Note::Decision {
+                text: prose("A sliding window"),
+                why: Some(prose("no bursts at the full minute")),
+            },
+        },
+    );
+    project.run(
+        session,
+        &Command::Move {
+            frame: paging,
+            to: Place::Before(cancel.clone()),
+        },
+    );
+    project.run(
+        session,
+        &Command::Edit {
+            frame: Some(cancel.clone()),
+            edit: Edit {
+                title: Some(Title::new("Cancel orders").unwrap()),
+                ..Edit::default()
+            },
+        },
+    );
+    project.run(
+        session,
+        &Command::Pop {
+            frame: Some(limit),
+            outcome: Outcome::Completed,
+            results: Results {
+                full: prose("429 from the 101st request on."),
+                compacted: None,
+            },
+        },
+    );
+    project.run(
+        session,
+        &Command::Activate {
+            frame: cancel.clone(),
+        },
+    );
+    project.run(
+        session,
+        &Command::Bind {
+            frame: cancel,
+            session: "opencode:ses_new".parse().unwrap(),
+        },
+    );
+
+    let now = without_ours(&project.export().state_json);
+    assert_eq!(now["activeFrameID"], "ses_new");
+    assert!(now["updatedAt"].as_i64().unwrap() > 1_800_000_000_000);
+    let frames = &now["frames"];
+    assert!(frames.get("plan-1766402000000-b8d3").is_none());
+    let root = &frames["ses_4b1f77e2affeLz3Kq0m9Xw8Yt1"];
+    let planned: Vec<&str> = root["plannedChildren"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    assert_eq!(
+        planned,
+        [
+            "ses_4b1f77c90ffeAuth5Rt2Vb7Nc3",
+            "ses_4b1f770aaffeRate9Gh4Jk1Mz6",
+            "plan-1766403000000-lost",
+            "ses_new",
+            "plan-1766400000500-3-p0w4zr",
+        ]
+    );
+    let limit = &frames["ses_4b1f770aaffeRate9Gh4Jk1Mz6"];
+    assert_eq!(limit["plannedChildren"], serde_json::json!([]));
+    assert_eq!(limit["status"], "completed");
+    assert_eq!(
+        limit["decisions"][0],
+        "A sliding window — no bursts at the full minute"
+    );
+    assert_eq!(limit["resultsCompacted"], "429 from the 101st request on.");
+    let cancel = &frames["ses_new"];
+    assert_eq!(cancel["sessionID"], "ses_new");
+    assert_eq!(cancel["title"], "Cancel orders");
+    assert_eq!(cancel["status"], "in_progress");
+}
+
+#[test]
+fn a_predecessor_that_went_on_with_our_export_is_heard() {
+    let mut project = Project::default();
+    let work = "opencode:ses_root";
+    let id = |entropy| flamestack_core::FrameId::from_entropy(entropy);
+    let goal = |title: &str| flamestack_core::event::Goal {
+        title: Title::new(title).unwrap(),
+        criteria: Some(prose("It works")),
+        criteria_compacted: None,
+    };
+    project.run(
+        work,
+        &Command::Push {
+            id: id(7),
+            under: flamestack_core::command::Under::Root,
+            goal: goal("Root"),
+        },
+    );
+    project.run(
+        work,
+        &Command::Plan {
+            under: flamestack_core::command::Under::Active,
+            items: vec![flamestack_core::command::PlanItem {
+                id: id(8),
+                goal: goal("Next"),
+                children: Vec::new(),
+            }],
+        },
+    );
+    let mut export = project.export();
+    let key = format!("plan-{}", id(8));
+    assert!(export.state_json.contains(&key));
+
+    // The predecessor begins the planned frame: it gets the name of a session, and a decision.
+    export.state_json = export
+        .state_json
+        .replace(&format!("\"{key}\": {{"), "\"ses_next\": {");
+    export.state_json = export.state_json.replace(
+        &format!("\"sessionID\": \"{key}\""),
+        "\"sessionID\": \"ses_next\"",
+    );
+    let mut state: Value = serde_json::from_str(&export.state_json).unwrap();
+    let next = &mut state["frames"]["ses_next"];
+    next["status"] = "in_progress".into();
+    next["decisions"] = serde_json::json!(["Theirs"]);
+    next["successCriteria"] = "It works well".into();
+    export.state_json = state.to_string();
+
+    let mut other = Project::default();
+    other.import(&reread(&export));
+    let next = other.frame("ses_next");
+    assert_eq!(next.id, id(8));
+    assert_eq!(next.status, Status::InProgress);
+    assert_eq!(next.session, Some("opencode:ses_next".parse().unwrap()));
+    assert_eq!(next.notes.len(), 1);
+    assert_eq!(next.criteria, Some(prose("It works well")));
+    // Their dense version no longer is what we derive.
+    assert_eq!(next.criteria_compacted, Some(prose("It works")));
+}

@@ -1,0 +1,106 @@
+//! What holds for every stack and every file.
+
+use flamestack_core::Frame;
+use flamestack_core::id::Seq;
+use flamestack_hosts::predecessor::export;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::generated::{predecessor_state, stack};
+use crate::support::{Project, read_text, reread, without_ours};
+
+fn by_id(mut frames: Vec<Frame>) -> Vec<Frame> {
+    for frame in &mut frames {
+        frame.changed = Seq::default();
+        frame.closed = None;
+    }
+    frames.sort_by(|one, other| one.id.cmp(&other.id));
+    frames
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_predecessors_file_comes_back_with_every_field(state in predecessor_state()) {
+        let mut project = Project::default();
+        project.import(&read_text(&state.to_string()).unwrap());
+        let export = project.export();
+        prop_assert_eq!(&without_ours(&export.state_json), &state);
+
+        let mut other = Project::default();
+        other.import(&reread(&export));
+        prop_assert_eq!(by_id(other.frames()), by_id(project.frames()));
+        prop_assert_eq!(&without_ours(&other.export().state_json), &state);
+    }
+
+    #[test]
+    fn our_own_export_comes_back_the_same((frames, sessions) in stack()) {
+        let export = export(&frames, &sessions, None, &|_| Some("log.md".to_owned()));
+        let mut project = Project::default();
+        let reading = project.import(&reread(&export));
+        prop_assert_eq!(&by_id(reading.import.frames), &by_id(frames.clone()));
+        prop_assert_eq!(&reading.sessions, &sessions);
+        prop_assert_eq!(by_id(project.frames()), by_id(frames));
+    }
+
+    #[test]
+    fn nothing_comes_in_twice(state in predecessor_state(), (frames, sessions) in stack()) {
+        let ours = export(&frames, &sessions, None, &|_| None);
+        for stack in [read_text(&state.to_string()).unwrap(), reread(&ours)] {
+            let mut project = Project::default();
+            project.import(&stack);
+            let again = project.read(&stack);
+            prop_assert_eq!(again.known, stack.len());
+            prop_assert!(again.import.frames.is_empty() && again.import.focus.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_file_finds_its_place(state in predecessor_state()) {
+        // The first half of the frames, then all of them.
+        let mut half = state.clone();
+        let all = state["frames"].as_object().unwrap();
+        let frames = half["frames"].as_object_mut().unwrap();
+        while frames.len() * 2 > all.len() {
+            // Take away a frame that is nobody's parent.
+            let is_leaf = |name: &String| {
+                frames.values().all(|frame| frame.get("parentSessionID") != Some(&name.clone().into()))
+            };
+            let leaf = frames.keys().find(|name| is_leaf(name)).unwrap().clone();
+            frames.remove(&leaf);
+        }
+        let mut project = Project::default();
+        project.import(&read_text(&half.to_string()).unwrap());
+        project.import(&read_text(&state.to_string()).unwrap());
+        prop_assert_eq!(project.frames().len(), all.len());
+        for (name, frame) in all {
+            let parent = frame.get("parentSessionID").and_then(|name| name.as_str());
+            let parent = parent.map(|name| project.frame(name).id.clone());
+            prop_assert_eq!(&project.frame(name).parent, &parent);
+        }
+    }
+}
+
+/// The predecessor's own code took minutes for a wide tree and overflowed on a deep one.
+#[test]
+fn wide_and_deep_trees_are_no_problem() {
+    const FRAMES: usize = 10_000;
+    for is_deep in [true, false] {
+        let frame = |index: usize| {
+            let parent = if is_deep { index.checked_sub(1) } else { None };
+            let parent = parent.map(|parent| format!("ses_{parent}"));
+            let status = if is_deep { "in_progress" } else { "planned" };
+            let frame = json!({ "status": status, "parentSessionID": parent });
+            (format!("ses_{index}"), frame)
+        };
+        let frames: Map<String, Value> = (0..FRAMES).map(frame).collect();
+        let roots = if is_deep { 1 } else { FRAMES };
+        let roots: Vec<String> = (0..roots).map(|index| format!("ses_{index}")).collect();
+        let last = format!("ses_{}", FRAMES - 1);
+        let state = json!({ "frames": frames, "rootFrameIDs": roots, "activeFrameID": last });
+        let mut project = Project::default();
+        project.import(&read_text(&state.to_string()).unwrap());
+        assert_eq!(without_ours(&project.export().state_json), state);
+    }
+}

@@ -1,0 +1,173 @@
+//! Files that cannot be taken: each is refused with its file, its frame and what to do.
+
+use flamestack_core::FrameId;
+use flamestack_hosts::predecessor::{Layout, Target};
+
+use crate::support::{dir_with, read_text};
+
+fn told(state: &str) -> String {
+    let dir = dir_with(state);
+    let error = Layout::find(dir.path()).unwrap().read().unwrap_err();
+    let place = dir.path().to_str().unwrap();
+    let hint = error.hint().unwrap();
+    format!("{}\nhint: {hint}", error.to_string().replace(place, "DIR"))
+}
+
+fn frames(frames: &str) -> String {
+    told(&format!(
+        "{{\"version\":1,\"rootFrameIDs\":[],\"frames\":{{{frames}}}}}"
+    ))
+}
+
+#[test]
+fn files_that_are_no_state() {
+    insta::assert_snapshot!(told(""), @"
+    DIR/state.json: the file is empty
+    hint: put back a copy of the file from before, and import that
+    ");
+    insta::assert_snapshot!(told("{\"version\": 1, \"frames\": {\"ses_1\": {\"sess"), @"
+    DIR/state.json: the file ends in the middle of its JSON, at line 1, column 41
+    hint: put back a copy of the file from before, and import that
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {},\n\"x\" 1}"), @"
+    DIR/state.json: expected `:` (line 2, column 5)
+    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    ");
+    insta::assert_snapshot!(told("{\"version\": 4, \"resources\": []}"), @"
+    DIR/state.json: missing field `frames` (line 1, column 31)
+    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {}, \"rootFrameIDs\": {}}"), @"
+    DIR/state.json: `rootFrameIDs` is an object where a list of texts belongs
+    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {}, \"activeFrameID\": 3}"), @"
+    DIR/state.json: `activeFrameID` is a number where a text belongs
+    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {}, \"updatedAt\": \"today\"}"), @"
+    DIR/state.json: `updatedAt` is a text where a time in ms belongs
+    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {}, \"flamestack\": {\"format\": 9}}"), @"
+    DIR/state.json: this was exported by a newer Flamestack (format 9; this one reads up to 1)
+    hint: update Flamestack and import it again
+    ");
+    insta::assert_snapshot!(told("{\"frames\": {}, \"flamestack\": 1}"), @"
+    DIR/state.json: the `flamestack` object is damaged: invalid type: integer `1`, expected an object
+    hint: take the `flamestack` object out of the file: the rest can be imported without it
+    ");
+}
+
+#[test]
+fn frames_that_are_wrong() {
+    insta::assert_snapshot!(frames(r#""ses_1":[]"#), @"
+    DIR/state.json: frame `ses_1` is a list where an object belongs
+    hint: correct this field in the file, or remove the frame, and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"done"}"#), @"
+    DIR/state.json: frame `ses_1` has the unknown status `done`; there are in_progress, blocked, planned, completed, failed, invalidated
+    hint: put one of these into the file and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{}"#), @"
+    DIR/state.json: frame `ses_1` has no `status`
+    hint: correct this field in the file, or remove the frame, and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","artifacts":["a",2]}"#), @"
+    DIR/state.json: frame `ses_1` has a number in `artifacts[1]` where a text belongs
+    hint: correct this field in the file, or remove the frame, and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","createdAt":"1"}"#), @"
+    DIR/state.json: frame `ses_1` has a text in `createdAt` where a time in ms belongs
+    hint: correct this field in the file, or remove the frame, and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","title":"a\u0000b"}"#), @"
+    DIR/state.json: frame `ses_1` cannot be taken: its `title` holds a NUL character (at byte 1)
+    hint: shorten or clean this text in the file and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","flamestack":{"id":"x"}}"#), @"
+    DIR/state.json: frame `ses_1` has a damaged `flamestack` object: missing field `key`
+    hint: take the `flamestack` object out of the frame: the rest can be imported without it
+    ");
+    insta::assert_snapshot!(frames(r#""a\u0000":{"status":"planned"}"#), @r#"
+    DIR/state.json: frame `a\u{0}` has a name that is empty, longer than 500 characters or not printable
+    hint: rename the frame in the file and import it again
+    "#);
+    insta::assert_snapshot!(frames(r#""":{"status":"planned"}"#), @"
+    DIR/state.json: frame `` has a name that is empty, longer than 500 characters or not printable
+    hint: rename the frame in the file and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","sessionID":"ses_2"}"#), @"
+    DIR/state.json: frame `ses_1` calls itself `ses_2`
+    hint: make the frame's `sessionID` and its key in `frames` the same and import it again
+    ");
+}
+
+#[test]
+fn trees_that_are_wrong() {
+    insta::assert_snapshot!(
+        frames(r#""ses_1":{"status":"planned"},"ses_1":{"status":"failed"}"#), @"
+    DIR/state.json: frame `ses_1` is there twice
+    hint: remove or rename one of the two in the file and import it again
+    ");
+    insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","parentSessionID":"ses_0"}"#), @"
+    DIR/state.json: frame `ses_1` has the parent `ses_0`, which is not there
+    hint: add the parent to the file, or remove the frame's `parentSessionID` to make it a root, and import it again
+    ");
+    insta::assert_snapshot!(
+        frames(
+            r#""a":{"status":"planned","parentSessionID":"b"},
+               "b":{"status":"planned","parentSessionID":"c"},
+               "c":{"status":"planned","parentSessionID":"b"}"#
+        ), @"
+    DIR/state.json: frame `b` is its own ancestor: b → c → b
+    hint: remove the `parentSessionID` of the one that is the root and import it again
+    ");
+}
+
+#[test]
+fn ten_megabytes_are_no_title() {
+    let title = "x".repeat(10 << 20);
+    let said = frames(&format!(
+        "\"ses_1\":{{\"status\":\"planned\",\"title\":\"{title}\"}}"
+    ));
+    insta::assert_snapshot!(said, @"
+    DIR/state.json: frame `ses_1` cannot be taken: its `title` has 10485760 characters and a title may have 500
+    hint: shorten or clean this text in the file and import it again
+    ");
+    let criteria = frames(&format!(
+        "\"ses_1\":{{\"status\":\"planned\",\"title\":\"t\",\"successCriteria\":\"{title}\"}}"
+    ));
+    insta::assert_snapshot!(criteria, @"
+    DIR/state.json: frame `ses_1` cannot be taken: its `successCriteria` has 10485760 bytes and may have 1048576
+    hint: shorten or clean this text in the file and import it again
+    ");
+    let name = frames(&format!("\"{title}\":{{\"status\":\"planned\"}}"));
+    assert!(name.len() < 400, "{}", name.len());
+}
+
+#[test]
+fn what_is_merely_unusual_is_taken() {
+    for state in [
+        "\u{feff}{\"frames\":{\"ses_1\":{\"status\":\"planned\"}}}",
+        "{\"frames\":{\"__proto__\":{\"status\":\"planned\"}}}",
+        "{\"frames\":{\"ses_1\":{\"status\":\"planned\",\"createdAt\":1e300,\"title\":null}}}",
+    ] {
+        assert_eq!(read_text(state).unwrap().len(), 1, "{state}");
+    }
+}
+
+#[test]
+fn a_source_of_ids_that_is_stuck_is_noticed() {
+    let stack = read_text(
+        "{\"frames\":{\"ses_1\":{\"status\":\"planned\"},\"ses_2\":{\"status\":\"planned\"}}}",
+    )
+    .unwrap();
+    let mut target = Target {
+        fresh: &mut || FrameId::from_entropy(1),
+        known: &|_| None,
+        last_rank: &|_| None,
+    };
+    let error = stack.import(&mut target).unwrap_err().to_string();
+    assert!(error.contains("no unused frame id"), "{error}");
+}

@@ -1,0 +1,173 @@
+//! A stack in memory that imports and exports, and files to do it with.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use flamestack_core::command::Import;
+use flamestack_core::event::Recorded;
+use flamestack_core::id::{Seq, SessionRef, Timestamp};
+use flamestack_core::{Actor, Command, Frame, FrameId, Neighbourhood, Session, Tree, decide};
+use flamestack_hosts::predecessor::{Export, Layout, ReadError, Reading, Stack, Target, export};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+pub(crate) fn read(dir: &Path) -> Stack {
+    Layout::find(dir).unwrap().read().unwrap()
+}
+
+/// A directory with a `state.json` in it.
+pub(crate) fn dir_with(state: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs_err::write(dir.path().join("state.json"), state).unwrap();
+    dir
+}
+
+pub(crate) fn read_text(state: &str) -> Result<Stack, ReadError> {
+    Layout::find(dir_with(state).path())?.read()
+}
+
+/// What an export says when it is read again.
+pub(crate) fn reread(export: &Export) -> Stack {
+    let dir = tempfile::tempdir().unwrap();
+    let stack = dir.path().join("stack");
+    fs_err::create_dir(&stack).unwrap();
+    fs_err::write(stack.join("state.json"), &export.state_json).unwrap();
+    read(&stack)
+}
+
+/// A JSON document without the objects that we add.
+pub(crate) fn without_ours(json: &str) -> Value {
+    let mut document: Value = serde_json::from_str(json).unwrap();
+    let frames = document["frames"].as_object_mut().unwrap();
+    for (_, frame) in frames {
+        assert!(
+            frame
+                .as_object_mut()
+                .unwrap()
+                .remove("flamestack")
+                .is_some()
+        );
+    }
+    assert!(
+        document
+            .as_object_mut()
+            .unwrap()
+            .remove("flamestack")
+            .is_some()
+    );
+    document
+}
+
+/// A project with a stack that really applies the rules.
+#[derive(Default)]
+pub(crate) struct Project {
+    pub(crate) tree: Tree,
+    drawn: u64,
+    foreign: Option<String>,
+}
+
+impl Project {
+    pub(crate) fn read(&mut self, stack: &Stack) -> Reading {
+        let tree = &self.tree;
+        let known = |name: &str| {
+            let by_id = name
+                .parse::<FrameId>()
+                .ok()
+                .filter(|id| tree.frames().contains_key(id));
+            let by_session = name.parse::<SessionRef>().ok();
+            let by_session = by_session.and_then(|key| tree.session(&key).unwrap()?.own);
+            by_id.or_else(|| tree.alias(name).unwrap()).or(by_session)
+        };
+        let drawn = &mut self.drawn;
+        let mut fresh = || {
+            *drawn += 1;
+            FrameId::from_entropy(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        };
+        let last_rank = |parent: Option<&FrameId>| tree.last_rank(parent).unwrap();
+        stack
+            .import(&mut Target {
+                fresh: &mut fresh,
+                known: &known,
+                last_rank: &last_rank,
+            })
+            .unwrap()
+    }
+
+    /// Reads a stack and brings it in.
+    pub(crate) fn import(&mut self, stack: &Stack) -> Reading {
+        let reading = self.read(stack);
+        self.bring_in(reading.import.clone());
+        reading
+    }
+
+    pub(crate) fn bring_in(&mut self, import: Import) {
+        self.foreign = Some(import.foreign.clone());
+        self.run("shell:here", &Command::Import(Box::new(import)));
+    }
+
+    pub(crate) fn run(&mut self, session: &str, command: &Command) {
+        let actor = Actor {
+            session: session.parse().unwrap(),
+            worktree: None,
+            message: None,
+        };
+        let decision = decide(&self.tree, &actor, command).unwrap();
+        let batch = Seq(i64::try_from(self.tree.journal().len()).unwrap() + 1);
+        for (seq, event) in (batch.0..).zip(decision.events) {
+            let recorded = Recorded {
+                seq: Seq(seq),
+                batch,
+                at: Timestamp(1_800_000_000_000 + batch.0),
+                session: actor.session.clone(),
+                message: None,
+                event,
+            };
+            self.tree.apply(recorded);
+        }
+    }
+
+    pub(crate) fn frames(&self) -> Vec<Frame> {
+        self.tree.frames().values().cloned().collect()
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<Session> {
+        self.tree.sessions().values().cloned().collect()
+    }
+
+    pub(crate) fn export(&self) -> Export {
+        export(
+            &self.frames(),
+            &self.sessions(),
+            self.foreign.as_deref(),
+            &|_| None,
+        )
+    }
+
+    /// The frame of a former name.
+    pub(crate) fn frame(&self, name: &str) -> &Frame {
+        let id = self.tree.alias(name).unwrap();
+        &self.tree.frames()[&id.unwrap_or_else(|| name.parse().unwrap())]
+    }
+
+    /// The tree as titles, children behind their parents.
+    pub(crate) fn outline(&self) -> String {
+        fn below(tree: &Tree, parent: Option<&FrameId>, depth: usize, lines: &mut String) {
+            for frame in tree.children(parent) {
+                let title: String = frame.title.as_str().chars().take(40).collect();
+                let status = frame.status.as_str();
+                let indent = "  ".repeat(depth);
+                writeln!(lines, "{indent}{title} [{status}]").unwrap();
+                below(tree, Some(&frame.id), depth + 1, lines);
+            }
+        }
+        let mut lines = String::new();
+        below(&self.tree, None, 0, &mut lines);
+        lines
+    }
+}

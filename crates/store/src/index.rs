@@ -1,0 +1,384 @@
+//! Full-text search over titles, criteria, results, decisions, other notes and raw text.
+//!
+//! An index of its own beside the journal. Writers never touch it: a search first brings it up to
+//! the journal's last event, so it costs nothing until somebody searches, and it can be deleted at
+//! any time. It matches by groups of three characters, which serves identifiers, paths and
+//! languages without blanks alike.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::frame::Frame;
+use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::note::Note;
+use flamestack_core::text::Prose;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::blobs::Blobs;
+use crate::error::StoreError;
+use crate::record;
+use crate::sqlite::private_file;
+use crate::store::Reading;
+
+/// How many events are indexed in one transaction.
+const STEP: usize = 5000;
+/// The index's format; another one means that it is made anew.
+const VERSION: i64 = 1;
+
+/// The search index of one project.
+pub struct Index {
+    path: PathBuf,
+}
+
+/// A place where something was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The frame it belongs to.
+    pub frame: FrameId,
+    /// Which of its texts: `title`, `criteria`, `results`, `decision`, `log` and so on.
+    pub field: String,
+    /// The text around the find, with `[` and `]` around what matched.
+    pub excerpt: String,
+}
+
+/// The answer to a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// What was found, best first.
+    pub hits: Vec<Hit>,
+    /// There is more than was asked for.
+    pub more: bool,
+}
+
+impl Index {
+    /// The index in a store's directory.
+    pub fn new(dir: &Path) -> Self {
+        Self {
+            path: dir.join("index.db"),
+        }
+    }
+
+    /// The file it is kept in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Deletes the index. The next search makes it anew.
+    pub fn drop_all(&self) -> Result<(), StoreError> {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(suffix);
+            match fs_err::remove_file(PathBuf::from(path)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error.into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the index up to the journal's last event; `progress` hears how far it is.
+    fn catch_up(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), StoreError> {
+        match self.try_catch_up(reading, blobs, progress) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.try_catch_up(reading, blobs, progress)
+            }
+            other => other,
+        }
+    }
+
+    fn try_catch_up(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), StoreError> {
+        let mut connection = self.open()?;
+        let end = reading.position()?;
+        loop {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let done = position(&transaction)?;
+            if done >= end {
+                return Ok(());
+            }
+            let events = reading.events_after(done, STEP)?;
+            let last = events.last().map_or(end, |recorded| recorded.seq);
+            for recorded in &events {
+                index_event(&transaction, reading, blobs, recorded)?;
+            }
+            transaction.execute("UPDATE position SET seq = ?1", [last.0])?;
+            transaction.commit()?;
+            progress(last.0.unsigned_abs(), end.0.unsigned_abs());
+        }
+    }
+
+    /// Brings the index up to date and finds texts that hold every word of the query, best first.
+    pub fn search(
+        &self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        query: &str,
+        limit: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Searched, StoreError> {
+        self.catch_up(reading, blobs, progress)?;
+        match self.find(query, limit) {
+            Err(error) if is_damage(&error) => {
+                self.discard(&error)?;
+                self.catch_up(reading, blobs, progress)?;
+                self.find(query, limit)
+            }
+            other => other,
+        }
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
+        let connection = self.open()?;
+        let words: Vec<&str> = query.split_whitespace().collect();
+        if words.is_empty() {
+            return Ok(Searched::default());
+        }
+        let long_enough = |word: &&str| word.chars().count() >= 3;
+        let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let (long, short): (Vec<&str>, Vec<&str>) = words.into_iter().partition(long_enough);
+        // Words of one or two characters have no group of three; they are looked for directly.
+        let directly = short.iter().map(|word| format!("%{}%", escape_like(word)));
+        let mut conditions = String::new();
+        for n in 0..short.len() {
+            conditions.push_str(&format!(" AND text LIKE ?{} ESCAPE '\\'", n + 3));
+        }
+        let matching = long
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let sql = if long.is_empty() {
+            format!(
+                "SELECT frame, field, substr(text, 1, 160) FROM docs WHERE ?1 = ''{conditions}
+                 ORDER BY rowid DESC LIMIT ?2"
+            )
+        } else {
+            format!(
+                "SELECT frame, field, snippet(docs, 0, '[', ']', '…', 40) FROM docs
+                 WHERE docs MATCH ?1{conditions} ORDER BY rank, rowid LIMIT ?2"
+            )
+        };
+        let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(matching), Box::new(wanted)];
+        values.extend(directly.map(|word| Box::new(word) as Box<dyn rusqlite::ToSql>));
+        let mut statement = connection.prepare(&sql)?;
+        let mut found = statement.query(rusqlite::params_from_iter(values.iter()))?;
+        let mut searched = Searched::default();
+        while let Some(row) = found.next()? {
+            if searched.hits.len() == limit {
+                searched.more = true;
+                break;
+            }
+            let frame: String = row.get(0)?;
+            searched.hits.push(Hit {
+                frame: record::frame_id(&frame)
+                    .map_err(|problem| StoreError::BadRow { problem })?,
+                field: row.get(1)?,
+                excerpt: row.get(2)?,
+            });
+        }
+        Ok(searched)
+    }
+
+    /// Deletes an index that does not work: it is no loss.
+    fn discard(&self, error: &StoreError) -> Result<(), StoreError> {
+        tracing::warn!(path = %self.path.display(), "Search index made anew: {error}");
+        self.drop_all()
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        private_file(&self.path)?;
+        let connection = Connection::open(&self.path)?;
+        connection.busy_timeout(Duration::from_secs(30))?;
+        // Losing the last moments of an index that can be made again costs nothing.
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version != VERSION {
+            connection.execute_batch(
+                "BEGIN IMMEDIATE;
+                 DROP TABLE IF EXISTS docs;
+                 DROP TABLE IF EXISTS places;
+                 DROP TABLE IF EXISTS position;
+                 CREATE VIRTUAL TABLE docs USING fts5(
+                     text, frame UNINDEXED, field UNINDEXED, tokenize = 'trigram');
+                 CREATE TABLE places (frame TEXT NOT NULL, field TEXT NOT NULL, doc INTEGER NOT NULL);
+                 CREATE INDEX places_by_frame ON places (frame, field);
+                 CREATE TABLE position (seq INTEGER NOT NULL);
+                 INSERT INTO position VALUES (0);
+                 COMMIT;",
+            )?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+        }
+        Ok(connection)
+    }
+}
+
+/// Whether an error of the index means that it is damaged. A journal that is damaged fails again
+/// with a fresh index.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Unreadable { .. } | StoreError::BadRow { .. } | StoreError::Sqlite(_)
+    )
+}
+
+fn position(connection: &Connection) -> Result<Seq, StoreError> {
+    let seq = connection
+        .query_row("SELECT seq FROM position", [], |row| row.get(0))
+        .optional()?;
+    Ok(Seq(seq.unwrap_or_default()))
+}
+
+/// A word as FTS5 takes it literally.
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+fn escape_like(word: &str) -> String {
+    word.replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_")
+}
+
+fn index_event(
+    index: &Connection,
+    reading: &dyn Reading,
+    blobs: &Blobs,
+    recorded: &Recorded,
+) -> Result<(), StoreError> {
+    match &recorded.event {
+        Event::Noted { frame, note } => add_note(index, frame, note),
+        Event::Logged { frame, entry } => add_log(index, blobs, frame, entry),
+        // Undo changes what its frames say; they are indexed as they are now.
+        Event::CommandUndone { batch } => {
+            for entry in reading.events_after(Seq(batch.0 - 1), 10_000)? {
+                if entry.batch != *batch {
+                    break;
+                }
+                for frame in entry.event.frames() {
+                    reindex(index, reading, blobs, &frame)?;
+                }
+            }
+            Ok(())
+        }
+        Event::FrameDeleted { .. } => recorded
+            .event
+            .frames()
+            .try_for_each(|frame| forget(index, &frame)),
+        Event::FrameOpened { .. }
+        | Event::FrameImported(_)
+        | Event::FrameEdited { .. }
+        | Event::FrameClosed { .. }
+        | Event::FrameBlocked { .. }
+        | Event::FrameInvalidated { .. } => recorded
+            .event
+            .frames()
+            .try_for_each(|frame| reindex(index, reading, blobs, &frame)),
+        _ => Ok(()),
+    }
+}
+
+/// Takes everything a frame says out of the index and puts in what it says now.
+fn reindex(
+    index: &Connection,
+    reading: &dyn Reading,
+    blobs: &Blobs,
+    id: &FrameId,
+) -> Result<(), StoreError> {
+    forget(index, id)?;
+    let Some(frame) = reading.whole_frame(id)? else {
+        return Ok(());
+    };
+    add(index, id, "title", frame.title.as_str())?;
+    for (field, text) in texts(&frame) {
+        if let Some(text) = text {
+            add(index, id, field, text.as_str())?;
+        }
+    }
+    for note in &frame.notes {
+        add_note(index, id, note)?;
+    }
+    for entry in &frame.log {
+        add_log(index, blobs, id, entry)?;
+    }
+    Ok(())
+}
+
+fn texts(frame: &Frame) -> [(&'static str, Option<&Prose>); 6] {
+    [
+        ("criteria", frame.criteria.as_ref()),
+        ("criteria", frame.criteria_compacted.as_ref()),
+        ("results", frame.results.as_ref()),
+        ("results", frame.results_compacted.as_ref()),
+        ("blocked", frame.blocked_on.as_ref()),
+        (
+            "invalidated",
+            frame.invalidation.as_ref().map(|known| &known.reason),
+        ),
+    ]
+}
+
+fn add_note(index: &Connection, frame: &FrameId, note: &Note) -> Result<(), StoreError> {
+    let field = note.kind().label();
+    match note {
+        Note::Decision {
+            text,
+            why: Some(why),
+        }
+        | Note::FailedAttempt {
+            text,
+            why: Some(why),
+        } => add(index, frame, field, &format!("{text} ({why})")),
+        _ => add(index, frame, field, note.text().as_str()),
+    }
+}
+
+fn add_log(
+    index: &Connection,
+    blobs: &Blobs,
+    frame: &FrameId,
+    entry: &flamestack_core::frame::LogEntry,
+) -> Result<(), StoreError> {
+    match blobs.get(&entry.blob) {
+        Ok(Some(text)) => add(index, frame, "log", &text),
+        // Text that is lost cannot be found; the rest can.
+        Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<(), StoreError> {
+    index
+        .prepare_cached("INSERT INTO docs (text, frame, field) VALUES (?1, ?2, ?3)")?
+        .execute(params![text, frame.as_str(), field])?;
+    let doc = index.last_insert_rowid();
+    index
+        .prepare_cached("INSERT INTO places VALUES (?1, ?2, ?3)")?
+        .execute(params![frame.as_str(), field, doc])?;
+    Ok(())
+}
+
+fn forget(index: &Connection, frame: &FrameId) -> Result<(), StoreError> {
+    index
+        .prepare_cached(
+            "DELETE FROM docs WHERE rowid IN (SELECT doc FROM places WHERE frame = ?1)",
+        )?
+        .execute([frame.as_str()])?;
+    index
+        .prepare_cached("DELETE FROM places WHERE frame = ?1")?
+        .execute([frame.as_str()])?;
+    Ok(())
+}

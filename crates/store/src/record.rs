@@ -1,0 +1,209 @@
+//! How an event is written down.
+//!
+//! The journal's format is a contract with every store ever written, so it has types of its own:
+//! the domain may be renamed, this may only grow. Texts come back as they were recorded, without
+//! being checked again.
+
+mod read;
+mod write;
+
+use flamestack_core::event::Event;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use read::{frame_id, session};
+
+/// An event as JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Record {
+    SessionOpened {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worktree: Option<String>,
+    },
+    SessionFocused {
+        session: String,
+        from: Option<String>,
+        to: Option<String>,
+    },
+    SessionBound {
+        session: String,
+        frame: String,
+    },
+    SessionUnbound {
+        session: String,
+        frame: String,
+    },
+    FrameOpened {
+        frame: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
+        rank: i64,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        planned: bool,
+        #[serde(flatten)]
+        goal: GoalRecord,
+    },
+    FrameStarted {
+        frame: String,
+    },
+    FrameClosed {
+        frame: String,
+        outcome: String,
+        #[serde(flatten)]
+        results: ResultsRecord,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cascaded: Vec<String>,
+    },
+    FrameBlocked {
+        frame: String,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        results: Option<ResultsRecord>,
+    },
+    FrameUnblocked {
+        frame: String,
+    },
+    FrameEdited {
+        frame: String,
+        edit: EditRecord,
+    },
+    FrameInvalidated {
+        frame: String,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cascaded: Vec<String>,
+    },
+    FrameMoved {
+        frame: String,
+        parent: Option<String>,
+        rank: i64,
+    },
+    FrameDeleted {
+        frame: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<String>,
+    },
+    Noted {
+        frame: String,
+        note: NoteRecord,
+    },
+    Logged {
+        frame: String,
+        entry: LogRecord,
+    },
+    FrameImported {
+        frame: Box<FrameRecord>,
+    },
+    StackImported {
+        source: String,
+        foreign: String,
+    },
+    CommandUndone {
+        batch: i64,
+    },
+    BlobDropped {
+        blob: String,
+        bytes: u64,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct GoalRecord {
+    title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    criteria: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    criteria_compacted: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ResultsRecord {
+    results: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results_compacted: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EditRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    criteria: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    criteria_compacted: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results_compacted: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+enum NoteRecord {
+    Artifact {
+        text: String,
+    },
+    Decision {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    FailedAttempt {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    Command {
+        text: String,
+        exit_code: i32,
+    },
+    Test {
+        text: String,
+        passed: bool,
+    },
+    Commit {
+        text: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct LogRecord {
+    label: String,
+    blob: String,
+    bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FrameRecord {
+    id: String,
+    parent: Option<String>,
+    rank: i64,
+    status: String,
+    #[serde(flatten)]
+    goal: GoalRecord,
+    results: Option<String>,
+    results_compacted: Option<String>,
+    notes: Vec<NoteRecord>,
+    log: Vec<LogRecord>,
+    blocked_on: Option<String>,
+    invalidation_reason: Option<String>,
+    invalidated_at: Option<i64>,
+    span: Option<(String, Option<String>, Option<String>)>,
+    session: Option<String>,
+    aliases: Vec<String>,
+    foreign: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+}
+
+/// Writes an event as JSON.
+pub(crate) fn encode(event: &Event) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Record::from(event))
+}
+
+/// Reads an event back.
+pub(crate) fn decode(json: &str) -> Result<Event, String> {
+    let record: Record = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    Event::try_from(record)
+}

@@ -1,0 +1,232 @@
+//! From the domain to the journal's format.
+
+use flamestack_core::event::{Edit, Event, Goal, Results};
+use flamestack_core::frame::{Frame, LogEntry};
+use flamestack_core::id::FrameId;
+use flamestack_core::note::{Evidence, Note};
+use flamestack_core::text::Prose;
+
+use super::{EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, Record, ResultsRecord};
+
+fn text(prose: &Prose) -> String {
+    prose.as_str().to_owned()
+}
+
+fn text_of(prose: Option<&Prose>) -> Option<String> {
+    prose.map(text)
+}
+
+fn ids(frames: &[FrameId]) -> Vec<String> {
+    frames.iter().map(ToString::to_string).collect()
+}
+
+impl From<&Event> for Record {
+    #[expect(clippy::too_many_lines, reason = "one arm an event")]
+    fn from(event: &Event) -> Self {
+        match event {
+            Event::SessionOpened { session, worktree } => Self::SessionOpened {
+                session: session.to_string(),
+                worktree: worktree.clone(),
+            },
+            Event::SessionFocused { session, from, to } => Self::SessionFocused {
+                session: session.to_string(),
+                from: from.as_ref().map(ToString::to_string),
+                to: to.as_ref().map(ToString::to_string),
+            },
+            Event::SessionBound { session, frame } => Self::SessionBound {
+                session: session.to_string(),
+                frame: frame.to_string(),
+            },
+            Event::SessionUnbound { session, frame } => Self::SessionUnbound {
+                session: session.to_string(),
+                frame: frame.to_string(),
+            },
+            Event::FrameOpened {
+                frame,
+                parent,
+                rank,
+                planned,
+                goal,
+            } => Self::FrameOpened {
+                frame: frame.to_string(),
+                parent: parent.as_ref().map(ToString::to_string),
+                rank: rank.0,
+                planned: *planned,
+                goal: goal.into(),
+            },
+            Event::FrameStarted { frame } => Self::FrameStarted {
+                frame: frame.to_string(),
+            },
+            Event::FrameClosed {
+                frame,
+                outcome,
+                results,
+                cascaded,
+            } => Self::FrameClosed {
+                frame: frame.to_string(),
+                outcome: outcome.status().as_str().to_owned(),
+                results: results.into(),
+                cascaded: ids(cascaded),
+            },
+            Event::FrameBlocked {
+                frame,
+                reason,
+                results,
+            } => Self::FrameBlocked {
+                frame: frame.to_string(),
+                reason: text(reason),
+                results: results.as_ref().map(Into::into),
+            },
+            Event::FrameUnblocked { frame } => Self::FrameUnblocked {
+                frame: frame.to_string(),
+            },
+            Event::FrameEdited { frame, edit } => Self::FrameEdited {
+                frame: frame.to_string(),
+                edit: edit.into(),
+            },
+            Event::FrameInvalidated {
+                frame,
+                reason,
+                cascaded,
+            } => Self::FrameInvalidated {
+                frame: frame.to_string(),
+                reason: text(reason),
+                cascaded: ids(cascaded),
+            },
+            Event::FrameMoved {
+                frame,
+                parent,
+                rank,
+            } => Self::FrameMoved {
+                frame: frame.to_string(),
+                parent: parent.as_ref().map(ToString::to_string),
+                rank: rank.0,
+            },
+            Event::FrameDeleted { frame, with } => Self::FrameDeleted {
+                frame: frame.to_string(),
+                with: ids(with),
+            },
+            Event::Noted { frame, note } => Self::Noted {
+                frame: frame.to_string(),
+                note: note.into(),
+            },
+            Event::Logged { frame, entry } => Self::Logged {
+                frame: frame.to_string(),
+                entry: entry.into(),
+            },
+            Event::FrameImported(frame) => Self::FrameImported {
+                frame: Box::new(frame.as_ref().into()),
+            },
+            Event::StackImported { source, foreign } => Self::StackImported {
+                source: source.clone(),
+                foreign: foreign.clone(),
+            },
+            Event::CommandUndone { batch } => Self::CommandUndone { batch: batch.0 },
+            Event::BlobDropped { blob, bytes } => Self::BlobDropped {
+                blob: blob.to_string(),
+                bytes: *bytes,
+            },
+        }
+    }
+}
+
+impl From<&Goal> for GoalRecord {
+    fn from(goal: &Goal) -> Self {
+        Self {
+            title: goal.title.as_str().to_owned(),
+            criteria: text_of(goal.criteria.as_ref()),
+            criteria_compacted: text_of(goal.criteria_compacted.as_ref()),
+        }
+    }
+}
+
+impl From<&Results> for ResultsRecord {
+    fn from(results: &Results) -> Self {
+        Self {
+            results: text(&results.full),
+            results_compacted: text_of(results.compacted.as_ref()),
+        }
+    }
+}
+
+impl From<&Edit> for EditRecord {
+    fn from(edit: &Edit) -> Self {
+        Self {
+            title: edit.title.as_ref().map(|title| title.as_str().to_owned()),
+            criteria: text_of(edit.criteria.as_ref()),
+            criteria_compacted: text_of(edit.criteria_compacted.as_ref()),
+            results: text_of(edit.results.as_ref()),
+            results_compacted: text_of(edit.results_compacted.as_ref()),
+        }
+    }
+}
+
+impl From<&Note> for NoteRecord {
+    fn from(note: &Note) -> Self {
+        match note {
+            Note::Artifact(path) => Self::Artifact { text: text(path) },
+            Note::Decision { text: what, why } => Self::Decision {
+                text: text(what),
+                why: text_of(why.as_ref()),
+            },
+            Note::FailedAttempt { text: what, why } => Self::FailedAttempt {
+                text: text(what),
+                why: text_of(why.as_ref()),
+            },
+            Note::Evidence(Evidence::Command { command, exit_code }) => Self::Command {
+                text: text(command),
+                exit_code: *exit_code,
+            },
+            Note::Evidence(Evidence::Test { id, passed }) => Self::Test {
+                text: text(id),
+                passed: *passed,
+            },
+            Note::Evidence(Evidence::Commit(hash)) => Self::Commit { text: text(hash) },
+        }
+    }
+}
+
+impl From<&LogEntry> for LogRecord {
+    fn from(entry: &LogEntry) -> Self {
+        Self {
+            label: entry.label.as_str().to_owned(),
+            blob: entry.blob.to_string(),
+            bytes: entry.bytes,
+        }
+    }
+}
+
+impl From<&Frame> for FrameRecord {
+    fn from(frame: &Frame) -> Self {
+        Self {
+            id: frame.id.to_string(),
+            parent: frame.parent.as_ref().map(ToString::to_string),
+            rank: frame.rank.0,
+            status: frame.status.as_str().to_owned(),
+            goal: GoalRecord {
+                title: frame.title.as_str().to_owned(),
+                criteria: text_of(frame.criteria.as_ref()),
+                criteria_compacted: text_of(frame.criteria_compacted.as_ref()),
+            },
+            results: text_of(frame.results.as_ref()),
+            results_compacted: text_of(frame.results_compacted.as_ref()),
+            notes: frame.notes.iter().map(Into::into).collect(),
+            log: frame.log.iter().map(Into::into).collect(),
+            blocked_on: text_of(frame.blocked_on.as_ref()),
+            invalidation_reason: frame.invalidation.as_ref().map(|known| text(&known.reason)),
+            invalidated_at: frame.invalidation.as_ref().map(|known| known.at.0),
+            span: frame.span.as_ref().map(|span| {
+                (
+                    span.session.to_string(),
+                    span.first.clone(),
+                    span.last.clone(),
+                )
+            }),
+            session: frame.session.as_ref().map(ToString::to_string),
+            aliases: frame.aliases.clone(),
+            foreign: frame.foreign.clone(),
+            created_at: frame.created_at.0,
+            updated_at: frame.updated_at.0,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The embedded store: one SQLite database in WAL mode.
+//!
+//! Any number of processes may open it. A writer takes the write lock before it reads what it
+//! decides on, so no decision is made on a state that somebody else changes meanwhile; readers see
+//! one point of the journal and are never in the way.
+
+mod append;
+mod open;
+mod pages;
+mod project;
+mod reading;
+mod recover;
+mod rows;
+mod verify;
+mod view;
+
+use std::path::{Path, PathBuf};
+
+use flamestack_core::command::Actor;
+use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::id::Timestamp;
+use rusqlite::{Connection, TransactionBehavior};
+
+pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
+use self::view::SqliteView;
+use crate::error::StoreError;
+use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified};
+
+// Older ones can corrupt a database when a checkpoint and a WAL reset meet.
+const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
+
+/// A journal and its projections in an SQLite database.
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl SqliteStore {
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A store with nothing in it that vanishes with its connection: what a project looks like
+    /// that has no store yet.
+    pub fn empty() -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: open::in_memory()?,
+            path: PathBuf::new(),
+        })
+    }
+
+    /// Brings back what can be read of a store that was set aside, behind what is here now.
+    pub fn recover(
+        &mut self,
+        from: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Recovered, StoreError> {
+        recover::recover(&mut self.connection, from, progress)
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(
+        &mut self,
+        at: Timestamp,
+        actor: &Actor,
+        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+    ) -> Result<Committed, Rejection> {
+        self.commit_once(at, actor, decide)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
+    fn read(
+        &self,
+        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut attempt = || -> Result<(), StoreError> {
+            // Dropping it rolls back; a reading has nothing to keep.
+            let snapshot = self.connection.unchecked_transaction()?;
+            work(&SqliteView::new(&snapshot))
+        };
+        attempt().map_err(|error| self.judged(error))
+    }
+
+    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
+        let rebuilt = verify::rebuild(&mut self.connection, progress);
+        rebuilt.map_err(|error| self.judged(error))
+    }
+
+    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError> {
+        let verified = verify::verify(&self.connection, &self.path, progress);
+        verified.map_err(|error| self.judged(error))
+    }
+}
+
+impl SqliteStore {
+    fn commit_once(
+        &mut self,
+        at: Timestamp,
+        actor: &Actor,
+        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+    ) -> Result<Committed, Rejection> {
+        let unreadable = Rejected::Unreadable;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| unreadable(error.into()))?;
+        let decision = decide(&SqliteView::new(&transaction))?;
+        if decision.events.is_empty() {
+            return Ok(Committed {
+                events: Vec::new(),
+                remarks: decision.remarks,
+            });
+        }
+        let events =
+            append::append(&transaction, at, actor, decision.events).map_err(unreadable)?;
+        for recorded in &events {
+            project::project(&transaction, recorded).map_err(unreadable)?;
+        }
+        transaction
+            .commit()
+            .map_err(|error| unreadable(error.into()))?;
+        Ok(Committed {
+            events,
+            remarks: decision.remarks,
+        })
+    }
+
+    /// An error that names the file. Once it cannot be read, it is left exactly as it is.
+    fn judged(&self, error: StoreError) -> StoreError {
+        let error = error.at(&self.path);
+        match &error {
+            StoreError::Unreadable { path, .. } if *path == self.path => {
+                match open::leave_as_it_is(&self.connection, true) {
+                    Ok(()) => error,
+                    Err(worse) => worse,
+                }
+            }
+            _ => error,
+        }
+    }
+}

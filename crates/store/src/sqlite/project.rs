@@ -1,0 +1,346 @@
+//! What an event does to the projections.
+//!
+//! What it means for a frame is `flamestack_core::fold`'s to say; this only brings the frame's row
+//! in and puts it back.
+
+use flamestack_core::event::{Event, Recorded, Subject};
+use flamestack_core::fold;
+use flamestack_core::frame::{Frame, LogEntry, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::note::Note;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{append, rows};
+use crate::error::StoreError;
+
+/// The scope of all roots in `totals`.
+pub(super) const ROOTS: &str = "";
+/// The scope of all frames in `totals`.
+pub(super) const EVERYWHERE: &str = "*";
+
+/// Folds one event into the projections.
+pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    remember_subjects(connection, recorded)?;
+    match &recorded.event {
+        Event::CommandUndone { batch } => take_back(connection, recorded, *batch)?,
+        Event::StackImported { source, foreign } => {
+            connection
+                .prepare_cached("INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)")?
+                .execute(params![source, foreign, recorded.seq.0])?;
+        }
+        // The same text came again, so it is there again.
+        Event::Logged { entry, .. } => {
+            connection
+                .prepare_cached("DELETE FROM dropped WHERE blob = ?1")?
+                .execute([entry.blob.as_str()])?;
+        }
+        Event::BlobDropped { blob, bytes } => {
+            connection
+                .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
+                .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
+        }
+        _ => {}
+    }
+    project_session(connection, &recorded.event)?;
+    for frame in recorded.event.frames() {
+        project_frame(connection, recorded, &frame)?;
+    }
+    Ok(())
+}
+
+fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    let mut insert =
+        connection.prepare_cached("INSERT OR IGNORE INTO subjects VALUES (?1, ?2, ?3)")?;
+    for subject in recorded.event.subjects() {
+        match subject {
+            Subject::Frame(id) => insert.execute(params![id.as_str(), recorded.seq.0, 0])?,
+            Subject::Support(id) => insert.execute(params![id.as_str(), recorded.seq.0, 1])?,
+            Subject::Session(key) => insert.execute(params![key.to_string(), recorded.seq.0, 2])?,
+        };
+    }
+    Ok(())
+}
+
+fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreError> {
+    match event {
+        Event::SessionOpened { session, worktree } => {
+            require_session(connection, session)?;
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
+                )?
+                .execute(params![session.to_string(), worktree])?;
+        }
+        Event::SessionFocused { session, to, .. } => {
+            require_session(connection, session)?;
+            connection
+                .prepare_cached("UPDATE sessions SET active = ?2 WHERE key = ?1")?
+                .execute(params![
+                    session.to_string(),
+                    to.as_ref().map(FrameId::as_str)
+                ])?;
+        }
+        Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
+        Event::SessionUnbound { session, .. } => own(connection, session, None)?,
+        Event::FrameImported(frame) => {
+            if let Some(session) = &frame.session {
+                own(connection, session, Some(&frame.id))?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
+        .execute(params![session.to_string(), session.id()])?;
+    Ok(())
+}
+
+fn own(
+    connection: &Connection,
+    session: &SessionRef,
+    frame: Option<&FrameId>,
+) -> Result<(), StoreError> {
+    require_session(connection, session)?;
+    connection
+        .prepare_cached("UPDATE sessions SET own = ?2 WHERE key = ?1")?
+        .execute(params![session.to_string(), frame.map(FrameId::as_str)])?;
+    Ok(())
+}
+
+/// Folds an event into one of the frames it changes.
+fn project_frame(
+    connection: &Connection,
+    recorded: &Recorded,
+    id: &FrameId,
+) -> Result<(), StoreError> {
+    if let Some(frame) = fold::opened(recorded) {
+        return open(connection, &frame, recorded.seq);
+    }
+    match &recorded.event {
+        Event::FrameDeleted { .. } => return remove(connection, id),
+        Event::Noted { note, .. } => insert_note(connection, id, recorded.seq, 0, note)?,
+        Event::Logged { entry, .. } => insert_log(connection, id, recorded.seq, 0, entry)?,
+        _ => {}
+    }
+    if matches!(recorded.event, Event::Noted { .. } | Event::Logged { .. }) {
+        connection
+            .prepare_cached("UPDATE frames SET updated_at = ?2, changed = ?3 WHERE id = ?1")?
+            .execute(params![id.as_str(), recorded.at.0, recorded.seq.0])?;
+        return Ok(());
+    }
+    let Some(mut frame) = load(connection, id)? else {
+        return Ok(());
+    };
+    let before = (frame.parent.clone(), frame.status);
+    fold::change(&mut frame, recorded);
+    rows::put_frame(connection, &frame)?;
+    if matches!(recorded.event, Event::FrameMoved { .. }) {
+        connection
+            .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
+            .execute(params![
+                id.as_str(),
+                frame.parent.as_ref().map(FrameId::as_str),
+                frame.rank.0
+            ])?;
+    }
+    let (parent, status) = before;
+    if (&parent, status) != (&frame.parent, frame.status) {
+        count(connection, parent.as_ref(), status, -1)?;
+        count(connection, frame.parent.as_ref(), frame.status, 1)?;
+    }
+    Ok(())
+}
+
+fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreError> {
+    let columns = rows::COLUMNS;
+    let frame = connection
+        .prepare_cached(&format!("SELECT {columns} FROM frames f WHERE f.id = ?1"))?
+        .query_row([id.as_str()], rows::frame)
+        .optional()?;
+    Ok(frame)
+}
+
+fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
+    rows::put_frame(connection, frame)?;
+    for (n, note) in (0..).zip(&frame.notes) {
+        insert_note(connection, &frame.id, seq, n, note)?;
+    }
+    for (n, entry) in (0..).zip(&frame.log) {
+        insert_log(connection, &frame.id, seq, n, entry)?;
+    }
+    for (n, alias) in (0_i64..).zip(&frame.aliases) {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO aliases VALUES (?1, ?2, ?3)")?
+            .execute(params![alias, frame.id.as_str(), n])?;
+    }
+    count(connection, frame.parent.as_ref(), frame.status, 1)
+}
+
+fn remove(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
+    let place = connection
+        .prepare_cached("SELECT parent, status FROM frames WHERE id = ?1")?
+        .query_row([id.as_str()], |row| {
+            Ok((rows::opt_id(row, 0)?, rows::status(row, 1)?))
+        })
+        .optional()?;
+    let Some((parent, status)) = place else {
+        return Ok(());
+    };
+    for rows in [
+        "notes WHERE frame",
+        "log_entries WHERE frame",
+        "aliases WHERE frame",
+        "frames WHERE id",
+    ] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {rows} = ?1"))?
+            .execute([id.as_str()])?;
+    }
+    count(connection, parent.as_ref(), status, -1)
+}
+
+fn insert_note(
+    connection: &Connection,
+    frame: &FrameId,
+    seq: Seq,
+    n: i64,
+    note: &Note,
+) -> Result<(), StoreError> {
+    let (kind, text, why, code) = rows::note_columns(note);
+    connection
+        .prepare_cached("INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .execute(params![frame.as_str(), seq.0, n, kind, text, why, code])?;
+    Ok(())
+}
+
+fn insert_log(
+    connection: &Connection,
+    frame: &FrameId,
+    seq: Seq,
+    n: i64,
+    entry: &LogEntry,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT INTO log_entries VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute(params![
+            frame.as_str(),
+            seq.0,
+            n,
+            entry.label.as_str(),
+            entry.blob.as_str(),
+            entry.bytes.cast_signed()
+        ])?;
+    Ok(())
+}
+
+/// Counts a frame in or out: below its parent or at the root, and in all.
+fn count(
+    connection: &Connection,
+    parent: Option<&FrameId>,
+    status: Status,
+    by: i64,
+) -> Result<(), StoreError> {
+    for scope in [parent.map_or(ROOTS, FrameId::as_str), EVERYWHERE] {
+        connection
+            .prepare_cached(
+                "INSERT INTO totals VALUES (?1, ?2, ?3)
+                 ON CONFLICT (scope, status) DO UPDATE SET n = n + ?3",
+            )?
+            .execute(params![scope, status.as_str(), by])?;
+    }
+    Ok(())
+}
+
+/// Folds the frames and sessions that a command changed once more, without that command.
+///
+/// This is exact because a command is only taken back when nobody has touched since what it
+/// changed, and it costs what the history of those few frames costs.
+fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO undone VALUES (?1, ?2)")?
+        .execute(params![batch.0, undo.batch.0])?;
+    let undone = of_batch(connection, batch)?;
+    let mut frames: Vec<FrameId> = undone
+        .iter()
+        .flat_map(|entry| entry.event.frames())
+        .collect();
+    frames.sort();
+    frames.dedup();
+    for id in frames {
+        remove(connection, &id)?;
+        for entry in counting(connection, id.as_str(), 0, undo.seq)? {
+            project_frame(connection, &entry, &id)?;
+        }
+    }
+    for entry in &undone {
+        if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
+            &entry.event
+        {
+            own(connection, session, None)?;
+            for entry in counting(connection, &session.to_string(), 2, undo.seq)? {
+                if matches!(
+                    entry.event,
+                    Event::SessionBound { .. } | Event::SessionUnbound { .. }
+                ) {
+                    project_session(connection, &entry.event)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The events of one command. They stand together, so the first other one ends the search.
+pub(super) fn of_batch(connection: &Connection, batch: Seq) -> Result<Vec<Recorded>, StoreError> {
+    let columns = append::COLUMNS;
+    events(
+        connection,
+        &format!(
+            "SELECT {columns} FROM events e
+             WHERE e.seq >= ?1 AND e.seq < coalesce(
+                 (SELECT seq FROM events WHERE seq > ?1 AND batch <> ?1 ORDER BY seq LIMIT 1),
+                 9223372036854775807)
+             ORDER BY e.seq"
+        ),
+        params![batch.0],
+    )
+}
+
+/// The events about a subject before a point that are not taken back.
+fn counting(
+    connection: &Connection,
+    name: &str,
+    role: i64,
+    before: Seq,
+) -> Result<Vec<Recorded>, StoreError> {
+    let columns = append::COLUMNS;
+    events(
+        connection,
+        &format!(
+            "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
+             WHERE s.name = ?1 AND s.role = ?2 AND s.seq < ?3
+               AND e.batch NOT IN (SELECT batch FROM undone)
+             ORDER BY s.seq"
+        ),
+        params![name, role, before.0],
+    )
+}
+
+/// Reads events by a query that selects [`append::COLUMNS`].
+pub(super) fn events(
+    connection: &Connection,
+    sql: &str,
+    params: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<Recorded>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(params)?;
+    let mut events = Vec::new();
+    while let Some(row) = found.next()? {
+        events.push(append::read(row)?);
+    }
+    Ok(events)
+}

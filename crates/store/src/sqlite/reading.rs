@@ -1,0 +1,269 @@
+//! The projections, asked by the fronts.
+
+use flamestack_core::event::Recorded;
+use flamestack_core::frame::{Frame, FrameHead, Rank};
+use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::{Neighbourhood, Session};
+use rusqlite::params;
+
+use super::view::{OPEN, SqliteView, session};
+use super::{append, project, rows};
+use crate::error::StoreError;
+use crate::store::{FrameRow, Named, Reading, Slice, Totals};
+
+/// How many frames an ambiguous name lists.
+const CANDIDATES: i64 = 6;
+
+/// The columns of a [`FrameRow`].
+fn row_columns() -> String {
+    let columns = rows::COLUMNS;
+    format!(
+        "{columns}, (SELECT count(*) FROM notes n
+             WHERE n.frame = f.id AND n.kind IN ('command', 'test', 'commit'))"
+    )
+}
+
+fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
+    let evidence: i64 = row.get(21)?;
+    Ok(FrameRow {
+        frame: rows::frame(row)?,
+        evidence: evidence.unsigned_abs(),
+    })
+}
+
+impl Reading for SqliteView<'_> {
+    fn position(&self) -> Result<Seq, StoreError> {
+        append::last_seq(self.connection)
+    }
+
+    fn named(&self, name: &str) -> Result<Named, StoreError> {
+        if let Ok(id) = name.parse::<FrameId>() {
+            if self.frame(&id)?.is_some() {
+                return Ok(Named::Frame(id));
+            }
+            if self.is_taken(&id)? {
+                return Ok(Named::Gone(id));
+            }
+        }
+        if let Some(id) = self.alias(name)? {
+            return Ok(Named::Frame(id));
+        }
+        let sessions = self.many(
+            "SELECT key, worktree, own, active FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key",
+            params![name],
+            session,
+        )?;
+        if let Some(own) = sessions.iter().find_map(|known| known.own.clone()) {
+            return Ok(Named::Frame(own));
+        }
+        if let Some(known) = sessions.into_iter().next() {
+            return Ok(Named::Unbound(known.key));
+        }
+        self.by_prefix(name)
+    }
+
+    fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
+        let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
+        let Some(mut frame) = self.one(&sql, params![id.as_str()], rows::frame)? else {
+            return Ok(None);
+        };
+        frame.notes = self.many(
+            "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n",
+            params![id.as_str()],
+            rows::note,
+        )?;
+        frame.log = self.many(
+            "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n",
+            params![id.as_str()],
+            rows::log_entry,
+        )?;
+        frame.aliases = self.many(
+            "SELECT alias FROM aliases WHERE frame = ?1 ORDER BY n",
+            params![id.as_str()],
+            |row| row.get(0),
+        )?;
+        Ok(Some(frame))
+    }
+
+    fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError> {
+        let columns = row_columns();
+        let open = match slice.open {
+            None => String::new(),
+            Some(true) => format!("AND f.status IN {OPEN}"),
+            Some(false) => format!("AND f.status NOT IN {OPEN}"),
+        };
+        let order = if slice.last { "DESC" } else { "ASC" };
+        let limit = slice
+            .limit
+            .and_then(|limit| i64::try_from(limit).ok())
+            .unwrap_or(-1);
+        let parent = slice.parent.as_ref().map(FrameId::as_str);
+        let mut found = self.many(
+            &format!(
+                "SELECT {columns} FROM frames f WHERE f.parent IS ?1 {open}
+                 ORDER BY f.rank {order}, f.id {order} LIMIT ?2"
+            ),
+            params![parent, limit],
+            frame_row,
+        )?;
+        if slice.last {
+            found.reverse();
+        }
+        Ok(found)
+    }
+
+    fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError> {
+        self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
+    }
+
+    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM frames WHERE parent IS ?1 AND (rank, id) < (?2, ?3)";
+        let parent = frame.parent.as_ref().map(FrameId::as_str);
+        let count = self.one(
+            sql,
+            params![parent, frame.rank.0, frame.id.as_str()],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    fn next_planned(
+        &self,
+        parent: &FrameId,
+        behind: Option<Rank>,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        self.one(
+            &format!(
+                "SELECT {columns} FROM frames f
+                 WHERE f.parent = ?1 AND f.rank > ?2 AND f.status IN {OPEN}
+                   AND f.status = 'planned'
+                 ORDER BY f.rank, f.id LIMIT 1"
+            ),
+            params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
+            rows::head,
+        )
+    }
+
+    fn totals(&self) -> Result<Totals, StoreError> {
+        self.totals_of(project::EVERYWHERE)
+    }
+
+    fn all_rows(
+        &self,
+        each: &mut dyn FnMut(FrameRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let columns = row_columns();
+        let sql = format!("SELECT {columns} FROM frames f ORDER BY f.parent, f.rank, f.id");
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            each(frame_row(row)?)?;
+        }
+        Ok(())
+    }
+
+    fn sessions(&self, live_only: bool) -> Result<Vec<Session>, StoreError> {
+        let live = if live_only {
+            "WHERE active IS NOT NULL"
+        } else {
+            ""
+        };
+        let sql = format!("SELECT key, worktree, own, active FROM sessions {live} ORDER BY key");
+        self.many(&sql, params![], session)
+    }
+
+    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError> {
+        let columns = append::COLUMNS;
+        project::events(
+            self.connection,
+            &format!(
+                "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
+                 WHERE s.name = ?1 AND s.role = 0 AND e.batch NOT IN (SELECT batch FROM undone)
+                 ORDER BY s.seq"
+            ),
+            params![frame.as_str()],
+        )
+    }
+
+    fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError> {
+        let columns = append::COLUMNS;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        project::events(
+            self.connection,
+            &format!("SELECT {columns} FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2"),
+            params![after.0, limit],
+        )
+    }
+
+    fn imports(&self) -> Result<Vec<String>, StoreError> {
+        self.many(
+            "SELECT foreign_json FROM imports ORDER BY seq",
+            params![],
+            |row| row.get(0),
+        )
+    }
+
+    fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>, StoreError> {
+        let sql = "SELECT seq, bytes FROM dropped WHERE blob = ?1";
+        self.one(sql, params![blob], |row| {
+            Ok((Seq(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs()))
+        })
+    }
+
+    fn blobs(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT blob FROM log_entries ORDER BY blob";
+        self.many(sql, params![], |row| row.get(0))
+    }
+
+    fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let sql = format!(
+            "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN frames f ON f.id = l.frame
+             WHERE l.blob NOT IN (SELECT blob FROM dropped)
+             GROUP BY l.blob
+             HAVING sum(f.status IN {OPEN}) = 0
+             ORDER BY max(f.closed), l.blob"
+        );
+        self.many(&sql, params![], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+        })
+    }
+}
+
+impl SqliteView<'_> {
+    pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
+        let sql = "SELECT status, n FROM totals WHERE scope = ?1";
+        let counts = self.many(sql, params![scope], |row| {
+            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
+        })?;
+        let mut totals = Totals::default();
+        for (status, count) in counts {
+            totals.add(status, count.unsigned_abs());
+        }
+        Ok(totals)
+    }
+
+    /// The frame whose id, or former id, begins with what was typed.
+    fn by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
+        if prefix.is_empty() {
+            return Ok(Named::Unknown);
+        }
+        // The highest character there is ends the range of everything that begins like this.
+        let end = format!("{prefix}\u{10ffff}");
+        let candidates = self.many(
+            "SELECT id, title FROM frames WHERE id >= ?1 AND id < ?2
+             UNION
+             SELECT f.id, f.title FROM aliases a JOIN frames f ON f.id = a.frame
+             WHERE a.alias >= ?1 AND a.alias < ?2
+             ORDER BY 1 LIMIT ?3",
+            params![prefix, end, CANDIDATES],
+            |row| Ok((rows::id(row, 0)?, row.get::<_, String>(1)?)),
+        )?;
+        Ok(match candidates.as_slice() {
+            [] => Named::Unknown,
+            [(id, _)] => Named::Frame(id.clone()),
+            _ => Named::Ambiguous(candidates),
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! Frames and their parts as rows.
+
+use flamestack_core::frame::{Frame, FrameHead, Invalidation, LogEntry, Rank, Span, Status};
+use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::{Evidence, Note};
+use flamestack_core::text::{Prose, Title};
+use rusqlite::types::{FromSql, Type};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::StoreError;
+use crate::record;
+
+/// The columns that [`frame`] expects, in order.
+pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
+     f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
+     f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
+     f.created_at, f.updated_at, f.changed, f.closed";
+
+/// The columns that [`head`] expects, in order.
+pub(super) const HEAD_COLUMNS: &str =
+    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session";
+
+/// A row's value read through a parser; a value that does not parse is a damaged row.
+fn parsed<T, V: FromSql>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(V) -> Result<T, String>,
+) -> rusqlite::Result<T> {
+    parse(row.get(column)?).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
+    })
+}
+
+pub(super) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<FrameId> {
+    parsed(row, column, |text: String| record::frame_id(&text))
+}
+
+pub(super) fn opt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<FrameId>> {
+    parsed(row, column, |text: Option<String>| {
+        text.as_deref().map(record::frame_id).transpose()
+    })
+}
+
+pub(super) fn session(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionRef> {
+    parsed(row, column, |text: String| record::session(&text))
+}
+
+fn opt_session(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<SessionRef>> {
+    parsed(row, column, |text: Option<String>| {
+        text.as_deref().map(record::session).transpose()
+    })
+}
+
+pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
+    parsed(row, column, |name: String| {
+        Status::from_name(&name).ok_or_else(|| format!("`{name}` is not a status"))
+    })
+}
+
+fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Prose>> {
+    Ok(row.get::<_, Option<String>>(column)?.map(Prose::recorded))
+}
+
+/// What the rules look at.
+pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
+    Ok(FrameHead {
+        id: id(row, 0)?,
+        parent: opt_id(row, 1)?,
+        rank: Rank(row.get(2)?),
+        status: status(row, 3)?,
+        title: Title::recorded(row.get(4)?),
+        blocked_on: prose(row, 5)?,
+        session: opt_session(row, 6)?,
+    })
+}
+
+/// A frame without its notes, log and aliases, which are rows of their own.
+pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
+    let invalidated_at: Option<i64> = row.get(11)?;
+    let span = match opt_session(row, 12)? {
+        Some(session) => Some(Span {
+            session,
+            first: row.get(13)?,
+            last: row.get(14)?,
+        }),
+        None => None,
+    };
+    Ok(Frame {
+        id: id(row, 0)?,
+        parent: opt_id(row, 1)?,
+        rank: Rank(row.get(2)?),
+        status: status(row, 3)?,
+        title: Title::recorded(row.get(4)?),
+        criteria: prose(row, 5)?,
+        criteria_compacted: prose(row, 6)?,
+        results: prose(row, 7)?,
+        results_compacted: prose(row, 8)?,
+        notes: Vec::new(),
+        log: Vec::new(),
+        blocked_on: prose(row, 9)?,
+        invalidation: prose(row, 10)?.map(|reason| Invalidation {
+            reason,
+            at: Timestamp(invalidated_at.unwrap_or_default()),
+        }),
+        span,
+        session: opt_session(row, 15)?,
+        aliases: Vec::new(),
+        foreign: row.get(16)?,
+        created_at: Timestamp(row.get(17)?),
+        updated_at: Timestamp(row.get(18)?),
+        changed: Seq(row.get(19)?),
+        closed: row.get::<_, Option<i64>>(20)?.map(Seq),
+    })
+}
+
+/// Writes a frame's row: a new one, or what may change of the one that is there. The place of a
+/// frame is not among that: naming its columns would make SQLite write the indexes of places again.
+pub(super) fn put_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
+    let span = frame.span.as_ref();
+    connection
+        .prepare_cached(
+            "INSERT INTO frames (id, parent, rank, status, title, criteria, criteria_compacted,
+                 results, results_compacted, blocked_on, invalidation_reason, invalidated_at,
+                 span_session, span_first, span_last, session, foreign_json, created_at,
+                 updated_at, changed, closed)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20, ?21)
+             ON CONFLICT (id) DO UPDATE SET
+                 status = ?4, title = ?5, criteria = ?6, criteria_compacted = ?7, results = ?8,
+                 results_compacted = ?9, blocked_on = ?10, invalidation_reason = ?11,
+                 invalidated_at = ?12, span_session = ?13, span_first = ?14, span_last = ?15,
+                 session = ?16, updated_at = ?19, changed = ?20, closed = ?21",
+        )?
+        .execute(params![
+            frame.id.as_str(),
+            frame.parent.as_ref().map(FrameId::as_str),
+            frame.rank.0,
+            frame.status.as_str(),
+            frame.title.as_str(),
+            text(frame.criteria.as_ref()),
+            text(frame.criteria_compacted.as_ref()),
+            text(frame.results.as_ref()),
+            text(frame.results_compacted.as_ref()),
+            text(frame.blocked_on.as_ref()),
+            frame
+                .invalidation
+                .as_ref()
+                .map(|known| known.reason.as_str()),
+            frame.invalidation.as_ref().map(|known| known.at.0),
+            span.map(|span| span.session.to_string()),
+            span.and_then(|span| span.first.as_deref()),
+            span.and_then(|span| span.last.as_deref()),
+            frame.session.as_ref().map(ToString::to_string),
+            frame.foreign,
+            frame.created_at.0,
+            frame.updated_at.0,
+            frame.changed.0,
+            frame.closed.map(|seq| seq.0),
+        ])?;
+    Ok(())
+}
+
+fn text(prose: Option<&Prose>) -> Option<&str> {
+    prose.map(Prose::as_str)
+}
+
+/// The kind, text, reason and number under which a note is kept.
+pub(super) fn note_columns(note: &Note) -> (&'static str, &str, Option<&str>, Option<i64>) {
+    match note {
+        Note::Artifact(text) => ("artifact", text.as_str(), None, None),
+        Note::Decision { text, why } => (
+            "decision",
+            text.as_str(),
+            why.as_ref().map(Prose::as_str),
+            None,
+        ),
+        Note::FailedAttempt { text, why } => (
+            "failed_attempt",
+            text.as_str(),
+            why.as_ref().map(Prose::as_str),
+            None,
+        ),
+        Note::Evidence(Evidence::Command { command, exit_code }) => (
+            "command",
+            command.as_str(),
+            None,
+            Some(i64::from(*exit_code)),
+        ),
+        Note::Evidence(Evidence::Test { id, passed }) => {
+            ("test", id.as_str(), None, Some(i64::from(*passed)))
+        }
+        Note::Evidence(Evidence::Commit(hash)) => ("commit", hash.as_str(), None, None),
+    }
+}
+
+/// A note back from `kind, text, why, code`.
+pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
+    let text = Prose::recorded(row.get(1)?);
+    let why = prose(row, 2)?;
+    let code: Option<i64> = row.get(3)?;
+    parsed(row, 0, |kind: String| match kind.as_str() {
+        "artifact" => Ok(Note::Artifact(text)),
+        "decision" => Ok(Note::Decision { text, why }),
+        "failed_attempt" => Ok(Note::FailedAttempt { text, why }),
+        "command" => {
+            let exit_code = code
+                .and_then(|code| i32::try_from(code).ok())
+                .unwrap_or_default();
+            Ok(Note::Evidence(Evidence::Command {
+                command: text,
+                exit_code,
+            }))
+        }
+        "test" => Ok(Note::Evidence(Evidence::Test {
+            id: text,
+            passed: code == Some(1),
+        })),
+        "commit" => Ok(Note::Evidence(Evidence::Commit(text))),
+        other => Err(format!("`{other}` is not a kind of note")),
+    })
+}
+
+/// A log entry back from `label, blob, bytes`.
+pub(super) fn log_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
+    let bytes: i64 = row.get(2)?;
+    Ok(LogEntry {
+        label: Title::recorded(row.get(0)?),
+        blob: parsed(row, 1, |hash: String| {
+            BlobId::from_hex(&hash).ok_or_else(|| format!("`{hash}` is not a hash"))
+        })?,
+        bytes: bytes.unsigned_abs(),
+    })
+}

@@ -1,0 +1,18 @@
+-- The journal. Rows are only ever added.
+CREATE TABLE events (
+    seq     INTEGER PRIMARY KEY,
+    batch   INTEGER NOT NULL,   -- the first event of the same command
+    at      INTEGER NOT NULL,   -- milliseconds since 1970
+    session TEXT    NOT NULL,
+    message TEXT,
+    body    TEXT    NOT NULL,   -- JSON
+    sum     INTEGER NOT NULL    -- hash of all of the above: a flipped bit is noticed
+) STRICT;
+
+-- One entry per command, to find what a session did last.
+CREATE INDEX commands ON events (session, seq) WHERE seq = batch;
+
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

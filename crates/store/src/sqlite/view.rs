@@ -1,0 +1,255 @@
+//! The projections, asked by the rules.
+
+use flamestack_core::event::{Event, Subject};
+use flamestack_core::frame::{FrameHead, Rank, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::neighbourhood::LastCommand;
+use flamestack_core::note::Note;
+use flamestack_core::{Neighbourhood, Session};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{append, project, rows};
+use crate::error::StoreError;
+
+/// One point of the journal, seen through the projections.
+pub(super) struct SqliteView<'c> {
+    pub(super) connection: &'c Connection,
+}
+
+/// The statuses of open frames, as the partial index spells them.
+pub(super) const OPEN: &str = "('planned', 'in_progress', 'blocked')";
+
+impl<'c> SqliteView<'c> {
+    pub(super) fn new(connection: &'c Connection) -> Self {
+        Self { connection }
+    }
+
+    /// At most one row, read by `read`.
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: &[&dyn rusqlite::ToSql],
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self
+            .connection
+            .prepare_cached(sql)?
+            .query_row(params, read)
+            .optional()?)
+    }
+
+    /// All rows, read by `read`.
+    pub(super) fn many<T>(
+        &self,
+        sql: &str,
+        params: &[&dyn rusqlite::ToSql],
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement
+            .query_map(params, read)?
+            .collect::<Result<_, _>>()?;
+        Ok(found)
+    }
+}
+
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        key: rows::session(row, 0)?,
+        worktree: row.get(1)?,
+        own: rows::opt_id(row, 2)?,
+        active: rows::opt_id(row, 3)?,
+    })
+}
+
+impl Neighbourhood for SqliteView<'_> {
+    type Error = StoreError;
+
+    fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        self.one(
+            &format!("SELECT {columns} FROM frames f WHERE f.id = ?1"),
+            params![id.as_str()],
+            rows::head,
+        )
+    }
+
+    fn is_taken(&self, id: &FrameId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM subjects WHERE name = ?1 LIMIT 1";
+        Ok(self.one(sql, params![id.as_str()], |_| Ok(()))?.is_some())
+    }
+
+    fn session(&self, key: &SessionRef) -> Result<Option<Session>, StoreError> {
+        let sql = "SELECT key, worktree, own, active FROM sessions WHERE key = ?1";
+        self.one(sql, params![key.to_string()], session)
+    }
+
+    fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {
+        let sql = "SELECT key FROM sessions WHERE active = ?1 ORDER BY key";
+        self.many(sql, params![frame.as_str()], |row| rows::session(row, 0))
+    }
+
+    fn open_children(
+        &self,
+        frame: &FrameId,
+        limit: usize,
+    ) -> Result<(Vec<FrameHead>, usize), StoreError> {
+        let total = usize::try_from(self.totals_of(frame.as_str())?.open()).unwrap_or(usize::MAX);
+        if total == 0 {
+            return Ok((Vec::new(), 0));
+        }
+        let columns = rows::HEAD_COLUMNS;
+        let first = self.many(
+            &format!(
+                "SELECT {columns} FROM frames f WHERE f.parent = ?1 AND f.status IN {OPEN}
+                 ORDER BY f.rank, f.id LIMIT ?2"
+            ),
+            params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
+            rows::head,
+        )?;
+        Ok((first, total))
+    }
+
+    fn descendants(
+        &self,
+        frame: &FrameId,
+        status: Option<Status>,
+    ) -> Result<Vec<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        // UNION ALL into a queue: SQLite walks the tree level by level and never recurses.
+        self.many(
+            &format!(
+                "WITH RECURSIVE below (id, level) AS (
+                     SELECT id, 1 FROM frames WHERE parent = ?1
+                     UNION ALL
+                     SELECT f.id, level + 1 FROM below JOIN frames f ON f.parent = below.id)
+                 SELECT {columns} FROM below JOIN frames f ON f.id = below.id
+                 WHERE ?2 IS NULL OR f.status = ?2
+                 ORDER BY below.level, f.parent, f.rank, f.id"
+            ),
+            params![frame.as_str(), status.map(Status::as_str)],
+            rows::head,
+        )
+    }
+
+    fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, StoreError> {
+        let sql = "SELECT rank FROM frames WHERE parent IS ?1 ORDER BY rank DESC LIMIT 1";
+        self.one(sql, params![parent.map(FrameId::as_str)], |row| {
+            row.get(0).map(Rank)
+        })
+    }
+
+    fn ranks_around(
+        &self,
+        parent: Option<&FrameId>,
+        Rank(rank): Rank,
+    ) -> Result<(Option<Rank>, Option<Rank>), StoreError> {
+        let lower =
+            "SELECT rank FROM frames WHERE parent IS ?1 AND rank < ?2 ORDER BY rank DESC LIMIT 1";
+        let higher =
+            "SELECT rank FROM frames WHERE parent IS ?1 AND rank > ?2 ORDER BY rank LIMIT 1";
+        let parent = parent.map(FrameId::as_str);
+        Ok((
+            self.one(lower, params![parent, rank], |row| row.get(0).map(Rank))?,
+            self.one(higher, params![parent, rank], |row| row.get(0).map(Rank))?,
+        ))
+    }
+
+    fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, StoreError> {
+        let (kind, text, ..) = rows::note_columns(note);
+        let sql = "SELECT 1 FROM notes WHERE frame = ?1 AND kind = ?2 AND text = ?3 LIMIT 1";
+        Ok(self
+            .one(sql, params![frame.as_str(), kind, text], |_| Ok(()))?
+            .is_some())
+    }
+
+    fn is_imported(&self, source: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM imports WHERE source = ?1";
+        Ok(self.one(sql, params![source], |_| Ok(()))?.is_some())
+    }
+
+    fn alias(&self, alias: &str) -> Result<Option<FrameId>, StoreError> {
+        let sql = "SELECT frame FROM aliases WHERE alias = ?1";
+        self.one(sql, params![alias], |row| rows::id(row, 0))
+    }
+
+    fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
+        let sql = "SELECT seq FROM events
+             WHERE session = ?1 AND seq = batch AND seq NOT IN (SELECT batch FROM undone)
+               AND seq NOT IN (SELECT by FROM undone)
+             ORDER BY seq DESC";
+        let batches: Vec<i64> = {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut found = statement.query(params![session.to_string()])?;
+            let mut batches = Vec::new();
+            // Imports and clean-ups are not commands in this sense; look past them.
+            while let Some(row) = found.next()? {
+                let batch = row.get(0)?;
+                let events = project::of_batch(self.connection, Seq(batch))?;
+                let kept = |event: &Event| {
+                    matches!(
+                        event,
+                        Event::StackImported { .. } | Event::BlobDropped { .. }
+                    )
+                };
+                if !events.iter().any(|entry| kept(&entry.event)) {
+                    batches.push(batch);
+                    break;
+                }
+            }
+            batches
+        };
+        let Some(batch) = batches.first().map(|batch| Seq(*batch)) else {
+            return Ok(None);
+        };
+        let events: Vec<Event> = project::of_batch(self.connection, batch)?
+            .into_iter()
+            .map(|entry| entry.event)
+            .collect();
+        let mut touched_by = None;
+        for subject in events.iter().flat_map(Event::subjects) {
+            if let Some(later) = self.touched_after(&subject, batch)?
+                && touched_by.as_ref().is_none_or(|(seq, _, _)| later.0 < *seq)
+            {
+                touched_by = Some(later);
+            }
+        }
+        let touched_by = touched_by.map(|(_, session, event)| (session, event));
+        Ok(Some(LastCommand {
+            batch,
+            events,
+            touched_by,
+        }))
+    }
+}
+
+impl SqliteView<'_> {
+    /// The first event after a command that touches one of its subjects and still counts.
+    fn touched_after(
+        &self,
+        subject: &Subject,
+        batch: Seq,
+    ) -> Result<Option<(Seq, SessionRef, Event)>, StoreError> {
+        let name = match subject {
+            Subject::Frame(id) => id.to_string(),
+            Subject::Session(key) => key.to_string(),
+            Subject::Support(_) => return Ok(None),
+        };
+        let columns = append::COLUMNS;
+        let later = project::events(
+            self.connection,
+            &format!(
+                "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
+                 WHERE s.name = ?1 AND s.seq > ?2 AND e.batch <> ?2
+                   AND e.batch NOT IN (SELECT batch FROM undone)
+                   AND e.batch NOT IN (SELECT by FROM undone)
+                 ORDER BY s.seq LIMIT 1"
+            ),
+            params![name, batch.0],
+        )?;
+        Ok(later
+            .into_iter()
+            .next()
+            .map(|entry| (entry.seq, entry.session, entry.event)))
+    }
+}

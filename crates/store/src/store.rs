@@ -1,0 +1,240 @@
+//! What a store does, in the words of the domain.
+//!
+//! Two traits, so that a second engine is two `impl`s: [`Reading`] answers questions about one
+//! point of the journal, [`Store`] hands out such readings and takes commands.
+
+use flamestack_core::command::Actor;
+use flamestack_core::decide::{Decision, Rejected, Remark};
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::{Neighbourhood, Session};
+
+use crate::error::StoreError;
+
+/// Why a command changed nothing.
+pub type Rejection = Rejected<StoreError>;
+
+/// A journal with its projections.
+pub trait Store: Send {
+    /// Decides and records one command.
+    ///
+    /// The decision is made on the state that it is appended to: no other writer, in this process
+    /// or another, comes between. The events, redacted, and their effect on every projection
+    /// become durable together, or not at all; once this returns `Ok`, they survive the death of
+    /// the process and the loss of power.
+    fn commit(
+        &mut self,
+        at: Timestamp,
+        actor: &Actor,
+        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+    ) -> Result<Committed, Rejection>;
+
+    /// Answers questions about one point of the journal, whatever others write meanwhile.
+    fn read(
+        &self,
+        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+
+    /// Folds the journal into fresh projections and puts them in place of the old ones.
+    /// `progress` hears how many events of how many are folded.
+    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError>;
+
+    /// Proves or disproves that journal and projections are whole and agree. Changes nothing.
+    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError>;
+}
+
+/// Questions about one point of the journal.
+pub trait Reading: Neighbourhood<Error = StoreError> {
+    /// The last event.
+    fn position(&self) -> Result<Seq, StoreError>;
+    /// What a typed name stands for: a frame id or the beginning of one, a former id, or a session
+    /// (`host:id` or its bare id), which means the frame bound to it.
+    fn named(&self, name: &str) -> Result<Named, StoreError>;
+    /// A frame with everything recorded about it.
+    fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>, StoreError>;
+    /// Frames below a frame or at the root, in order, without their notes.
+    fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
+    /// How many children a frame has, or how many roots there are, by status.
+    fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
+    /// How many siblings come before a frame.
+    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError>;
+    /// The first planned child of a frame behind a rank, or at all.
+    fn next_planned(
+        &self,
+        parent: &FrameId,
+        behind: Option<Rank>,
+    ) -> Result<Option<FrameHead>, StoreError>;
+    /// How many frames there are in all, by status.
+    fn totals(&self) -> Result<Totals, StoreError>;
+    /// All frames without their notes, parents before their children where ranks allow.
+    fn all_rows(
+        &self,
+        each: &mut dyn FnMut(FrameRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+    /// All sessions, or only those that work on a frame.
+    fn sessions(&self, live_only: bool) -> Result<Vec<Session>, StoreError>;
+    /// What happened to a frame, oldest first.
+    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError>;
+    /// Events after a point, at most `limit`, oldest first.
+    fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError>;
+    /// What brought-in files said besides their frames, newest last.
+    fn imports(&self) -> Result<Vec<String>, StoreError>;
+    /// When and why raw text was dropped.
+    fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>, StoreError>;
+    /// All raw text that the journal speaks of, sorted.
+    fn blobs(&self) -> Result<Vec<String>, StoreError>;
+    /// The raw text of finished frames that is still there, oldest frame first: blob and size.
+    fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
+}
+
+/// A command that was recorded.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// Its events as recorded, that is, redacted. Empty if the wish was fulfilled already.
+    pub events: Vec<Recorded>,
+    /// What to tell the one who asked.
+    pub remarks: Vec<Remark>,
+}
+
+impl Committed {
+    /// The events without their envelopes.
+    pub fn facts(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().map(|recorded| &recorded.event)
+    }
+}
+
+/// What a typed name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// One frame.
+    Frame(FrameId),
+    /// Several frames begin like this; the first few of them.
+    Ambiguous(Vec<(FrameId, String)>),
+    /// A session that is known but has no frame of its own.
+    Unbound(SessionRef),
+    /// A frame that was deleted or whose opening was undone.
+    Gone(FrameId),
+    /// Nothing.
+    Unknown,
+}
+
+/// Which frames to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Below which frame; none for the roots.
+    pub parent: Option<FrameId>,
+    /// Only open or only finished ones.
+    pub open: Option<bool>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// The last ones instead of the first. The order stays the same.
+    pub last: bool,
+}
+
+/// A line of a listing: a frame and how much is recorded about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameRow {
+    /// The frame, without notes, log and aliases.
+    pub frame: Frame,
+    /// How many pieces of evidence it has.
+    pub evidence: u64,
+}
+
+/// Numbers of frames by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals([u64; 6]);
+
+impl Totals {
+    /// How many have a status.
+    pub fn of(&self, status: Status) -> u64 {
+        let place = Status::ALL.iter().position(|known| *known == status);
+        place
+            .and_then(|place| self.0.get(place))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Adds to the number of a status.
+    pub fn add(&mut self, status: Status, count: u64) {
+        let place = Status::ALL.iter().position(|known| *known == status);
+        if let Some(slot) = place.and_then(|place| self.0.get_mut(place)) {
+            *slot += count;
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Planned, in progress or blocked.
+    pub fn open(&self) -> u64 {
+        Status::ALL
+            .into_iter()
+            .filter(|status| status.is_open())
+            .map(|s| self.of(s))
+            .sum()
+    }
+}
+
+/// What a rebuild did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Events folded.
+    pub events: u64,
+    /// Frames there are now.
+    pub frames: u64,
+}
+
+/// What was brought back from a damaged store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Events brought back.
+    pub events: u64,
+    /// Events known to be missing.
+    pub lost: u64,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Events in the journal.
+    pub events: u64,
+    /// Frames in the projections.
+    pub frames: u64,
+    /// What is wrong; nothing, if all is well.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is wrong with a store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Finding {
+    /// The database engine's own check.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
+    /// An event is not what was written.
+    #[error("event {seq} is not what was written: {problem}")]
+    Altered {
+        /// Its place in the journal.
+        seq: i64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Events are missing in between.
+    #[error("{} missing after event {after}", if *.missing == 1 { "an event is".to_owned() } else { format!("{missing} events are") })]
+    Gap {
+        /// The event before the gap.
+        after: i64,
+        /// How many.
+        missing: i64,
+    },
+    /// A projection says something else than the journal.
+    #[error("the projection `{table}` differs from the journal in {rows} rows")]
+    Disagrees {
+        /// Which projection.
+        table: String,
+        /// In how many rows.
+        rows: u64,
+    },
+}

@@ -1,0 +1,42 @@
+//! What the tests of several crates share: arbitrary commands, and short ways to write them.
+//!
+//! Nothing here is part of the product.
+
+mod wish;
+
+use flamestack_core::command::Actor;
+use flamestack_core::event::{Goal, Results};
+use flamestack_core::text::{Prose, Title};
+
+pub use wish::{Wish, wishes};
+
+/// Somebody at the terminal of a worktree.
+pub fn shell(worktree: &str) -> Actor {
+    Actor {
+        session: flamestack_core::SessionRef::shell(worktree),
+        worktree: Some(worktree.to_owned()),
+        message: None,
+    }
+}
+
+/// A goal with a title and criteria made from it.
+pub fn goal(title: &str) -> Goal {
+    Goal {
+        title: Title::recorded(title.to_owned()),
+        criteria: Some(prose(&format!("{title} is done"))),
+        criteria_compacted: None,
+    }
+}
+
+/// Results without a dense form.
+pub fn results(text: &str) -> Results {
+    Results {
+        full: prose(text),
+        compacted: None,
+    }
+}
+
+/// A text that needs no check.
+pub fn prose(text: &str) -> Prose {
+    Prose::recorded(text.to_owned())
+}

@@ -1,0 +1,204 @@
+//! Arbitrary commands for property tests.
+
+use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::event::Edit;
+use flamestack_core::frame::{LogEntry, Outcome};
+use flamestack_core::id::{BlobId, FrameId};
+use flamestack_core::note::{Evidence, Note};
+use flamestack_core::text::Title;
+use proptest::prelude::*;
+
+use crate::{goal, prose, results, shell};
+
+/// A command in the abstract: who asks for what, with frames given by number.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Which of three sessions asks.
+    who: u8,
+    verb: u8,
+    /// Numbers that stand for the frames it is about.
+    a: u16,
+    b: u16,
+    text: u8,
+}
+
+/// Sequences of commands.
+pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
+    let wish = (0..3u8, 0..20u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+        |(who, verb, a, b, text)| Wish {
+            who,
+            verb,
+            a,
+            b,
+            text,
+        },
+    );
+    proptest::collection::vec(wish, 1..most)
+}
+
+impl Wish {
+    /// Who asks.
+    pub fn actor(&self) -> Actor {
+        let name = ["main", "feature", "review"]
+            .get(usize::from(self.who))
+            .unwrap_or(&"main");
+        shell(name)
+    }
+
+    /// The command, on frames that have been named before. `fresh` draws ids.
+    pub fn command(&self, known: &[FrameId], fresh: &mut dyn FnMut() -> FrameId) -> Command {
+        let frame = |n: u16| -> Option<FrameId> {
+            let place = usize::from(n).checked_rem(known.len())?;
+            known.get(place).cloned()
+        };
+        // Most of the time the session's own frame, as in life.
+        let some = |n: u16| {
+            if n.is_multiple_of(3) {
+                frame(n / 3)
+            } else {
+                None
+            }
+        };
+        let must = |n: u16| frame(n).unwrap_or_else(|| FrameId::from_entropy(u64::from(n)));
+        let under = match self.a % 7 {
+            0 => Under::Root,
+            1 | 2 => frame(self.b).map_or(Under::Active, Under::Frame),
+            _ => Under::Active,
+        };
+        let text = format!("text {}", self.text % 5);
+        match self.verb {
+            0..=3 => Command::Push {
+                id: fresh(),
+                under,
+                goal: goal(&text),
+            },
+            4..=6 => Command::Pop {
+                frame: some(self.a),
+                outcome: match self.b % 4 {
+                    0 => Outcome::Failed,
+                    1 => Outcome::Blocked,
+                    _ => Outcome::Completed,
+                },
+                results: results(&text),
+            },
+            7 => Command::Plan {
+                under,
+                items: (0..=self.b % 3)
+                    .map(|n| PlanItem {
+                        id: fresh(),
+                        goal: goal(&text),
+                        children: (0..n)
+                            .map(|_| PlanItem {
+                                id: fresh(),
+                                goal: goal("below"),
+                                children: vec![],
+                            })
+                            .collect(),
+                    })
+                    .collect(),
+            },
+            8 | 9 => Command::Activate {
+                frame: must(self.a),
+            },
+            10 => Command::Block {
+                frame: some(self.a),
+                reason: prose(&text),
+            },
+            11 => Command::Unblock {
+                frame: must(self.a),
+            },
+            12 => Command::Edit {
+                frame: some(self.a),
+                edit: self.edit(&text),
+            },
+            13 => Command::Note {
+                frame: some(self.a),
+                note: self.note(&text),
+            },
+            14 => Command::Invalidate {
+                frame: some(self.a),
+                reason: prose(&text),
+            },
+            15 => Command::Move {
+                frame: must(self.a),
+                to: match self.text % 4 {
+                    0 => Place::Root,
+                    1 => Place::Under(must(self.b)),
+                    2 => Place::Before(must(self.b)),
+                    _ => Place::After(must(self.b)),
+                },
+            },
+            16 => Command::Delete {
+                frame: must(self.a),
+            },
+            17 => self.bind(must(self.a)),
+            18 => Command::Undo,
+            _ => Command::Log {
+                frame: some(self.a),
+                entry: self.entry(),
+            },
+        }
+    }
+
+    fn edit(&self, text: &str) -> Edit {
+        match self.b % 3 {
+            0 => Edit {
+                title: Some(Title::recorded(text.to_owned())),
+                ..Edit::default()
+            },
+            1 => Edit {
+                criteria: Some(prose(text)),
+                ..Edit::default()
+            },
+            _ => Edit {
+                results: Some(prose(text)),
+                ..Edit::default()
+            },
+        }
+    }
+
+    fn note(&self, text: &str) -> Note {
+        match self.b % 5 {
+            0 => Note::Artifact(prose(text)),
+            1 => Note::Decision {
+                text: prose(text),
+                why: Some(prose("because")),
+            },
+            2 => Note::FailedAttempt {
+                text: prose(text),
+                why: None,
+            },
+            3 => Note::Evidence(Evidence::Command {
+                command: prose(text),
+                exit_code: 1,
+            }),
+            _ => Note::Evidence(Evidence::Test {
+                id: prose(text),
+                passed: true,
+            }),
+        }
+    }
+
+    fn bind(&self, frame: FrameId) -> Command {
+        let session = shell(if self.b.is_multiple_of(2) {
+            "bound"
+        } else {
+            "main"
+        })
+        .session;
+        if self.text.is_multiple_of(3) {
+            Command::Unbind { session }
+        } else {
+            Command::Bind { frame, session }
+        }
+    }
+
+    fn entry(&self) -> LogEntry {
+        let hash = format!("{:064x}", self.b % 4);
+        LogEntry {
+            label: Title::recorded("output".to_owned()),
+            blob: BlobId::from_hex(&hash).unwrap_or_else(|| unreachable!("64 hex digits")),
+            bytes: 7,
+        }
+    }
+}

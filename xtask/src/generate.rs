@@ -1,0 +1,59 @@
+//! Parts of the docs that are made from code, and whether they are fresh.
+
+use anyhow::{Result, bail};
+use flamestack_engine::settings::KNOWN;
+
+const CONFIGURATION: &str = "docs/configuration.md";
+
+/// Writes the generated files.
+pub(crate) fn write() -> Result<()> {
+    fs_err::write(crate::root()?.join(CONFIGURATION), configuration())?;
+    println!("written: {CONFIGURATION}");
+    Ok(())
+}
+
+/// Says whether the generated files are what the code says.
+pub(crate) fn check() -> Result<()> {
+    let found = fs_err::read_to_string(crate::root()?.join(CONFIGURATION))?;
+    if found != configuration() {
+        bail!("{CONFIGURATION} is stale: run `cargo xtask generate`");
+    }
+    println!("generated files: fresh");
+    Ok(())
+}
+
+fn configuration() -> String {
+    let mut text = String::from(
+        "# Configuration\n\n\
+         <!-- Made from crates/engine/src/settings/known.rs by `cargo xtask generate`. -->\n\n\
+         A value comes from the first of these that has one:\n\n\
+         1. a flag of the command, where there is one;\n\
+         2. the environment;\n\
+         3. the project file: `config.toml` in the project's state directory \
+         (`flame config set --project KEY VALUE`);\n\
+         4. the team file: `.flamestack.toml` in the root of the repository, if you keep one;\n\
+         5. the user file: `flamestack/config.toml` in your configuration directory \
+         (`flame config set KEY VALUE`);\n\
+         6. the default.\n\n\
+         `flame config list` shows every value with its origin. A bad value or an unknown key is \
+         an error that names where it stands.\n\n\
+         Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory, \
+         and `FLAME_SESSION` names the session that a command acts in.\n",
+    );
+    for setting in KNOWN {
+        text.push_str(&format!(
+            "\n## `{}`\n\n{}\n\n- takes {}\n- default: `{}`\n- environment: {}\n",
+            setting.key,
+            setting.about,
+            setting.takes(),
+            setting.default,
+            setting
+                .environment
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+    }
+    text
+}

@@ -1,0 +1,28 @@
+//! What has to hold before anything lands.
+
+use anyhow::Result;
+
+use crate::{cargo, generate, layers};
+
+/// Checks and tests everything.
+pub(crate) fn run() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"], &[])?;
+    layers::check()?;
+    generate::check()?;
+    cargo(
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )?;
+    cargo(
+        &["doc", "--workspace", "--no-deps"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
+    cargo(&["test", "--workspace"], &[("INSTA_UPDATE", "no")])
+}
