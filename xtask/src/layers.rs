@@ -9,6 +9,7 @@ use serde_json::Value;
 /// Each crate and the crates of ours that it may depend on. Fronts do not know each other.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("flamestack-core", &[]),
+    ("flamestack-tokens", &["flamestack-core"]),
     ("flamestack-store", &["flamestack-core"]),
     ("flamestack-tokens", &["flamestack-core"]),
     (
@@ -26,6 +27,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "flamestack-engine",
             "flamestack-hosts",
             "flamestack-store",
+            "flamestack-tokens",
         ],
     ),
 ];

@@ -197,7 +197,6 @@ pub enum Voice {
 
 impl Refusal {
     /// What to do instead.
-    #[expect(clippy::too_many_lines, reason = "one arm a refusal")]
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
             Self::IdTaken { .. } | Self::BadImport { .. } => return None,

@@ -164,7 +164,9 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
     let mut plain = 0;
     let bytes = text.as_bytes();
     let mut from = 0;
-    while let Some(found) = bytes.iter().skip(from).position(|byte| is_suspect(*byte)) {
+    while let Some(rest) = bytes.get(from..)
+        && let Some(found) = rest.iter().position(|byte| is_suspect(*byte))
+    {
         let at = from + found;
         // Suspects start a character: every byte that goes on with one is above suspicion.
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
@@ -187,10 +189,26 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
 /// Whether a character that starts with this byte may need an escape. `0xc2` starts those from
 /// U+0080, `0xef` those up to U+FFFF.
 fn is_suspect(byte: u8) -> bool {
-    matches!(
-        byte,
-        ..0x20 | b'&' | b'<' | b'>' | b'"' | 0x7f | 0xc2 | 0xef
-    )
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated by the compiler, which refuses an index beyond the end"
+    )]
+    const SUSPECTS: [bool; 256] = {
+        let mut suspects = [false; 256];
+        let mut control = 0;
+        while control < 0x20 {
+            suspects[control] = true;
+            control += 1;
+        }
+        let others = *b"&<>\"\x7f\xc2\xef";
+        let mut at = 0;
+        while at < others.len() {
+            suspects[others[at] as usize] = true;
+            at += 1;
+        }
+        suspects
+    };
+    SUSPECTS.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
 enum Escaped {

@@ -44,6 +44,8 @@ impl<'a> Attempt<'a> {
         drawn.extend(self.fill(rosters, room));
         drawn.extend(position);
         let mut sum = tags;
+        let bodies = drawn.iter().map(|drawn| drawn.section.body.len());
+        text.reserve(bodies.sum::<usize>() + end.len());
         for Drawn { section, .. } in &drawn {
             text.push_str(&section.body);
             sum += section.tokens;

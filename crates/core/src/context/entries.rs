@@ -26,7 +26,11 @@ pub(super) fn rosters<'a>(
     let library = Library {
         around,
         calls: settings.calls,
-        interest: Interest::of(&around.current),
+        interest: if around.siblings.is_empty() && around.uncles.frames.is_empty() {
+            Interest::default()
+        } else {
+            Interest::of(&around.current)
+        },
         minimum: settings.minimum_relevance,
     };
     vec![

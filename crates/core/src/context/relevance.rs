@@ -20,7 +20,7 @@ const RESULTS_LOOK: usize = 800;
 const ARTIFACTS_LOOK: usize = 64;
 
 /// What somebody works on, ready to be compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Interest {
     /// In order.
     terms: Vec<String>,
@@ -64,13 +64,11 @@ impl Interest {
         Comparison {
             interest: self,
             met: vec![Met::default(); self.terms.len()],
-            memo: [Remembered::default(); MEMO],
+            names: Vec::new(),
+            memo: Memo::default(),
         }
     }
 }
-
-/// How many words a comparison remembers.
-const MEMO: usize = 512;
 
 /// An interest being compared to one frame after the other.
 #[derive(Clone, Debug)]
@@ -78,16 +76,45 @@ pub struct Comparison<'a> {
     interest: &'a Interest,
     /// Where in the frame at hand each term was met.
     met: Vec<Met>,
-    /// What became of words met before: stemming takes longer than everything else together, and
-    /// frames of one project use the same words over and over.
-    memo: [Remembered; MEMO],
+    /// The names met in it, by their hashes.
+    names: Vec<u64>,
+    memo: Memo,
 }
 
-/// A word met before, by its hash, and which term it is, if any.
+/// What became of words met before: stemming takes longer than everything else together, and
+/// frames of one project use the same words over and over.
+#[derive(Clone, Debug)]
+struct Memo([Remembered; 512]);
+
+/// A word by its hash, and which term it is, if any.
 #[derive(Clone, Copy, Debug, Default)]
 struct Remembered {
     hash: u64,
     term: Option<u32>,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        Self([Remembered::default(); 512])
+    }
+}
+
+impl Memo {
+    fn recall(&self, hash: u64) -> Option<Remembered> {
+        let place = self.0.get(Self::place(hash)).copied();
+        place.filter(|remembered| remembered.hash == hash)
+    }
+
+    fn remember(&mut self, remembered: Remembered) {
+        if let Some(place) = self.0.get_mut(Self::place(remembered.hash)) {
+            *place = remembered;
+        }
+    }
+
+    /// One of 512.
+    fn place(hash: u64) -> usize {
+        usize::try_from(hash >> 55).unwrap_or(0)
+    }
 }
 
 impl Comparison<'_> {
@@ -98,36 +125,35 @@ impl Comparison<'_> {
     /// its recency, the number of names alone .59, this .62. So what a frame *holds* counts more
     /// than how alike it sounds, both with diminishing returns, and recency only breaks ties.
     pub fn with(&mut self, frame: &Frame) -> Relevance {
-        let mut names = Vec::new();
         let criteria = dense(frame.criteria_compacted.as_ref(), frame.criteria.as_ref());
         let results = dense(frame.results_compacted.as_ref(), frame.results.as_ref());
         self.met.fill(Met::default());
-        self.look(frame.title.as_str(), Met::GOAL, &mut names);
-        self.look(beginning(criteria, CRITERIA_LOOK), Met::GOAL, &mut names);
-        self.look(beginning(results, RESULTS_LOOK), Met::RESULTS, &mut names);
+        self.names.clear();
+        self.look(frame.title.as_str(), Met::GOAL);
+        self.look(beginning(criteria, CRITERIA_LOOK), Met::GOAL);
+        self.look(beginning(results, RESULTS_LOOK), Met::RESULTS);
         for artifact in artifacts(frame).rev().take(ARTIFACTS_LOOK) {
             let artifact = beginning(artifact, CRITERIA_LOOK);
-            self.look(artifact, Met::ARTIFACTS, &mut names);
-            names.push(artifact);
+            self.look(artifact, Met::ARTIFACTS);
+            self.names.push(hash(artifact));
         }
-        names.sort_unstable();
-        names.dedup();
-        let matches = self
-            .met
-            .iter()
-            .map(|Met(places)| places.count_ones() as usize)
-            .sum();
+        self.names.sort_unstable();
+        self.names.dedup();
+        let names = self.names.len();
+        let places = self.met.iter().map(|Met(places)| places.count_ones());
+        let matches = places.sum::<u32>() as usize;
+        let score = score(names, matches, frame.status);
         Relevance {
             matches,
-            names: names.len(),
-            score: score(names.len(), matches, frame.status),
+            names,
+            score,
         }
     }
 
-    fn look<'t>(&mut self, text: &'t str, place: Met, names: &mut Vec<&'t str>) {
+    fn look(&mut self, text: &str, place: Met) {
         pieces(text, &mut |piece| match piece {
             Piece::Name(name) => {
-                names.push(name);
+                self.names.push(hash(name));
                 if self.interest.beginnings.may_hold(name) {
                     self.meet(self.interest.find(&lower(name)), place);
                 }
@@ -154,22 +180,24 @@ impl Comparison<'_> {
         if !self.interest.beginnings.may_hold(word) {
             return None;
         }
-        // FNV-1a over the word in lower case; 0 is for places that are still empty.
-        let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
-        }) | 1;
-        let at = usize::try_from(hash >> 55).unwrap_or(0);
-        let remembered = self.memo.get(at).filter(|known| known.hash == hash);
-        if let Some(remembered) = remembered {
-            return remembered.term;
+        let hash = hash(word);
+        if let Some(Remembered { term, .. }) = self.memo.recall(hash) {
+            return term;
         }
         let mut term = None;
         each_term(word, &mut |stem| term = self.interest.find(stem));
-        if let Some(place) = self.memo.get_mut(at) {
-            *place = Remembered { hash, term };
-        }
+        self.memo.remember(Remembered { hash, term });
         term
     }
+}
+
+/// FNV-1a over a text in lower case.
+fn hash(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
+    });
+    // 0 is for places where there is nothing.
+    hash | 1
 }
 
 /// How terms begin. Nearly no word of a text begins like one, and a stem keeps the beginning of

@@ -237,28 +237,30 @@ impl Roster<'_> {
         let count = shown.len();
         let left_out = self.total.saturating_sub(count);
         omitted.extend(self.omissions(left_out));
-        let mut tokens = 0;
-        let mut body = String::new();
+        let mut tokens: usize = shown.iter().map(|piece| piece.tokens).sum();
+        let bytes: usize = shown.iter().map(|piece| piece.text.len()).sum();
+        let mut body = String::with_capacity(bytes + 256);
+        let mut outer = self.element(count, left_out);
+        let is_list = !self.single && count > 0;
+        if is_list {
+            outer.write_start(&mut body);
+            tokens += meter.text(&body);
+        }
         let mut elements = Vec::with_capacity(count);
         for piece in shown {
-            tokens += piece.tokens;
             body.push_str(&piece.text);
             elements.push(piece.element);
         }
-        if !self.single {
-            let mut outer = self.element(count, left_out);
-            if elements.is_empty() {
-                outer.write(&mut body);
-                tokens = meter.text(&body);
-            } else {
-                let (mut start, mut end) = (String::new(), String::new());
-                outer.write_start(&mut start);
-                outer.write_end(&mut end);
-                tokens += meter.text(&start) + meter.text(&end);
-                body = start + &body + &end;
-                outer.content = Content::Elements(elements);
-            }
+        if is_list {
+            let end = body.len();
+            outer.write_end(&mut body);
+            tokens += meter.text(body.get(end..).unwrap_or_default());
+            outer.content = Content::Elements(elements);
             elements = vec![outer];
+        } else if count == 0 {
+            outer.write(&mut body);
+            tokens = meter.text(&body);
+            elements.push(outer);
         }
         if tokens > room {
             // No room even to say that there is something.

@@ -17,10 +17,9 @@ const EVIDENCE: usize = 8;
 
 /// What is told of a frame, as an element that can be cut.
 pub(super) fn tell(frame: &Frame, telling: Telling, calls: Calls) -> Draft<'_> {
-    let mut attributes: Vec<(&'static str, Cow<'_, str>)> = vec![
-        ("id", frame.id.as_str().into()),
-        ("status", frame.status.as_str().into()),
-    ];
+    let mut attributes: Vec<(&'static str, Cow<'_, str>)> = Vec::with_capacity(5);
+    attributes.push(("id", frame.id.as_str().into()));
+    attributes.push(("status", frame.status.as_str().into()));
     if frame
         .span
         .as_ref()
@@ -31,7 +30,8 @@ pub(super) fn tell(frame: &Frame, telling: Telling, calls: Calls) -> Draft<'_> {
     if !frame.status.is_open() {
         attributes.push(("log", calls.log(&frame.id).into()));
     }
-    let mut fields = vec![Field::text("title", frame.title.as_str(), 2)];
+    let mut fields = Vec::with_capacity(1 + telling.fields().len());
+    fields.push(Field::text("title", frame.title.as_str(), 2));
     fields.extend(telling.fields().iter().filter_map(|field| field(frame)));
     Draft {
         name: "frame",

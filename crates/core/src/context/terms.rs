@@ -189,11 +189,17 @@ fn is_unspaced(c: char) -> bool {
 /// For a goal they are what to look for in an index of frames; for a frame they are what to put
 /// into it.
 pub fn terms(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut words, mut found) = (Vec::new(), Vec::new());
     pieces(text, &mut |piece| match piece {
         Piece::Name(name) => found.push(name.to_lowercase()),
-        Piece::Word(word) => each_term(word, &mut |term| found.push(term.to_owned())),
+        Piece::Word(word) => words.push(word),
     });
+    // Stemming is the dear part.
+    words.sort_unstable();
+    words.dedup();
+    for word in words {
+        each_term(word, &mut |term| found.push(term.to_owned()));
+    }
     found.sort_unstable();
     found.dedup();
     found
