@@ -4,6 +4,7 @@
 
 mod around;
 mod preferences;
+mod sending;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -145,22 +146,7 @@ impl Engine {
         }
         let frame = match whose {
             Whose::Frame(frame) => Some(frame.clone()),
-            Whose::Session(session) => {
-                if let Some(known) = kept.active.get(session) {
-                    known.clone()
-                } else {
-                    let position = kept.position;
-                    let frame = self.read(|reading| {
-                        Ok((reading.position()? == position).then_some(whose.frame(reading)?))
-                    })?;
-                    let Some(frame) = frame else {
-                        kept.version = None;
-                        return Err(Failed::Moved);
-                    };
-                    kept.active.insert(session.clone(), frame.clone());
-                    frame
-                }
-            }
+            Whose::Session(session) => self.active(kept, session)?,
         };
         let Some(frame) = frame else {
             return Ok(None);
@@ -185,6 +171,22 @@ impl Engine {
             kept.version = None;
         }
         made.map(Some)
+    }
+
+    /// The frame of a session at the position that is known.
+    fn active(&self, kept: &mut Kept, session: &SessionRef) -> Result<Option<FrameId>, Failed> {
+        if let Some(known) = kept.active.get(session) {
+            return Ok(known.clone());
+        }
+        let whose = Whose::Session(session.clone());
+        let (position, frame) =
+            self.read(|reading| Ok((reading.position()?, whose.frame(reading)?)))?;
+        if position != kept.position {
+            kept.version = None;
+            return Err(Failed::Moved);
+        }
+        kept.active.insert(session.clone(), frame.clone());
+        Ok(frame)
     }
 
     /// Who chooses among many.

@@ -246,7 +246,8 @@ impl Reading for SqliteView<'_> {
 
     fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError> {
         self.many(
-            "SELECT n.text, n.seq, e.session FROM notes n CROSS JOIN events e ON e.seq = n.seq
+            "SELECT n.text, n.seq, e.session FROM notes n INDEXED BY notes_directives
+             CROSS JOIN events e ON e.seq = n.seq
              WHERE n.frame = ?1 AND n.kind = 'directive'
              ORDER BY n.seq DESC, n.n DESC LIMIT ?2",
             params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
