@@ -12,13 +12,13 @@ impl Table {
     /// A table with these headings.
     pub fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self {
-            rows: vec![headings.map(str::to_owned).to_vec()],
+            rows: vec![headings.map(str::to_owned).into()],
         }
     }
 
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.to_vec());
+        self.rows.push(cells.into());
     }
 
     /// The table as text.

@@ -9,20 +9,35 @@ const ALL: [&str; 3] = ["durable", "history", "cli"];
 
 /// Runs the named benchmarks, or all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let (flags, names): (Vec<&str>, Vec<&str>) =
-        arguments.iter().partition(|argument| argument.starts_with("--"));
+    let (flags, names): (Vec<&str>, Vec<&str>) = arguments
+        .iter()
+        .partition(|argument| argument.starts_with("--"));
     if let Some(unknown) = flags.iter().find(|flag| **flag != "--quick") {
         bail!("there is no flag {unknown}: there is --quick");
     }
     if let Some(unknown) = names.iter().find(|name| !ALL.contains(name)) {
-        bail!("there is no benchmark {unknown}: there are {}", ALL.join(", "));
+        bail!(
+            "there is no benchmark {unknown}: there are {}",
+            ALL.join(", ")
+        );
     }
-    let chosen = if names.is_empty() { ALL.to_vec() } else { names };
+    let chosen = if names.is_empty() {
+        ALL.to_vec()
+    } else {
+        names
+    };
     for name in chosen {
         if name == "cli" {
             cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
         }
-        let mut command = vec!["bench", "--package", "flamestack-bench", "--bench", name, "--"];
+        let mut command = vec![
+            "bench",
+            "--package",
+            "flamestack-bench",
+            "--bench",
+            name,
+            "--",
+        ];
         command.extend(&flags);
         cargo(&command, &[])?;
     }
