@@ -12,7 +12,7 @@ impl Table {
     /// A table with these headings.
     pub fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self {
-            rows: vec![headings.map(str::to_owned).to_vec()],
+            rows: vec![headings.map(str::to_owned).into()],
         }
     }
 
