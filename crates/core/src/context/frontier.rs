@@ -61,12 +61,14 @@ impl Surroundings {
             .filter(|frame| frame.status == Status::Failed)
             .collect();
         given_up.sort_by_key(|frame| in_order(frame));
+        let planned = self.planned.frames.iter();
+        let first_planned = planned.min_by_key(|frame| (frame.rank, &frame.id));
         failed.extend(given_up.into_iter().map(Failed::Frame));
         failed.extend(attempts(&self.current));
         Frontier {
             done,
             doing: &self.current,
-            next: self.planned.frames.first().or(self.next.as_ref()),
+            next: first_planned.or(self.next.as_ref()),
             blocked: waiting
                 .filter(|frame| frame.status == Status::Blocked)
                 .collect(),
@@ -94,4 +96,55 @@ pub(super) fn attempts(frame: &Frame) -> impl DoubleEndedIterator<Item = Failed<
         }),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::fixtures::around;
+
+    fn titles(frames: &[&Frame]) -> Vec<String> {
+        frames.iter().map(|frame| frame.title.to_string()).collect()
+    }
+
+    #[test]
+    fn where_the_work_stands() {
+        let around = around(
+            "
+            doing Shop
+              tried = One big table
+              failed PayPal
+              blocked Invoices
+              * Checkout
+                tried = Polling
+                done Cart
+                invalidated Vouchers
+                done Address
+                failed Cheques
+                planned Receipts
+                planned Refunds
+              planned Shipping
+            ",
+        );
+        let frontier = around.frontier();
+        assert_eq!(titles(&frontier.done), ["Cart", "Address"]);
+        assert_eq!(frontier.doing.title.as_str(), "Checkout");
+        assert_eq!(frontier.next.unwrap().title.as_str(), "Receipts");
+        assert_eq!(titles(&frontier.blocked), ["Invoices"]);
+        let failed: Vec<&str> = frontier
+            .failed
+            .iter()
+            .map(|failed| match failed {
+                Failed::Frame(frame) => frame.title.as_str(),
+                Failed::Attempt { text, .. } => text,
+            })
+            .collect();
+        assert_eq!(failed, ["One big table", "PayPal", "Cheques", "Polling"]);
+    }
+
+    #[test]
+    fn without_a_plan_below_the_next_sibling_is_next() {
+        let around = around("doing Shop\n  planned Before\n  * Cart\n  planned After");
+        assert_eq!(around.frontier().next.unwrap().title.as_str(), "After");
+    }
 }

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use crate::context::terms::{Piece, each_term, lower, pieces, terms};
 use crate::frame::{Frame, Status};
 use crate::note::Note;
-use crate::text::Prose;
 
 /// How much of a goal is looked at.
 const GOAL_LOOK: usize = 2_000;
-/// How much of a candidate's criteria is looked at.
+/// How much of a candidate's criteria is looked at, where it has no results.
 const CRITERIA_LOOK: usize = 480;
 /// How much of a candidate's results is looked at.
 const RESULTS_LOOK: usize = 800;
@@ -124,14 +123,25 @@ impl Comparison<'_> {
     /// needs next): recency alone .30, BM25 .43, the predecessor's formula .50 and .53 without
     /// its recency, the number of names alone .59, this .62. So what a frame *holds* counts more
     /// than how alike it sounds, both with diminishing returns, and recency only breaks ties.
+    /// What counts is what would be shown: the criteria of a frame with results are not.
     pub fn with(&mut self, frame: &Frame) -> Relevance {
-        let criteria = dense(frame.criteria_compacted.as_ref(), frame.criteria.as_ref());
-        let results = dense(frame.results_compacted.as_ref(), frame.results.as_ref());
+        let results = frame.results_compacted.as_ref().or(frame.results.as_ref());
+        let criteria = frame
+            .criteria_compacted
+            .as_ref()
+            .or(frame.criteria.as_ref());
         self.met.fill(Met::default());
         self.names.clear();
         self.look(frame.title.as_str(), Met::GOAL);
-        self.look(beginning(criteria, CRITERIA_LOOK), Met::GOAL);
-        self.look(beginning(results, RESULTS_LOOK), Met::RESULTS);
+        match (results, criteria) {
+            (Some(results), _) => {
+                self.look(beginning(results.as_str(), RESULTS_LOOK), Met::RESULTS);
+            }
+            (None, Some(criteria)) => {
+                self.look(beginning(criteria.as_str(), CRITERIA_LOOK), Met::GOAL);
+            }
+            (None, None) => {}
+        }
         for artifact in artifacts(frame).rev().take(ARTIFACTS_LOOK) {
             let artifact = beginning(artifact, CRITERIA_LOOK);
             self.look(artifact, Met::ARTIFACTS);
@@ -364,10 +374,6 @@ pub(crate) fn artifacts(frame: &Frame) -> impl DoubleEndedIterator<Item = &str> 
     })
 }
 
-fn dense<'a>(given: Option<&'a Prose>, full: Option<&'a Prose>) -> &'a str {
-    given.or(full).map_or("", Prose::as_str)
-}
-
 fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
@@ -376,6 +382,7 @@ fn beginning(text: &str, bytes: usize) -> &str {
 mod tests {
     use super::*;
     use crate::context::fixtures::{finished, frame};
+    use crate::text::Prose;
 
     #[test]
     fn doublings_are_a_logarithm() {
