@@ -125,23 +125,12 @@ impl Comparison<'_> {
     /// than how alike it sounds, both with diminishing returns, and recency only breaks ties.
     /// What counts is what would be shown: the criteria of a frame with results are not.
     pub fn with(&mut self, frame: &Frame) -> Relevance {
-        let results = frame.results_compacted.as_ref().or(frame.results.as_ref());
-        let criteria = frame
-            .criteria_compacted
-            .as_ref()
-            .or(frame.criteria.as_ref());
+        let (criteria, results) = told(frame);
         self.met.fill(Met::default());
         self.names.clear();
         self.look(frame.title.as_str(), Met::GOAL);
-        match (results, criteria) {
-            (Some(results), _) => {
-                self.look(beginning(results.as_str(), RESULTS_LOOK), Met::RESULTS);
-            }
-            (None, Some(criteria)) => {
-                self.look(beginning(criteria.as_str(), CRITERIA_LOOK), Met::GOAL);
-            }
-            (None, None) => {}
-        }
+        self.look(criteria, Met::GOAL);
+        self.look(results, Met::RESULTS);
         for artifact in artifacts(frame).rev().take(ARTIFACTS_LOOK) {
             let artifact = beginning(artifact, CRITERIA_LOOK);
             self.look(artifact, Met::ARTIFACTS);
@@ -305,14 +294,13 @@ impl Gist {
             terms: Vec::new(),
             beginnings: Beginnings::default(),
         };
-        let criteria = dense(frame.criteria_compacted.as_ref(), frame.criteria.as_ref());
-        let results = dense(frame.results_compacted.as_ref(), frame.results.as_ref());
-        let goal = [frame.title.as_str(), beginning(criteria, CRITERIA_LOOK)];
+        let (criteria, results) = told(frame);
+        let goal = [frame.title.as_str(), criteria];
         let files = artifacts(frame).rev().take(ARTIFACTS_LOOK);
         let files = files.map(|artifact| beginning(artifact, CRITERIA_LOOK));
         let fields = [
             goal.join("\n"),
-            beginning(results, RESULTS_LOOK).to_owned(),
+            results.to_owned(),
             files.collect::<Vec<_>>().join("\n"),
         ];
         let mut gist = Self {
@@ -372,6 +360,21 @@ pub(crate) fn artifacts(frame: &Frame) -> impl DoubleEndedIterator<Item = &str> 
         Note::Artifact(path) => Some(path.as_str()),
         _ => None,
     })
+}
+
+/// What would be shown of a frame beside its title: its results, or its criteria as long as it has
+/// none. Criteria first.
+fn told(frame: &Frame) -> (&str, &str) {
+    let results = frame.results_compacted.as_ref().or(frame.results.as_ref());
+    let criteria = frame
+        .criteria_compacted
+        .as_ref()
+        .or(frame.criteria.as_ref());
+    match (criteria, results) {
+        (_, Some(results)) => ("", beginning(results.as_str(), RESULTS_LOOK)),
+        (Some(criteria), None) => (beginning(criteria.as_str(), CRITERIA_LOOK), ""),
+        (None, None) => ("", ""),
+    }
 }
 
 fn beginning(text: &str, bytes: usize) -> &str {
