@@ -62,6 +62,8 @@ pub struct LastCommand {
     pub batch: Seq,
     /// All of its events.
     pub events: Vec<Event>,
+    /// The frames that it changed, as they would be without it. Those that it opened are not there.
+    pub restored: Vec<FrameHead>,
     /// The first later event that still counts and touches what this command changed:
     /// who caused it, and what it was.
     pub touched_by: Option<(SessionRef, Event)>,

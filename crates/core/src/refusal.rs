@@ -178,6 +178,17 @@ pub enum Refusal {
         /// Who came after.
         by: SessionRef,
     },
+    /// What would come back belongs below a frame that has ended meanwhile.
+    #[error(
+        "the last command of {session} cannot be undone: what {} belongs to has ended meanwhile",
+        shown(.frame)
+    )]
+    EndedMeanwhile {
+        /// Whose command.
+        session: SessionRef,
+        /// What it would bring back, and where to.
+        frame: FrameHead,
+    },
     /// An imported frame does not fit into the tree.
     #[error("the import does not fit: {problem}")]
     BadImport {
@@ -289,7 +300,7 @@ impl Refusal {
             }
             Self::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
             Self::NothingToUndo { .. } => "undo takes back only what this session did".to_owned(),
-            Self::BuiltUpon { .. } => {
+            Self::BuiltUpon { .. } | Self::EndedMeanwhile { .. } => {
                 "change what is there now instead: `flame log ID` shows what happened".to_owned()
             }
         };

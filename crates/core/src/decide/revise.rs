@@ -202,6 +202,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         if let Some((by, _)) = last.touched_by {
             return Err(Refusal::BuiltUpon { session, by }.into());
         }
+        self.check_restored(&last.restored)?;
         self.events.push(Event::CommandUndone { batch: last.batch });
         let mut restored: Vec<SessionRef> = Vec::new();
         for event in &last.events {
@@ -216,6 +217,31 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
                     from: now.and_then(|known| known.active),
                     to,
                 });
+            }
+        }
+        Ok(())
+    }
+
+    /// What an undo brings back must not be open below a frame that has ended, or gone, since.
+    fn check_restored(&self, restored: &[FrameHead]) -> Ruling<(), N> {
+        for frame in restored.iter().filter(|frame| frame.status.is_open()) {
+            let Some(parent) = &frame.parent else {
+                continue;
+            };
+            let with_it = restored.iter().find(|other| other.id == *parent).cloned();
+            let above = match with_it {
+                Some(above) => Some(above),
+                None => self.tree.frame(parent).map_err(Rejected::Unreadable)?,
+            };
+            let ended = above
+                .is_none_or(|above| matches!(above.status, Status::Completed | Status::Failed));
+            if ended {
+                let session = self.actor.session.clone();
+                return Err(Refusal::EndedMeanwhile {
+                    session,
+                    frame: frame.clone(),
+                }
+                .into());
             }
         }
         Ok(())

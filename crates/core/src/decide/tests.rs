@@ -650,3 +650,18 @@ fn every_event_names_what_it_changes() {
         );
     }
 }
+
+#[test]
+fn undo_does_not_bring_work_back_below_what_has_ended() {
+    let other = actor("other");
+    let mut story = Story::new("root > p* > c?");
+    let frame = story.id("c");
+    story.does(&Command::Delete { frame }).unwrap();
+    let pop = Command::Pop {
+        frame: Some(story.id("p")),
+        outcome: Outcome::Completed,
+        results: results("done"),
+    };
+    story.does_as(&other, &pop).unwrap();
+    insta::assert_snapshot!(refused(&mut story, |story| story.does(&Command::Undo)), @"the last command of shell:main cannot be undone: what <c> “c” belongs to has ended meanwhile; change what is there now instead: `flame log ID` shows what happened");
+}

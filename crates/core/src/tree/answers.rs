@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use super::Tree;
 use crate::event::{Event, Recorded, Subject};
 use crate::frame::{FrameHead, Rank, Status};
-use crate::id::{FrameId, Seq, SessionRef};
+use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::Note;
 use crate::session::Session;
@@ -161,9 +161,22 @@ impl Neighbourhood for Tree {
                     .any(|subject| changed.contains(subject))
         });
         let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
+        let mut without = self.clone();
+        without.apply(Recorded {
+            seq: Seq(0),
+            batch: Seq(0),
+            at: Timestamp::default(),
+            session: session.clone(),
+            message: None,
+            event: Event::CommandUndone { batch },
+        });
+        let restored = events.iter().flat_map(Event::frames);
+        let restored = restored.filter_map(|id| without.frames.get(&id).map(super::Frame::head));
+        let restored = restored.collect();
         Ok(Some(LastCommand {
             batch,
             events,
+            restored,
             touched_by,
         }))
     }

@@ -5,7 +5,7 @@
 
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
-use flamestack_core::frame::{Frame, LogEntry, Status};
+use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -328,6 +328,27 @@ fn counting(
         ),
         params![name, role, before.0],
     )
+}
+
+/// A frame as it would be without one command; nothing, if it would not be there.
+pub(super) fn without(
+    connection: &Connection,
+    id: &FrameId,
+    batch: Seq,
+) -> Result<Option<FrameHead>, StoreError> {
+    let mut frame: Option<Frame> = None;
+    for entry in counting(connection, id.as_str(), 0, Seq(i64::MAX))? {
+        if entry.batch == batch {
+            continue;
+        }
+        match (fold::opened(&entry), &mut frame) {
+            (Some(opened), _) => frame = Some(opened),
+            (None, _) if matches!(entry.event, Event::FrameDeleted { .. }) => frame = None,
+            (None, Some(frame)) => fold::change(frame, &entry),
+            (None, None) => {}
+        }
+    }
+    Ok(frame.map(|frame| frame.head()))
 }
 
 /// Reads events by a query that selects [`append::COLUMNS`].

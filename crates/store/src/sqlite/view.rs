@@ -222,9 +222,14 @@ impl Neighbourhood for SqliteView<'_> {
             }
         }
         let touched_by = touched_by.map(|(_, session, event)| (session, event));
+        let mut restored = Vec::new();
+        for id in events.iter().flat_map(Event::frames) {
+            restored.extend(project::without(self.connection, &id, batch)?);
+        }
         Ok(Some(LastCommand {
             batch,
             events,
+            restored,
             touched_by,
         }))
     }
