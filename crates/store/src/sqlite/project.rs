@@ -72,11 +72,15 @@ fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreEr
                 .execute(params![session.to_string(), worktree])?;
         }
         Event::SessionFocused { session, to, .. } => {
-            require_session(connection, session)?;
+            // A journal with a gap may never have said that the session is there.
             connection
-                .prepare_cached("UPDATE sessions SET active = ?2 WHERE key = ?1")?
+                .prepare_cached(
+                    "INSERT INTO sessions (key, id, active) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (key) DO UPDATE SET active = ?3",
+                )?
                 .execute(params![
                     session.to_string(),
+                    session.id(),
                     to.as_ref().map(FrameId::as_str)
                 ])?;
         }

@@ -181,6 +181,7 @@ impl Neighbourhood for SqliteView<'_> {
     }
 
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
+        // Backwards from the end, without an index: undo is rare, and every command would write it.
         let sql = "SELECT seq FROM events
              WHERE session = ?1 AND seq = batch AND seq NOT IN (SELECT batch FROM undone)
                AND seq NOT IN (SELECT by FROM undone)

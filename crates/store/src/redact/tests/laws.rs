@@ -1,7 +1,6 @@
 //! Laws over arbitrary text: nothing panics, nothing changes twice, nothing takes for ever.
 
 use std::borrow::Cow;
-use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,6 +8,7 @@ use proptest::sample::select;
 
 use super::innocents::innocents;
 use super::{Dice, redact};
+use crate::redact::dud::{is_masked, is_placeholder};
 use crate::redact::redact_owned;
 use crate::redact::rules::RULES;
 
@@ -155,14 +155,17 @@ proptest! {
         for alphabet in [Dice::ALNUM, Dice::B64URL, Dice::LOWER_HEX] {
             // Digits alone are a number.
             let secret = dice.draw(alphabet, length) + "e";
+            // Nor is one that spells a placeholder by luck, such as `…xxxx…`.
+            let dud = is_masked(secret.as_bytes()) || is_placeholder(secret.as_bytes());
+            prop_assume!(!dud);
             let clean = redact(&format!("SERVICE_TOKEN={secret}\n")).into_owned();
             prop_assert!(!clean.contains(&secret), "{}", clean);
         }
     }
 }
 
-/// Quadratic readings of these sizes would take from minutes to days; the machine may be slow.
-const PATIENCE: Duration = Duration::from_mins(1);
+// Readings that are not linear would take from minutes to days for the sizes below, and the tests
+// would not end. No clock is asked: the machine may be slow.
 
 fn fill(pattern: &str, size: usize) -> String {
     pattern.repeat(size / pattern.len())
@@ -170,17 +173,14 @@ fn fill(pattern: &str, size: usize) -> String {
 
 #[test]
 fn ten_megabytes_of_one_thing_take_no_time() {
-    let started = Instant::now();
     for pattern in ["a", "sk-"] {
         let text = fill(pattern, 10 << 20);
         assert_eq!(redact(&text), text);
     }
-    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }
 
 #[test]
 fn every_trigger_repeated_takes_time_in_proportion() {
-    let started = Instant::now();
     let glue = ["", "=", ": ", "=\"", "=example.", ":a=", "-", "\\n"];
     for rule in RULES {
         for trigger in rule.triggers {
@@ -189,7 +189,6 @@ fn every_trigger_repeated_takes_time_in_proportion() {
             }
         }
     }
-    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -213,9 +212,7 @@ fn beginnings_without_an_end_take_time_in_proportion() {
         "Bearer a".to_owned(),
         "sk-ant-sk-ant-".to_owned(),
     ];
-    let started = Instant::now();
     for pattern in &patterns {
         redact(&fill(pattern, 128 << 10));
     }
-    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }

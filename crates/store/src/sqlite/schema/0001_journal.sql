@@ -9,9 +9,6 @@ CREATE TABLE events (
     sum     INTEGER NOT NULL    -- hash of all of the above: a flipped bit is noticed
 ) STRICT;
 
--- One entry per command, to find what a session did last.
-CREATE INDEX commands ON events (session, seq) WHERE seq = batch;
-
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -1,8 +1,8 @@
 -- Everything here is folded from the journal and can be made again (`flame rebuild`).
 -- A change to this file needs a new PROJECTIONS_VERSION.
+-- Kept by name, without row numbers: a frame is one place to write, not two.
 CREATE TABLE frames (
-    n                   INTEGER PRIMARY KEY,
-    id                  TEXT    NOT NULL UNIQUE,
+    id                  TEXT    PRIMARY KEY,
     parent              TEXT,
     rank                INTEGER NOT NULL,
     status              TEXT    NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE frames (
     updated_at          INTEGER NOT NULL,
     changed             INTEGER NOT NULL,
     closed              INTEGER
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX frames_in_order ON frames (parent, rank, id);
 -- Listings want the open children, or the last few finished ones, however many the others are.
 CREATE INDEX frames_open ON frames (parent, rank, id)
