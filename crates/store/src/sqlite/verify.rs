@@ -26,7 +26,10 @@ const COMPARED: [(&str, &str); 10] = [
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
-    ("totals", "scope, status, n"),
+    (
+        "totals",
+        "scope, planned, in_progress, completed, failed, blocked, invalidated",
+    ),
 ];
 
 /// How many damaged events a check lists before it stops.

@@ -24,21 +24,15 @@ CREATE TABLE frames (
     changed             INTEGER NOT NULL,
     closed              INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX frames_in_order ON frames (parent, rank, id);
--- Listings want the open children, or the last few finished ones, however many the others are.
-CREATE INDEX frames_open ON frames (parent, rank, id)
-    WHERE status = 'planned' OR status = 'in_progress' OR status = 'blocked';
-CREATE INDEX frames_finished ON frames (parent, rank, id)
-    WHERE status <> 'planned' AND status <> 'in_progress' AND status <> 'blocked';
-
--- A context wants what is being worked on among ten thousand plans, and what ended last.
-CREATE INDEX frames_begun ON frames (parent, status, rank, id)
-    WHERE status IN ('in_progress', 'blocked');
-CREATE INDEX frames_ended ON frames (parent, status, coalesce(closed, changed), rank, id)
+-- Every listing in order, of all children or of some: open ones, finished ones, those being worked
+-- on among ten thousand plans. One index, since each more is one more page that a command writes; a
+-- listing of several statuses merges their ranges.
+CREATE INDEX frames_by_place ON frames (parent, status, rank, id);
+-- A context wants what ended last, and what was amended after its end.
+CREATE INDEX frames_ended ON frames (parent, status, closed, rank, id)
     WHERE status IN ('completed', 'failed');
-
-CREATE INDEX frames_ended_changed ON frames (parent, changed)
-    WHERE status IN ('completed', 'failed');
+CREATE INDEX frames_amended ON frames (parent, changed)
+    WHERE status IN ('completed', 'failed') AND changed > closed;
 
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
@@ -110,8 +104,11 @@ CREATE TABLE dropped (
 -- How many frames there are: below a parent, at the root (''), in all ('*'). Counted along, since a
 -- parent may have a hundred thousand children.
 CREATE TABLE totals (
-    scope  TEXT    NOT NULL,
-    status TEXT    NOT NULL,
-    n      INTEGER NOT NULL,
-    PRIMARY KEY (scope, status)
+    scope       TEXT    PRIMARY KEY,
+    planned     INTEGER NOT NULL,
+    in_progress INTEGER NOT NULL,
+    completed   INTEGER NOT NULL,
+    failed      INTEGER NOT NULL,
+    blocked     INTEGER NOT NULL,
+    invalidated INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
