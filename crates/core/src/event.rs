@@ -288,11 +288,6 @@ impl Event {
         let support = |id: &FrameId| Subject::Support(id.clone());
         match self {
             Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
-            Self::SessionFocused { session, to, .. } => {
-                let mut subjects = vec![Subject::Session(session.clone())];
-                subjects.extend(to.as_ref().map(support));
-                subjects
-            }
             Self::SessionBound { session, frame: id }
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
@@ -332,9 +327,12 @@ impl Event {
                 subjects.extend(imported.parent.as_ref().map(support));
                 subjects
             }
-            Self::StackImported { .. } | Self::CommandUndone { .. } | Self::BlobDropped { .. } => {
-                Vec::new()
-            }
+            // Where a session stands is not in the way of an undo unless it stands there still:
+            // the rules look at that.
+            Self::SessionFocused { .. }
+            | Self::StackImported { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. } => Vec::new(),
         }
     }
 }

@@ -293,7 +293,14 @@ fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
 }
 
 fn tally(connection: &Connection, scope: &str, deltas: [i64; 6]) -> Result<(), StoreError> {
-    let [planned, in_progress, completed, failed, blocked, invalidated] = deltas;
+    let [
+        planned,
+        in_progress,
+        completed,
+        failed,
+        blocked,
+        invalidated,
+    ] = deltas;
     connection
         .prepare_cached(
             "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
