@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::command::{Actor, Command};
+use flamestack_core::command::{Actor, Command, Place};
 use flamestack_core::decide::Remark;
 use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::FrameHead;
@@ -39,6 +39,11 @@ pub fn lines(
                 lines.extend(sentence(reading, &recorded.event)?);
             }
         }
+    }
+    if let Command::Move { to, .. } = &receipt.command
+        && let (Some(line), Some(beside)) = (lines.last_mut(), beside(reading, to)?)
+    {
+        line.push_str(&format!(", {beside}"));
     }
     // A frame that is in progress already is only turned to; that is worth a word too.
     if let Command::Activate { frame } = &receipt.command
@@ -111,7 +116,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::FrameMoved { frame, parent, .. } => match parent {
             Some(parent) => format!("{} is now below {}", name(frame)?, name(parent)?),
-            None => format!("{} is now a root", name(frame)?),
+            None => format!("{} is now a tree of its own", name(frame)?),
         },
         Event::FrameDeleted { frame, with } => match with.len() as u64 {
             0 => format!("{frame} is deleted"),
@@ -141,6 +146,15 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         _ => return Ok(None),
     }))
+}
+
+/// Between which siblings a frame was put.
+fn beside(reading: &dyn Reading, to: &Place) -> Result<Option<String>, StoreError> {
+    Ok(match to {
+        Place::Before(sibling) => Some(format!("just before {}", name(reading, sibling)?)),
+        Place::After(sibling) => Some(format!("just after {}", name(reading, sibling)?)),
+        Place::Under(_) | Place::Root => None,
+    })
 }
 
 fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
@@ -211,6 +225,7 @@ fn undo(
             }
         }
     }
+    lines.push("`flame undo` again takes back the command before it; there is no redo".to_owned());
     Ok(())
 }
 
