@@ -20,6 +20,7 @@ pub mod refusal;
 pub mod session;
 pub mod text;
 pub mod tokens;
+pub mod transcript;
 pub mod tree;
 pub mod xml;
 
