@@ -8,7 +8,7 @@ use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
-use super::view::{FINISHED, OPEN, SqliteView, session};
+use super::view::{FINISHED, OPEN, SESSION_COLUMNS, SqliteView, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
 use crate::store::{Ended, FrameRow, Named, Reading, Slice, Totals};
@@ -55,7 +55,9 @@ impl Reading for SqliteView<'_> {
             return Ok(Named::Frame(id));
         }
         let sessions = self.many(
-            "SELECT key, worktree, own, active FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key",
+            &format!(
+                "SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key"
+            ),
             params![name],
             session,
         )?;
@@ -285,7 +287,7 @@ impl Reading for SqliteView<'_> {
         } else {
             ""
         };
-        let sql = format!("SELECT key, worktree, own, active FROM sessions {live} ORDER BY key");
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
         self.many(&sql, params![], session)
     }
 

@@ -21,7 +21,10 @@ const COMPARED: [(&str, &str); 10] = [
     ("notes", "frame, seq, n, kind, text, why, code"),
     ("log_entries", "frame, seq, n, label, blob, bytes"),
     ("aliases", "alias, frame, n"),
-    ("sessions", "key, id, worktree, own, active"),
+    (
+        "sessions",
+        "key, id, worktree, own, active, turn_message, turn_before",
+    ),
     ("subjects", "name, seq, role"),
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),

@@ -5,6 +5,7 @@ use flamestack_core::frame::{FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
 use flamestack_core::note::Note;
+use flamestack_core::session::Turn;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -60,12 +61,22 @@ impl<'c> SqliteView<'c> {
     }
 }
 
+/// What [`session`] reads.
+pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         key: rows::session(row, 0)?,
         worktree: row.get(1)?,
         own: rows::opt_id(row, 2)?,
         active: rows::opt_id(row, 3)?,
+        turn: match row.get(4)? {
+            Some(message) => Some(Turn {
+                message,
+                before: rows::opt_id(row, 5)?,
+            }),
+            None => None,
+        },
     })
 }
 
@@ -87,8 +98,8 @@ impl Neighbourhood for SqliteView<'_> {
     }
 
     fn session(&self, key: &SessionRef) -> Result<Option<Session>, StoreError> {
-        let sql = "SELECT key, worktree, own, active FROM sessions WHERE key = ?1";
-        self.one(sql, params![key.to_string()], session)
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1");
+        self.one(&sql, params![key.to_string()], session)
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {

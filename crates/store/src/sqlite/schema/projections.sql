@@ -76,7 +76,9 @@ CREATE TABLE sessions (
     id       TEXT NOT NULL,     -- the part after `host:`
     worktree TEXT,
     own      TEXT,
-    active   TEXT
+    active   TEXT,
+    turn_message TEXT,          -- the message in which it last turned to another frame by itself
+    turn_before  TEXT           -- and what it worked on before that
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
