@@ -12,6 +12,7 @@ pub mod context;
 pub mod decide;
 pub mod event;
 pub mod fold;
+pub mod folding;
 pub mod frame;
 pub mod id;
 pub mod neighbourhood;
