@@ -106,6 +106,11 @@ pub fn decide<N: Neighbourhood + ?Sized>(
                     bytes: *bytes,
                 }));
         }
+        Command::UseModel(model) => ground.use_model(model)?,
+        Command::Send(sending) => {
+            let sent = Event::ContextSent(sending.clone());
+            ground.events.push(sent);
+        }
     }
     Ok(ground.into_decision())
 }

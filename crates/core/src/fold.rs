@@ -131,7 +131,9 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
-        | Event::BlobDropped { .. } => {}
+        | Event::BlobDropped { .. }
+        | Event::ModelUsed(_)
+        | Event::ContextSent(_) => {}
     }
 }
 

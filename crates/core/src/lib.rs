@@ -33,6 +33,6 @@ pub use id::{FrameId, SessionRef};
 pub use neighbourhood::Neighbourhood;
 pub use note::{Evidence, Note};
 pub use refusal::Refusal;
-pub use session::Session;
+pub use session::{Model, Session};
 pub use text::{Prose, Title};
 pub use tree::Tree;

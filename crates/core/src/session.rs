@@ -1,6 +1,7 @@
 //! What is known of a conversation: its own frame and the frame it works on.
 
 use crate::id::{FrameId, SessionRef};
+use crate::text::Title;
 
 /// A conversation in a host, as the rules see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,4 +40,13 @@ impl Session {
             turn: None,
         }
     }
+}
+
+/// The model that a conversation talks to, as its host says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// What the host calls it.
+    pub name: Title,
+    /// How many tokens of a prompt it can take, where the host says so.
+    pub window: Option<u64>,
 }

@@ -11,7 +11,7 @@ use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Seq, SessionRef};
-use crate::session::Session;
+use crate::session::{Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,7 @@ pub struct Tree {
     frames: BTreeMap<FrameId, Frame>,
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
+    models: BTreeMap<SessionRef, Model>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
@@ -112,6 +113,10 @@ impl Tree {
             }
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
+            }
+            Event::ModelUsed(model) => {
+                let session = recorded.session.clone();
+                self.models.insert(session, model.clone());
             }
             _ => {}
         }

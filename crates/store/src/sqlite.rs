@@ -11,6 +11,7 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sent;
 mod verify;
 mod view;
 

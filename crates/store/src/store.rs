@@ -110,6 +110,16 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError>;
     /// Events after a point, at most `limit`, oldest first.
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError>;
+    /// The last delivery to a session, even one of nothing.
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError>;
+    /// The delivery to a session in one of its messages, since its last header.
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError>;
+    /// What a session has been sent: its last header and the updates behind it, oldest first.
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError>;
     /// What brought-in files said besides their frames, newest last.
     fn imports(&self) -> Result<Vec<String>, StoreError>;
     /// When and why raw text was dropped.

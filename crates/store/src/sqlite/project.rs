@@ -10,7 +10,7 @@ use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows};
+use super::{append, rows, sent};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -39,6 +39,8 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
                 .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
         }
+        Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
+        Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
         _ => {}
     }
     project_session(connection, recorded)?;

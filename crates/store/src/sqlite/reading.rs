@@ -3,7 +3,7 @@
 use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
@@ -312,6 +312,30 @@ impl Reading for SqliteView<'_> {
             &format!("SELECT {columns} FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2"),
             params![after.0, limit],
         )
+    }
+
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError> {
+        let last = self.deliveries(
+            "true ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string()],
+        )?;
+        Ok(last.into_iter().next())
+    }
+
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let found = self.deliveries(
+            "s.message = ?2 ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string(), message],
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError> {
+        self.deliveries("s.told > 0 ORDER BY s.seq", params![session.to_string()])
     }
 
     fn imports(&self) -> Result<Vec<String>, StoreError> {

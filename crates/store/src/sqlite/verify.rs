@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 10] = [
+const COMPARED: [(&str, &str); 12] = [
     (
         "frames",
         "id, parent, rank, status, title, criteria, criteria_compacted, results, \
@@ -30,6 +30,8 @@ const COMPARED: [(&str, &str); 10] = [
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
     ("totals", "scope, status, n"),
+    ("models", "session, name, tokens"),
+    ("sent", "session, seq, message, told"),
 ];
 
 /// How many damaged events a check lists before it stops.

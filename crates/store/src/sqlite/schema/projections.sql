@@ -117,3 +117,19 @@ CREATE TABLE totals (
     n      INTEGER NOT NULL,
     PRIMARY KEY (scope, status)
 ) STRICT, WITHOUT ROWID;
+
+-- The model that a session talks to.
+CREATE TABLE models (
+    session TEXT PRIMARY KEY,
+    name    TEXT    NOT NULL,
+    tokens  INTEGER             -- what a prompt may have
+) STRICT, WITHOUT ROWID;
+
+-- The deliveries to a session since its last header, which stand in the journal.
+CREATE TABLE sent (
+    session TEXT    NOT NULL,
+    seq     INTEGER NOT NULL,
+    message TEXT,
+    told    INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
+    PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
