@@ -12,6 +12,7 @@ mod reading;
 mod recover;
 mod rows;
 mod sent;
+mod spans;
 mod verify;
 mod view;
 

@@ -11,7 +11,7 @@ use rusqlite::params;
 use super::view::{FINISHED, OPEN, SESSION_COLUMNS, SqliteView, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
-use crate::store::{Ended, FrameRow, Named, Reading, Slice, Totals};
+use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -261,6 +261,14 @@ impl Reading for SqliteView<'_> {
                 })
             },
         )
+    }
+
+    fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError> {
+        SqliteView::finished_spans(self, session, after)
     }
 
     fn totals(&self) -> Result<Totals, StoreError> {

@@ -118,6 +118,11 @@ CREATE TABLE totals (
     PRIMARY KEY (scope, status)
 ) STRICT, WITHOUT ROWID;
 
+-- Folding wants the finished frames of one conversation. What happened at a terminal is in none.
+CREATE INDEX frames_by_span ON frames (span_session, closed)
+    WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
+      AND status IN ('completed', 'failed');
+
 -- The model that a session talks to.
 CREATE TABLE models (
     session TEXT PRIMARY KEY,
