@@ -189,6 +189,9 @@ pub enum Refusal {
         /// What it would bring back, and where to.
         frame: FrameHead,
     },
+    /// One message asks for a frame to be ended and another one to be begun.
+    #[error("a pop and a push in one message: which comes first is not clear")]
+    PopBesidePush,
     /// An imported frame does not fit into the tree.
     #[error("the import does not fit: {problem}")]
     BadImport {
@@ -304,6 +307,7 @@ impl Refusal {
                 format!("part them first: `flame unbind {session}`")
             }
             Self::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
+            Self::PopBesidePush => "call one now and the other in the next message".to_owned(),
             Self::NothingToUndo { .. } => "undo takes back only what this session did".to_owned(),
             Self::BuiltUpon { .. } | Self::EndedMeanwhile { .. } => {
                 "change what is there now instead: `flame log ID` shows what happened".to_owned()

@@ -11,6 +11,8 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sent;
+mod spans;
 mod verify;
 mod view;
 

@@ -4,6 +4,8 @@
 //! and a mark behind a title gives the status: `?` planned, `+` completed, `~` failed, `!` blocked,
 //! `-` invalidated, none in progress; `*` is in progress and active.
 
+mod one_message;
+
 use std::collections::BTreeMap;
 
 use crate::command::{Actor, Command, Place, PlanItem, Under};
@@ -164,7 +166,7 @@ impl Story {
                 batch,
                 at: Timestamp(batch.0),
                 session: actor.session.clone(),
-                message: None,
+                message: actor.message.clone(),
                 event,
             });
         }

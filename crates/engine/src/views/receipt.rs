@@ -73,14 +73,16 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             frame,
             parent,
             goal,
+            planned,
             ..
         } => {
+            let state = if *planned { "planned" } else { "in progress" };
             let below = match parent {
                 Some(parent) => format!(", below {}", name(parent)?),
                 None => String::new(),
             };
             let title = one_line(goal.title.as_str(), 72);
-            format!("{frame} “{title}” is in progress{below}")
+            format!("{frame} “{title}” is {state}{below}")
         }
         Event::FrameStarted { frame } => format!("{} is in progress", name(frame)?),
         Event::FrameClosed {
@@ -242,6 +244,10 @@ pub fn said(remark: &Remark) -> String {
         Remark::AlreadyRecorded => "that is recorded already".to_owned(),
         Remark::AlreadyActive => "that is the active frame already".to_owned(),
         Remark::AlreadyImported => "that file was imported before".to_owned(),
+        Remark::PlannedBeside(begun) => format!(
+            "it is planned, not begun: {} was begun in the same message",
+            shown(begun)
+        ),
         Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
     }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
+use flamestack_core::context::{Delivery, Reason};
 use flamestack_engine::clock::StoryClock;
+use flamestack_engine::context::Wanted;
 use flamestack_engine::request::Learned;
-use flamestack_engine::{Engine, Home, Project, Request, tools};
+use flamestack_engine::{Engine, Home, Project, Receipt, Request, tools};
 use serde_json::{Value, json};
 
 /// A project in a folder of its own.
@@ -41,6 +43,23 @@ impl Ground {
         self.tool(session, "stack_frame_pop", results);
     }
 
+    /// A host says which model a session talks to.
+    pub(crate) fn model(&self, session: &str, name: &str, window: Option<u64>) -> Receipt {
+        let name = name.to_owned();
+        let request = Request::UseModel { name, window };
+        self.engine.execute(&actor(session), &request).unwrap()
+    }
+
+    /// A session comes with a message.
+    pub(crate) fn deliver(
+        &self,
+        session: &str,
+        message: Option<&str>,
+        after: Option<Reason>,
+    ) -> Delivery {
+        deliver(&self.engine, session, message, after)
+    }
+
     pub(crate) fn say(&self, session: &str, text: &str) {
         let note = Learned::Directive(text.to_owned());
         let request = Request::Note { frame: None, note };
@@ -58,6 +77,20 @@ pub(crate) fn actor(name: &str) -> Actor {
         worktree: Some("main".to_owned()),
         message: None,
     }
+}
+
+/// A session comes to an engine with a message.
+pub(crate) fn deliver(
+    engine: &Engine,
+    session: &str,
+    message: Option<&str>,
+    after: Option<Reason>,
+) -> Delivery {
+    let actor = Actor {
+        message: message.map(str::to_owned),
+        ..actor(session)
+    };
+    engine.deliver(&actor, after, &Wanted::default()).unwrap()
 }
 
 fn engine(dir: &std::path::Path, start: i64) -> Engine {

@@ -6,4 +6,5 @@
 )]
 
 mod contexts;
+mod deliveries;
 mod ground;

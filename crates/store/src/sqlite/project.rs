@@ -10,7 +10,7 @@ use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows};
+use super::{append, rows, sent};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -39,9 +39,11 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
                 .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
         }
+        Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
+        Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
         _ => {}
     }
-    project_session(connection, &recorded.event)?;
+    project_session(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }
@@ -61,8 +63,8 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(),
     Ok(())
 }
 
-fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreError> {
-    match event {
+fn project_session(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    match &recorded.event {
         Event::SessionOpened { session, worktree } => {
             require_session(connection, session)?;
             connection
@@ -73,15 +75,22 @@ fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreEr
         }
         Event::SessionFocused { session, to, .. } => {
             // A journal with a gap may never have said that the session is there.
+            let turn = fold::turn(recorded);
             connection
                 .prepare_cached(
-                    "INSERT INTO sessions (key, id, active) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (key) DO UPDATE SET active = ?3",
+                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
+                     VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (key) DO UPDATE
+                     SET active = ?3, turn_message = ?4, turn_before = ?5",
                 )?
                 .execute(params![
                     session.to_string(),
                     session.id(),
-                    to.as_ref().map(FrameId::as_str)
+                    to.as_ref().map(FrameId::as_str),
+                    turn.as_ref().map(|turn| turn.message.as_str()),
+                    turn.as_ref()
+                        .and_then(|turn| turn.before.as_ref())
+                        .map(FrameId::as_str)
                 ])?;
         }
         Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
@@ -352,7 +361,7 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
                     entry.event,
                     Event::SessionBound { .. } | Event::SessionUnbound { .. }
                 ) {
-                    project_session(connection, &entry.event)?;
+                    project_session(connection, &entry)?;
                 }
             }
         }

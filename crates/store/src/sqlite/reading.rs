@@ -3,15 +3,15 @@
 use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
-use super::view::{Order, SqliteView, level, session};
+use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
-use crate::store::{Ended, FrameRow, Named, Reading, Slice, Totals};
+use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -55,7 +55,9 @@ impl Reading for SqliteView<'_> {
             return Ok(Named::Frame(id));
         }
         let sessions = self.many(
-            "SELECT key, worktree, own, active FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key",
+            &format!(
+                "SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key"
+            ),
             params![name],
             session,
         )?;
@@ -264,6 +266,14 @@ impl Reading for SqliteView<'_> {
         )
     }
 
+    fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError> {
+        SqliteView::finished_spans(self, session, after)
+    }
+
     fn totals(&self) -> Result<Totals, StoreError> {
         self.totals_of(project::EVERYWHERE)
     }
@@ -288,7 +298,7 @@ impl Reading for SqliteView<'_> {
         } else {
             ""
         };
-        let sql = format!("SELECT key, worktree, own, active FROM sessions {live} ORDER BY key");
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
         self.many(&sql, params![], session)
     }
 
@@ -313,6 +323,30 @@ impl Reading for SqliteView<'_> {
             &format!("SELECT {columns} FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2"),
             params![after.0, limit],
         )
+    }
+
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError> {
+        let last = self.deliveries(
+            "true ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string()],
+        )?;
+        Ok(last.into_iter().next())
+    }
+
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let found = self.deliveries(
+            "s.message = ?2 ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string(), message],
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError> {
+        self.deliveries("s.told > 0 ORDER BY s.seq", params![session.to_string()])
     }
 
     fn imports(&self) -> Result<Vec<String>, StoreError> {

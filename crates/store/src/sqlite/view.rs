@@ -5,7 +5,8 @@ use flamestack_core::frame::{FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
 use flamestack_core::note::Note;
-use flamestack_core::{Neighbourhood, Session};
+use flamestack_core::session::Turn;
+use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{append, project, rows};
@@ -88,12 +89,22 @@ impl<'c> SqliteView<'c> {
     }
 }
 
+/// What [`session`] reads.
+pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         key: rows::session(row, 0)?,
         worktree: row.get(1)?,
         own: rows::opt_id(row, 2)?,
         active: rows::opt_id(row, 3)?,
+        turn: match row.get(4)? {
+            Some(message) => Some(Turn {
+                message,
+                before: rows::opt_id(row, 5)?,
+            }),
+            None => None,
+        },
     })
 }
 
@@ -115,8 +126,12 @@ impl Neighbourhood for SqliteView<'_> {
     }
 
     fn session(&self, key: &SessionRef) -> Result<Option<Session>, StoreError> {
-        let sql = "SELECT key, worktree, own, active FROM sessions WHERE key = ?1";
-        self.one(sql, params![key.to_string()], session)
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1");
+        self.one(&sql, params![key.to_string()], session)
+    }
+
+    fn model(&self, session: &SessionRef) -> Result<Option<Model>, StoreError> {
+        self.model_of(session)
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {
@@ -220,17 +235,11 @@ impl Neighbourhood for SqliteView<'_> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut found = statement.query(params![session.to_string()])?;
             let mut batches = Vec::new();
-            // Imports and clean-ups are not commands in this sense; look past them.
+            // Imports, clean-ups and reports of hosts are not commands in this sense.
             while let Some(row) = found.next()? {
                 let batch = row.get(0)?;
                 let events = project::of_batch(self.connection, Seq(batch))?;
-                let kept = |event: &Event| {
-                    matches!(
-                        event,
-                        Event::StackImported { .. } | Event::BlobDropped { .. }
-                    )
-                };
-                if !events.iter().any(|entry| kept(&entry.event)) {
+                if events.iter().all(|entry| entry.event.can_be_undone()) {
                     batches.push(batch);
                     break;
                 }

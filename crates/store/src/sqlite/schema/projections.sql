@@ -70,7 +70,9 @@ CREATE TABLE sessions (
     id       TEXT NOT NULL,     -- the part after `host:`
     worktree TEXT,
     own      TEXT,
-    active   TEXT
+    active   TEXT,
+    turn_message TEXT,          -- the message in which it last turned to another frame by itself
+    turn_before  TEXT           -- and what it worked on before that
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
@@ -111,4 +113,25 @@ CREATE TABLE totals (
     failed      INTEGER NOT NULL,
     blocked     INTEGER NOT NULL,
     invalidated INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Folding wants the finished frames of one conversation. What happened at a terminal is in none.
+CREATE INDEX frames_by_span ON frames (span_session, closed)
+    WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
+      AND status IN ('completed', 'failed');
+
+-- The model that a session talks to.
+CREATE TABLE models (
+    session TEXT PRIMARY KEY,
+    name    TEXT    NOT NULL,
+    tokens  INTEGER             -- what a prompt may have
+) STRICT, WITHOUT ROWID;
+
+-- The deliveries to a session since its last header, which stand in the journal.
+CREATE TABLE sent (
+    session TEXT    NOT NULL,
+    seq     INTEGER NOT NULL,
+    message TEXT,
+    told    INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
+    PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
