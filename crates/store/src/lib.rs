@@ -7,6 +7,7 @@
 //! of the stack are `flamestack-core`'s business.
 
 mod blobs;
+mod counts;
 mod error;
 mod gc;
 mod index;
@@ -17,6 +18,7 @@ mod sqlite;
 mod store;
 
 pub use blobs::{Blobs, Kept};
+pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};

@@ -8,3 +8,4 @@
 mod contexts;
 mod deliveries;
 mod ground;
+mod stability;
