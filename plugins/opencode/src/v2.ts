@@ -32,8 +32,13 @@ type CompactionEvent = ContextEvent & { result?: { summary: string } }
 type ToolCall = { sessionID: string; messageID?: string }
 type HostEvent = { type: string; location?: { directory?: string }; data: Record<string, unknown> }
 
-/** What is used of the context that OpenCode 2 hands to a plugin. */
-export type V2Context = {
+/**
+ * What is used of the context that OpenCode 2 hands to a plugin. OpenCode 1.18 calls `setup` too,
+ * with a context that has neither `session` nor `tool`.
+ */
+export type V2Context = Partial<Whole>
+
+type Whole = {
   options?: Record<string, unknown>
   location?: { directory?: string }
   session: {
@@ -56,6 +61,11 @@ type V2Command = { template?: string; description?: string }
 
 /** Registers everything; returns what undoes it. */
 export function setup(context: V2Context): () => void {
+  const { session, tool } = context
+  return session && tool ? register({ ...context, session, tool }) : () => {}
+}
+
+function register(context: Whole): () => void {
   const options = context.options ?? {}
   const directory = context.location?.directory ?? process.cwd()
   const figures = new Figures()
@@ -194,7 +204,7 @@ function apply(event: { system: Text[]; messages: V2Message[] }, plan: Prepared)
 
 /** Events of this directory, as happenings: each subscriber gets those of all directories. */
 async function listen(
-  context: V2Context,
+  context: Whole,
   directory: string,
   ended: AbortSignal,
   tell: (session: string, happening: Happening) => void,
