@@ -140,7 +140,11 @@ pub enum Role {
 /// A part of a message. What a shim does not know it leaves out.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Part {
     /// Words.
     Text {
@@ -258,7 +262,11 @@ pub struct Observe {
 /// Something that happened in a conversation.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Happening {
     /// The conversation was made or changed.
     Session(SessionFacts),
