@@ -92,10 +92,23 @@ impl Served {
         )
     }
 
+    /// What a plan says, without its name.
     fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
+        let mut plan = self.plan(session, known, messages, None);
+        plan.as_object_mut().unwrap().remove("plan");
+        plan
+    }
+
+    fn plan(
+        &mut self,
+        session: &str,
+        known: usize,
+        messages: &[Value],
+        has: Option<&Value>,
+    ) -> Value {
         self.ask(
             "prepare",
-            json!({ "session": session, "known": known, "messages": messages }),
+            json!({ "session": session, "known": known, "messages": messages, "has": has }),
         )
     }
 
@@ -152,6 +165,21 @@ fn a_popped_frame_leaves_the_prompt_and_stays_out_of_it() {
     let folded = json!({ "drop": ["3", "4"], "strip": [], "insert": [] });
     assert_eq!(host.prepare("s", 4, &[work("5")]), folded);
     assert_eq!(host.prepare("s", 5, &[said("6", "And now?")]), folded);
+}
+
+#[test]
+fn a_plan_that_the_shim_holds_does_not_cross_again() {
+    let mut host = Served::new();
+    host.push("s", "1", "Look");
+    let first = host.plan("s", 0, &[work("1")], None);
+    let second = host.plan("s", 1, &[work("2")], Some(&first["plan"]));
+    assert_eq!(second["same"], true);
+    host.pop("s", "3", "Seen");
+    let third = host.plan("s", 2, &[work("3")], Some(&first["plan"]));
+    assert_eq!(
+        (&third["same"], &third["drop"]),
+        (&Value::Null, &json!(["2"]))
+    );
 }
 
 #[test]
