@@ -11,6 +11,7 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sessions;
 mod verify;
 mod view;
 
@@ -18,13 +19,16 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version};
+use crate::store::{
+    Committed, NextStep, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -72,6 +76,14 @@ impl Store for SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         self.commit_once(at, actor, decide)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        self.commit_steps_once(next)
             .map_err(|rejected| match rejected {
                 Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
                 refused @ Rejected::Refused(_) => refused,
@@ -134,7 +146,7 @@ impl SqliteStore {
             });
         }
         let events =
-            append::append(&transaction, at, actor, decision.events).map_err(unreadable)?;
+            append::append(&transaction, at, actor, decision.events, None).map_err(unreadable)?;
         for recorded in &events {
             project::project(&transaction, recorded).map_err(unreadable)?;
         }
@@ -146,6 +158,32 @@ impl SqliteStore {
             events,
             remarks: decision.remarks,
         })
+    }
+
+    fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        let unreadable = Rejected::Unreadable;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| unreadable(error.into()))?;
+        let mut recorded: Vec<Recorded> = Vec::new();
+        while let Some(step) = next(&SqliteView::new(&transaction))? {
+            let batch = recorded.first().map(|first| first.batch);
+            let events = append::append(&transaction, step.at, &step.actor, step.events, batch)
+                .map_err(unreadable)?;
+            for entry in &events {
+                project::project(&transaction, entry).map_err(unreadable)?;
+            }
+            recorded.extend(events);
+        }
+        if recorded.is_empty() {
+            return Ok(recorded);
+        }
+        transaction
+            .commit()
+            .map_err(|error| unreadable(error.into()))?;
+        self.written += 1;
+        Ok(recorded)
     }
 
     /// An error that names the file. Once it cannot be read, it is left exactly as it is.

@@ -7,3 +7,4 @@
 
 mod contexts;
 mod ground;
+mod witness;

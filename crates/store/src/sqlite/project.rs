@@ -6,11 +6,11 @@
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows};
+use super::{append, rows, sessions};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -41,7 +41,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         _ => {}
     }
-    project_session(connection, &recorded.event)?;
+    sessions::project(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }
@@ -58,60 +58,6 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(),
             Subject::Session(key) => insert.execute(params![key.to_string(), recorded.seq.0, 2])?,
         };
     }
-    Ok(())
-}
-
-fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreError> {
-    match event {
-        Event::SessionOpened { session, worktree } => {
-            require_session(connection, session)?;
-            connection
-                .prepare_cached(
-                    "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
-                )?
-                .execute(params![session.to_string(), worktree])?;
-        }
-        Event::SessionFocused { session, to, .. } => {
-            // A journal with a gap may never have said that the session is there.
-            connection
-                .prepare_cached(
-                    "INSERT INTO sessions (key, id, active) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (key) DO UPDATE SET active = ?3",
-                )?
-                .execute(params![
-                    session.to_string(),
-                    session.id(),
-                    to.as_ref().map(FrameId::as_str)
-                ])?;
-        }
-        Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
-        Event::SessionUnbound { session, .. } => own(connection, session, None)?,
-        Event::FrameImported(frame) => {
-            if let Some(session) = &frame.session {
-                own(connection, session, Some(&frame.id))?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
-        .execute(params![session.to_string(), session.id()])?;
-    Ok(())
-}
-
-fn own(
-    connection: &Connection,
-    session: &SessionRef,
-    frame: Option<&FrameId>,
-) -> Result<(), StoreError> {
-    require_session(connection, session)?;
-    connection
-        .prepare_cached("UPDATE sessions SET own = ?2 WHERE key = ?1")?
-        .execute(params![session.to_string(), frame.map(FrameId::as_str)])?;
     Ok(())
 }
 
@@ -284,13 +230,13 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
         if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
             &entry.event
         {
-            own(connection, session, None)?;
+            sessions::own(connection, session, None)?;
             for entry in counting(connection, &session.to_string(), 2, undo.seq)? {
                 if matches!(
                     entry.event,
                     Event::SessionBound { .. } | Event::SessionUnbound { .. }
                 ) {
-                    project_session(connection, &entry.event)?;
+                    sessions::project(connection, &entry)?;
                 }
             }
         }
