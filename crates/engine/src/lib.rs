@@ -17,7 +17,7 @@ pub mod request;
 pub mod settings;
 pub mod tools;
 pub mod views;
-mod witness;
+pub mod witness;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};

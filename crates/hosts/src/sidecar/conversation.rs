@@ -12,9 +12,8 @@ use flamestack_engine::folding::Spans;
 use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
-use super::wire::{
-    Happening, Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role,
-};
+use super::observing::Seen;
+use super::wire::{Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role};
 
 /// A conversation that has been silent for so long is taken up anew: no provider keeps a prompt in
 /// its cache for so long, so a new header costs nothing.
@@ -23,6 +22,10 @@ const RESUMED_AFTER_MS: i64 = 60 * 60 * 1000;
 /// One conversation.
 pub(super) struct Conversation {
     pub(super) session: SessionRef,
+    /// The conversation that started it.
+    pub(super) parent: Option<SessionRef>,
+    /// What was seen of it.
+    pub(super) seen: Seen,
     /// The messages of the last `prepare`.
     leaves: Vec<Leaf>,
     spans: Spans,
@@ -44,6 +47,8 @@ impl Conversation {
     pub(super) fn new(session: SessionRef) -> Self {
         Self {
             session,
+            parent: None,
+            seen: Seen::default(),
             leaves: Vec::new(),
             spans: Spans::default(),
             header: None,
@@ -65,6 +70,12 @@ impl Conversation {
         sidecar: &Sidecar,
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
+        self.saw(std::slice::from_ref(&prompt.message));
+        // What was handed over to a subagent is what it is told first; a person knows their own
+        // words, and a conversation with nothing behind it is told nothing.
+        if self.parent.is_some() {
+            self.record(sidecar)?;
+        }
         let mut append = None;
         if sidecar.placement == Placement::Auto {
             let actor = self.actor(sidecar, Some(&prompt.message.id));
@@ -107,6 +118,7 @@ impl Conversation {
         }
         self.leaves.truncate(prepare.known);
         self.leaves.extend(prepare.messages.iter().map(leaf));
+        self.saw(&prepare.messages);
         self.use_model(sidecar, prepare.model.as_ref())?;
         let leaves = std::mem::take(&mut self.leaves);
         let folded = self.folded(sidecar, &leaves);
@@ -200,21 +212,16 @@ impl Conversation {
         Ok(())
     }
 
-    /// Something that happened.
-    pub(super) fn observe(
-        &mut self,
-        _sidecar: &Sidecar,
-        _happening: &Happening,
-    ) -> Result<(), EngineError> {
-        Ok(())
-    }
-
     /// The history was replaced: what the conversation was told is gone with it.
-    pub(super) fn compacted(&mut self, sidecar: &Sidecar, count: u32) -> Result<(), EngineError> {
+    pub(super) fn compacted(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
         if sidecar.placement != Placement::Auto {
             return Ok(());
         }
         let actor = self.actor(sidecar, None);
+        let seen = sidecar
+            .engine
+            .read(|reading| Ok(reading.conversation(&self.session)?))?;
+        let count = u32::try_from(seen.compactions).unwrap_or(u32::MAX);
         let reason = Some(Reason::Compaction { count });
         if let Delivery::Header(text) =
             sidecar.engine.deliver(&actor, reason, &Wanted::default())?

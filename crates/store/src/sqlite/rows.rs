@@ -59,7 +59,7 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
     })
 }
 
-fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
+pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
     parsed(row, column, |name: String| {
         Origin::from_name(&name).ok_or_else(|| format!("`{name}` is not an origin"))
     })
