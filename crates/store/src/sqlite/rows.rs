@@ -5,7 +5,7 @@ use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
 use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, Row, ToSql};
+use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::error::StoreError;
 use crate::record;
@@ -133,7 +133,9 @@ pub(super) fn update_frame(
         (UPDATE_FRAME_AND_STATUS, 17)
     };
     let mut update = connection.prepare_cached(sql)?;
-    with_values(frame, |values| update.execute(&values[..used]))?;
+    with_values(frame, |values| {
+        update.execute(params_from_iter(values.iter().take(used)))
+    })?;
     Ok(())
 }
 
