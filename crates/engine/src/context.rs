@@ -14,7 +14,9 @@ use flamestack_core::context::{
     Cache, Context, Counters, Key, Settings, Surroundings, assemble, assemble_json,
 };
 use flamestack_core::id::{FrameId, Seq, SessionRef};
-use flamestack_store::{Kinship, Reading, Version};
+use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_store::{Kinship, Reading, TokenCounts, Version};
+use flamestack_tokens::{Counts, Memo};
 
 pub use self::around::{Kin, Newest, surroundings};
 pub use self::preferences::Preferences;
@@ -79,6 +81,7 @@ pub(crate) struct Contexts {
     preferences: Preferences,
     kept: Mutex<Kept>,
     kin: OnceLock<Kinship>,
+    counts: OnceLock<TokenCounts>,
 }
 
 #[derive(Debug, Default)]
@@ -193,8 +196,7 @@ impl Engine {
             if around.position != key.position {
                 return Err(Failed::Moved);
             }
-            let tokenizer = self.contexts.preferences.tokenizer();
-            Ok(assemble(&around, &key.settings, tokenizer.as_ref()))
+            Ok(self.counting(|tokenizer| assemble(&around, &key.settings, tokenizer)))
         });
         if matches!(made, Err(Failed::Moved)) {
             kept.version = None;
@@ -227,6 +229,25 @@ impl Engine {
     pub(crate) fn kinship(&self) -> &Kinship {
         let dir = &self.project().dir;
         self.contexts.kin.get_or_init(|| Kinship::new(dir))
+    }
+
+    /// How many tokens texts have that were counted before.
+    pub(crate) fn counts(&self) -> &TokenCounts {
+        let dir = &self.project().dir;
+        self.contexts.counts.get_or_init(|| TokenCounts::new(dir))
+    }
+
+    /// Lets `work` count tokens, and keeps the counts that were missing.
+    fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
+        let tokenizer = self.contexts.preferences.tokenizer();
+        if tokenizer.name() == Estimate.name() {
+            // Quicker made than looked up.
+            return work(&Estimate);
+        }
+        let counts = self.counts();
+        let made = work(&Memo::new(tokenizer.as_ref(), Remembered(counts)));
+        counts.save();
+        made
     }
 
     /// How the core is to make a context, given what is recorded about whose it is.
@@ -267,11 +288,12 @@ impl Engine {
         wanted: &Wanted,
     ) -> Result<Option<(Context, String)>, EngineError> {
         let around = self.look_around(whose, wanted)?;
-        let tokenizer = self.contexts.preferences.tokenizer();
         Ok(around.map(|(around, settings)| {
-            let context = assemble(&around, &settings, tokenizer.as_ref());
-            let json = assemble_json(&around, &settings, tokenizer.as_ref());
-            (context, json)
+            self.counting(|tokenizer| {
+                let context = assemble(&around, &settings, tokenizer);
+                let json = assemble_json(&around, &settings, tokenizer);
+                (context, json)
+            })
         }))
     }
 
@@ -288,6 +310,20 @@ impl Engine {
     /// How contexts are made here.
     pub fn context_preferences(&self) -> &Preferences {
         &self.contexts.preferences
+    }
+}
+
+/// Counts that the store keeps.
+struct Remembered<'a>(&'a TokenCounts);
+
+impl Counts for Remembered<'_> {
+    fn get(&self, key: u128) -> Option<usize> {
+        let tokens = self.0.get(key)?;
+        usize::try_from(tokens).ok()
+    }
+
+    fn put(&self, key: u128, tokens: usize) {
+        self.0.put(key, tokens as u64);
     }
 }
 

@@ -159,14 +159,9 @@ impl Engine {
         let around = frame
             .map(|frame| surroundings(reading, &frame, Some(session), self.kinship()))
             .transpose()?;
-        let sending = deliver(
-            sent.as_ref(),
-            around.as_ref(),
-            &since,
-            after,
-            &settings,
-            self.contexts.preferences.tokenizer().as_ref(),
-        );
+        let (sent, around) = (sent.as_ref(), around.as_ref());
+        let sending =
+            self.counting(|tokenizer| deliver(sent, around, &since, after, &settings, tokenizer));
         let is_nothing = sending.delivery == Delivery::Nothing;
         if is_nothing && actor.message.is_none() && since.len() < UNREAD {
             return Ok(Next::Unchanged);

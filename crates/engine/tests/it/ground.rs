@@ -24,6 +24,16 @@ impl Ground {
         Self { dir, engine }
     }
 
+    /// The folder that holds everything.
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// From now on it is another time.
+    pub(crate) fn at(&mut self, milliseconds: i64) {
+        self.engine = engine(self.dir.path(), milliseconds);
+    }
+
     /// Another process's engine on the same project.
     pub(crate) fn elsewhere(&self) -> Engine {
         engine(self.dir.path(), 1 << 40)
@@ -93,7 +103,8 @@ pub(crate) fn deliver(
     engine.deliver(&actor, after, &Wanted::default()).unwrap()
 }
 
-fn engine(dir: &std::path::Path, start: i64) -> Engine {
+/// An engine on the project in a folder, whose clock starts at a time.
+pub(crate) fn engine(dir: &std::path::Path, start: i64) -> Engine {
     let home = Home {
         state: dir.join("state"),
         config: dir.join("config"),

@@ -8,3 +8,5 @@
 mod contexts;
 mod deliveries;
 mod ground;
+mod stability;
+mod witness;
