@@ -113,16 +113,18 @@ fn growing_history(setting: &Setting, rounds: usize) -> Result<()> {
         let mut all = Vec::new();
         for frames in sizes {
             let mut history = History::open(setting, scratch.path(), shape, frames)?;
-            let place = Place::ordinary(&mut history)?;
+            let same = Place::ordinary(&mut history)?;
+            let inside = Place::inside(&mut history)?;
             let dir = history.store.path().parent().map(ToOwned::to_owned);
             drop(history);
             let dir = dir.context("a store is in a directory")?;
             let name = format!("{frames} frames");
-            all.push(Served::new(name, engine(&dir), place.focus));
+            all.push(Served::new(name.clone(), engine(&dir), same.focus));
+            all.push(Served::new(name, engine(&dir), inside.focus));
         }
         say(&format!("measuring contexts in {} …", shape.name()));
         measure(&mut all, rounds)?;
-        let [small, middle, large] = all.as_slice() else {
+        let [small, small_in, middle, middle_in, large, large_in] = all.as_slice() else {
             continue;
         };
         let mut table = Table::new([
@@ -133,9 +135,11 @@ fn growing_history(setting: &Setting, rounds: usize) -> Result<()> {
             &large.name,
             "largest / smallest",
         ]);
-        for (name, of) in [
-            ("make a context", made as fn(&Served) -> &Series),
-            ("from the cache", kept),
+        let (same, inside) = ([small, middle, large], [small_in, middle_in, large_in]);
+        for (name, of, [small, middle, large]) in [
+            ("make a context", made as fn(&Served) -> &Series, same),
+            ("from the cache", kept, same),
+            ("make one inside the history", made, inside),
         ] {
             for (what, figure) in [
                 ("wall", Series::wall as fn(&Series) -> f64),
@@ -262,7 +266,7 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
         ("of it: count the tokens", None),
         ("read and assemble, every count made", Some(FLOOR)),
         ("of it: read", None),
-        ("of it: assemble", None),
+        ("of it: assemble", Some(FLOOR)),
         ("read and assemble, counts remembered", Some(FLOOR)),
     ]) {
         table.row([
@@ -311,7 +315,7 @@ fn memory(setting: &Setting) -> Result<()> {
     let scratch = setting.scratch()?;
     for shape in Shape::ALL {
         let mut history = History::open(setting, scratch.path(), shape, frames)?;
-        let place = Place::ordinary(&mut history)?;
+        let place = Place::inside(&mut history)?;
         let dir = history.store.path().parent().map(ToOwned::to_owned);
         let dir = dir.context("a store is in a directory")?;
         drop(history);

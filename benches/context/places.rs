@@ -50,8 +50,13 @@ impl Crowd {
 }
 
 impl Place {
-    /// Five frames above, twenty finished ones beside, three planned ones below.
+    /// A tree of its own: five frames above, twenty finished ones beside, three planned ones below.
     pub(crate) fn ordinary(history: &mut History) -> Result<Self> {
+        Self::built(&mut history.store, None, 5, 20, 3)
+    }
+
+    /// The same as part of the history: what hangs above and beside that is there too.
+    pub(crate) fn inside(history: &mut History) -> Result<Self> {
         let anchor = history.anchor.clone();
         Self::built(&mut history.store, Some(anchor), 5, 20, 3)
     }
