@@ -294,11 +294,6 @@ impl Event {
         let support = |id: &FrameId| Subject::Support(id.clone());
         match self {
             Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
-            Self::SessionFocused { session, to, .. } => {
-                let mut subjects = vec![Subject::Session(session.clone())];
-                subjects.extend(to.as_ref().map(support));
-                subjects
-            }
             Self::SessionBound { session, frame: id }
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
@@ -338,8 +333,10 @@ impl Event {
                 subjects.extend(imported.parent.as_ref().map(support));
                 subjects
             }
-            // Nobody builds on what a conversation was sent.
-            Self::StackImported { .. }
+            // Where a session stands is not in the way of an undo unless it stands there still, which
+            // the rules look at; nobody builds on what a conversation was sent.
+            Self::SessionFocused { .. }
+            | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
             | Self::ModelUsed(_)

@@ -12,6 +12,7 @@ pub mod context;
 pub mod decide;
 pub mod event;
 pub mod fold;
+pub mod folding;
 pub mod frame;
 pub mod id;
 pub mod neighbourhood;
@@ -20,6 +21,7 @@ pub mod refusal;
 pub mod session;
 pub mod text;
 pub mod tokens;
+pub mod transcript;
 pub mod tree;
 pub mod xml;
 

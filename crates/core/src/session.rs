@@ -14,6 +14,32 @@ pub struct Session {
     pub own: Option<FrameId>,
     /// The frame it works on. There is no such thing outside a session.
     pub active: Option<FrameId>,
+    /// When it last turned to another frame by itself, where its host names its messages.
+    pub turn: Option<Turn>,
+}
+
+/// A message in which a session turned from one frame to another.
+///
+/// A model that makes several calls in one message means them all from where it stood before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The host's message.
+    pub message: String,
+    /// What the session worked on before.
+    pub before: Option<FrameId>,
+}
+
+impl Session {
+    /// A session of which nothing is known but its name.
+    pub fn new(key: SessionRef) -> Self {
+        Self {
+            key,
+            worktree: None,
+            own: None,
+            active: None,
+            turn: None,
+        }
+    }
 }
 
 /// The model that a conversation talks to, as its host says.

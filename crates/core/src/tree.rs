@@ -98,7 +98,9 @@ impl Tree {
                 }
             }
             Event::SessionFocused { session, to, .. } => {
-                self.session_mut(session).active.clone_from(to);
+                let known = self.session_mut(session);
+                known.active.clone_from(to);
+                known.turn = fold::turn(recorded);
             }
             Event::SessionBound { session, frame } => {
                 self.session_mut(session).own = Some(frame.clone());
@@ -151,11 +153,8 @@ impl Tree {
     }
 
     fn session_mut(&mut self, key: &SessionRef) -> &mut Session {
-        self.sessions.entry(key.clone()).or_insert_with(|| Session {
-            key: key.clone(),
-            worktree: None,
-            own: None,
-            active: None,
-        })
+        self.sessions
+            .entry(key.clone())
+            .or_insert_with(|| Session::new(key.clone()))
     }
 }

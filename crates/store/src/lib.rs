@@ -25,6 +25,6 @@ pub use index::{Hit, Index, Searched};
 pub use kinship::{Kinship, Scored};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Ended, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice,
-    Store, Totals, Verified, Version,
+    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, Reading, Rebuilt, Recovered,
+    Rejection, Slice, Store, Totals, Verified, Version,
 };

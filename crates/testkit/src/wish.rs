@@ -44,7 +44,12 @@ impl Wish {
         let name = ["main", "feature", "review"]
             .get(usize::from(self.who))
             .unwrap_or(&"main");
-        shell(name)
+        // A host that names its messages, with a few calls in each; a person names none.
+        let message = (self.who == 2).then(|| format!("msg_{}", self.text / 64));
+        Actor {
+            message,
+            ..shell(name)
+        }
     }
 
     /// The command, on frames that have been named before. `fresh` draws ids.
