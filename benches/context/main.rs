@@ -34,8 +34,8 @@ const MEMORY: f64 = 50.0;
 const WARM_UP: usize = 10;
 
 fn main() -> Result<()> {
-    if let Some(frames) = std::env::var_os("FLAME_BENCH_MEMORY") {
-        return remember(&frames.to_string_lossy());
+    if let Some(task) = std::env::var_os("FLAME_BENCH_MEMORY") {
+        return remember(&task.to_string_lossy());
     }
     let Some(setting) = Setting::of_process()? else {
         return Ok(());
@@ -244,10 +244,10 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
             (O200k.count(&text), out)
         });
         counting.time(|| O200k.count(&text));
-        let made = whole.time(|| around().map(|around| assemble(&around, &settings, &O200k)))?;
+        let made = whole.time(|| around().map(|read| assemble(&read, &settings, &O200k)))?;
         ensure!(made.text == text, "not the same context");
-        let around = reading.time(around)?;
-        assembling.time(|| assemble(&around, &settings, &O200k));
+        let read = reading.time(around)?;
+        assembling.time(|| assemble(&read, &settings, &O200k));
         let whose = Whose::Frame(frame.clone());
         served.engine.forget_contexts(None);
         remembered.time(|| served.engine.context(&whose, &Wanted::default()))?;
@@ -297,22 +297,21 @@ fn memory(setting: &Setting) -> Result<()> {
         "at most",
         "beyond the tokenizer, at most",
     ]);
+    let scratch = setting.scratch()?;
+    let said = scratch.path().join("said");
     let run = |what: &str| -> Result<Vec<f64>> {
         let output = Command::new(std::env::current_exe()?)
-            .env("FLAME_BENCH_MEMORY", what)
+            .env("FLAME_BENCH_MEMORY", format!("{}|{what}", said.display()))
             .output()?;
         ensure!(
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let words = String::from_utf8(output.stdout)?;
-        words
-            .split_whitespace()
-            .map(|word| Ok(word.parse()?))
-            .collect()
+        let words = fs_err::read_to_string(&said)?;
+        let numbers = words.split_whitespace().map(|word| Ok(word.parse()?));
+        numbers.collect()
     };
-    let scratch = setting.scratch()?;
     for shape in Shape::ALL {
         let mut history = History::open(setting, scratch.path(), shape, frames)?;
         let place = Place::inside(&mut history)?;
@@ -338,8 +337,9 @@ fn memory(setting: &Setting) -> Result<()> {
 }
 
 /// What such a process does: it makes the contexts of a frame and of all above it, time and again,
-/// and prints how much memory it has and has had.
-fn remember(what: &str) -> Result<()> {
+/// and says how much memory it has and has had.
+fn remember(task: &str) -> Result<()> {
+    let (said, what) = task.split_once('|').context("nowhere to say it")?;
     O200k.count("The tables are loaded with the first count.");
     if let Some((frame, dir)) = what.split_once(' ') {
         let engine = engine(std::path::Path::new(dir));
@@ -355,5 +355,7 @@ fn remember(what: &str) -> Result<()> {
             engine.forget_contexts(None);
         }
     }
-    places::tell_memory()
+    let (now, peak) = places::memory()?;
+    fs_err::write(said, format!("{now} {peak}"))?;
+    Ok(())
 }

@@ -281,9 +281,9 @@ impl Kin {
                 self.add(&frame, &mut postings);
             }
         }
-        STATUSES
-            .into_iter()
-            .for_each(|status| self.keep_newest(status));
+        for status in STATUSES {
+            self.keep_newest(status);
+        }
         if !self.is_complete(reading, parent)? {
             return self.begin_anew(index, reading, parent, now);
         }
