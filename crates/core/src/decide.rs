@@ -13,9 +13,11 @@ mod adopt;
 mod close;
 mod open;
 mod revise;
+mod witness;
 
 use std::collections::BTreeSet;
 
+pub use self::witness::{Kept, Sight, Watching};
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;
@@ -223,20 +225,29 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
 
     /// Every session that works on a frame returns to the nearest frame in progress above it.
     fn leave(&mut self, frame: &FrameHead) -> Ruling<(), N> {
-        let sessions = self
-            .tree
-            .focused_on(&frame.id)
-            .map_err(Rejected::Unreadable)?;
-        if sessions.is_empty() {
-            return Ok(());
+        self.leave_all(std::slice::from_ref(&frame.id), frame.parent.as_ref())
+    }
+
+    /// Every session that works on one of these frames returns to the nearest frame in progress,
+    /// starting with `above`.
+    fn leave_all(&mut self, frames: &[FrameId], above: Option<&FrameId>) -> Ruling<(), N> {
+        let mut to = None;
+        for frame in frames {
+            let sessions = self.tree.focused_on(frame).map_err(Rejected::Unreadable)?;
+            if sessions.is_empty() {
+                continue;
+            }
+            let to = match &to {
+                Some(to) => to,
+                None => to.insert(self.in_progress_from(above)?),
+            };
+            self.events
+                .extend(sessions.into_iter().map(|session| Event::SessionFocused {
+                    session,
+                    from: Some(frame.clone()),
+                    to: to.clone(),
+                }));
         }
-        let to = self.in_progress_from(frame.parent.as_ref())?;
-        self.events
-            .extend(sessions.into_iter().map(|session| Event::SessionFocused {
-                session,
-                from: Some(frame.id.clone()),
-                to: to.clone(),
-            }));
         Ok(())
     }
 

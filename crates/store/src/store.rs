@@ -16,6 +16,9 @@ use crate::error::StoreError;
 /// Why a command changed nothing.
 pub type Rejection = Rejected<StoreError>;
 
+/// What answers with one step of a command after the other.
+pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejection> + 'a;
+
 /// A journal with its projections.
 pub trait Store: Send {
     /// Decides and records one command.
@@ -30,6 +33,11 @@ pub trait Store: Send {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection>;
+
+    /// Decides and records one command of several steps, each decided on the state that the steps
+    /// before it led to. The steps become durable together, or not at all. `next` answers `None`
+    /// when there is nothing left to do.
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
 
     /// What of the store this is: as long as two answers are equal, nobody, in this process or
     /// another, has written in between. Cheap enough to ask before every answer from a cache:
@@ -135,6 +143,17 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn blobs(&self) -> Result<Vec<String>, StoreError>;
     /// The raw text of finished frames that is still there, oldest frame first: blob and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
+}
+
+/// One step of a command.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happens.
+    pub events: Vec<Event>,
 }
 
 /// What of a store somebody has seen. Only good for comparing.

@@ -237,6 +237,7 @@ impl<'a> Writer<'a> {
             key: key.to_owned(),
             id: frame.id.clone(),
             rank: frame.rank,
+            origin: frame.origin,
             session: frame.session.clone(),
             aliases: frame.aliases.clone(),
             criteria_derived: self.criteria_derived,

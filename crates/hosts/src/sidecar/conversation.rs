@@ -117,7 +117,7 @@ impl Conversation {
             Placement::System => prepared.system = self.everything(sidecar)?,
             Placement::Message => prepared.tail = self.everything(sidecar)?,
         }
-        Ok(prepared)
+        Ok(named(prepared, prepare.has.as_deref()))
     }
 
     /// What goes to the summariser: folded, and without what is ours. Nothing is added.
@@ -222,6 +222,42 @@ impl Conversation {
             self.header = Some(text);
         }
         Ok(())
+    }
+}
+
+/// Gives a plan its name, and leaves it out where the shim holds it already.
+fn named(prepared: Prepared, held: Option<&str>) -> Prepared {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hash.update(&(text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    for text in prepared.drop.iter().chain(&prepared.strip) {
+        add(text);
+    }
+    for Insertion { before, id, text } in &prepared.insert {
+        [before, id, text].into_iter().for_each(|text| add(text));
+    }
+    for text in [&prepared.system, &prepared.tail] {
+        // One sign more than the text, so that none is not the same as an empty one.
+        add(&text
+            .as_ref()
+            .map(|text| format!("+{text}"))
+            .unwrap_or_default());
+    }
+    let plan = hash
+        .finalize()
+        .to_hex()
+        .chars()
+        .take(16)
+        .collect::<String>();
+    match held == Some(plan.as_str()) {
+        true => Prepared {
+            same: true,
+            plan,
+            ..Prepared::default()
+        },
+        false => Prepared { plan, ..prepared },
     }
 }
 

@@ -139,20 +139,20 @@ pub fn commands() -> Vec<CommandDeclaration> {
     [
         (
             "push",
-            "Open a frame for the next piece of work",
-            "Call stack_frame_push for this piece of work, with a short title and what defines \
-             done: $ARGUMENTS",
+            "Open a frame for a piece of work",
+            "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS",
         ),
         (
             "pop",
-            "Finish the current frame with its results",
-            "Call stack_frame_pop for the active frame. Results to report: $ARGUMENTS",
+            "Close the active frame with its results",
+            "Close the active frame with stack_frame_pop: its status, and results that stand on \
+             their own. $ARGUMENTS",
         ),
         (
             "plan",
-            "Plan child frames of the current frame",
-            "Call stack_frame_plan_children with the steps of this work, each with a short title \
-             and what defines done: $ARGUMENTS",
+            "Plan the steps of the active frame",
+            "Plan the steps towards this with stack_frame_plan_children, without beginning any \
+             of them: $ARGUMENTS",
         ),
     ]
     .map(|(name, description, template)| CommandDeclaration {

@@ -35,8 +35,8 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
     let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
     Ok(FrameRow {
         frame: rows::frame(row)?,
-        proofs: count(21)?,
-        failures: count(22)?,
+        proofs: count(22)?,
+        failures: count(23)?,
     })
 }
 

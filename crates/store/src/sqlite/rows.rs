@@ -1,6 +1,8 @@
 //! Frames and their parts as rows.
 
-use flamestack_core::frame::{Frame, FrameHead, Invalidation, LogEntry, Rank, Span, Status};
+use flamestack_core::frame::{
+    Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
+};
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
@@ -14,11 +16,11 @@ use crate::record;
 pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
      f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
      f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
-     f.created_at, f.updated_at, f.changed, f.closed";
+     f.created_at, f.updated_at, f.changed, f.closed, f.origin";
 
 /// The columns that [`head`] expects, in order.
 pub(super) const HEAD_COLUMNS: &str =
-    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session";
+    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin";
 
 /// A row's value read through a parser; a value that does not parse is a damaged row.
 fn parsed<T, V: FromSql>(
@@ -57,6 +59,12 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
     })
 }
 
+fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
+    parsed(row, column, |name: String| {
+        Origin::from_name(&name).ok_or_else(|| format!("`{name}` is not an origin"))
+    })
+}
+
 fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Prose>> {
     Ok(row.get::<_, Option<String>>(column)?.map(Prose::recorded))
 }
@@ -68,6 +76,7 @@ pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
         parent: opt_id(row, 1)?,
         rank: Rank(row.get(2)?),
         status: status(row, 3)?,
+        origin: origin(row, 7)?,
         title: Title::recorded(row.get(4)?),
         blocked_on: prose(row, 5)?,
         session: opt_session(row, 6)?,
@@ -90,6 +99,7 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
         parent: opt_id(row, 1)?,
         rank: Rank(row.get(2)?),
         status: status(row, 3)?,
+        origin: origin(row, 21)?,
         title: Title::recorded(row.get(4)?),
         criteria: prose(row, 5)?,
         criteria_compacted: prose(row, 6)?,
@@ -121,9 +131,9 @@ pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(),
             "INSERT OR REPLACE INTO frames (id, parent, rank, status, title, criteria,
                  criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
                  invalidated_at, span_session, span_first, span_last, session, foreign_json,
-                 created_at, updated_at, changed, closed)
+                 created_at, updated_at, changed, closed, origin)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21)",
+                 ?18, ?19, ?20, ?21, ?22)",
         )?
         .execute(params![
             frame.id.as_str(),
@@ -150,6 +160,7 @@ pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(),
             frame.updated_at.0,
             frame.changed.0,
             frame.closed.map(|seq| seq.0),
+            frame.origin.as_str(),
         ])?;
     Ok(())
 }
