@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use flamestack_bench::{History, actor};
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
-use flamestack_core::frame::Rank;
+use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
 use flamestack_core::text::{Prose, Title};
@@ -109,6 +109,7 @@ impl Story {
             parent,
             rank: Rank(self.rank << 32),
             planned,
+            origin: Origin::Asked,
             goal: Goal {
                 title: Title::new(title)?,
                 criteria: Some(Prose::new(

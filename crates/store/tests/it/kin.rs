@@ -3,7 +3,7 @@
 use flamestack_core::context::Interest;
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event};
-use flamestack_core::frame::{Rank, Status};
+use flamestack_core::frame::{Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Timestamp};
 use flamestack_store::{Kinship, OpenOptions, Scored, SqliteStore, Store};
 use flamestack_testkit::{goal, results, shell};
@@ -23,6 +23,7 @@ fn finish(store: &mut SqliteStore, numbers: std::ops::Range<u64>) {
             parent: (n > 0).then(|| id(0)),
             rank: Rank(i64::try_from(n).unwrap()),
             planned: false,
+            origin: Origin::Asked,
             goal: goal("Part"),
         });
         if n > 0 {
