@@ -5,9 +5,11 @@
 
 mod rewrite;
 
+use crate::context::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
+use crate::session::Model;
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -219,6 +221,10 @@ pub enum Event {
         /// Its size, uncompressed.
         bytes: u64,
     },
+    /// The conversation that caused it talks to a model.
+    ModelUsed(Model),
+    /// The conversation that caused it was sent something about the stack, or nothing.
+    ContextSent(Box<Sending>),
 }
 
 /// What a frame is about.
@@ -346,11 +352,6 @@ impl Event {
         let support = |id: &FrameId| Subject::Support(id.clone());
         match self {
             Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
-            Self::SessionFocused { session, to, .. } => {
-                let mut subjects = vec![Subject::Session(session.clone())];
-                subjects.extend(to.as_ref().map(support));
-                subjects
-            }
             Self::SessionBound { session, frame: id }
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
@@ -390,9 +391,11 @@ impl Event {
                 subjects.extend(imported.parent.as_ref().map(support));
                 subjects
             }
-            // What was seen of a session changes neither where it stands nor a frame, and nobody
-            // builds on it.
-            Self::SessionPrompted { .. }
+            // Where a session stands is not in the way of an undo unless it stands there still, which
+            // the rules look at; nobody builds on what a conversation was sent, or what was seen of
+            // it.
+            Self::SessionFocused { .. }
+            | Self::SessionPrompted { .. }
             | Self::SessionTurned { .. }
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
@@ -400,7 +403,23 @@ impl Event {
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
-            | Self::BlobDropped { .. } => Vec::new(),
+            | Self::BlobDropped { .. }
+            | Self::ModelUsed(_)
+            | Self::ContextSent(_) => Vec::new(),
         }
+    }
+
+    /// Whether a command of which this is part is what somebody means by "my last command". Files
+    /// brought in, texts dropped and what hosts report are facts, and no undo takes them back.
+    pub fn can_be_undone(&self) -> bool {
+        !matches!(
+            self,
+            Self::StackImported { .. }
+                | Self::CommandUndone { .. }
+                | Self::BlobDropped { .. }
+                | Self::SessionWitnessed { .. }
+                | Self::ModelUsed(_)
+                | Self::ContextSent(_)
+        )
     }
 }

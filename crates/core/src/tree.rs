@@ -11,7 +11,7 @@ use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
-use crate::session::{Conversation, Session};
+use crate::session::{Conversation, Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,7 @@ pub struct Tree {
     sessions: BTreeMap<SessionRef, Session>,
     conversations: BTreeMap<SessionRef, Conversation>,
     seen: BTreeSet<Mark>,
+    models: BTreeMap<SessionRef, Model>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
@@ -104,7 +105,9 @@ impl Tree {
                 }
             }
             Event::SessionFocused { session, to, .. } => {
-                self.session_mut(session).active.clone_from(to);
+                let known = self.session_mut(session);
+                known.active.clone_from(to);
+                known.turn = fold::turn(recorded);
             }
             Event::SessionBound { session, frame } => {
                 self.session_mut(session).own = Some(frame.clone());
@@ -118,6 +121,10 @@ impl Tree {
             Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
+            }
+            Event::ModelUsed(model) => {
+                let session = recorded.session.clone();
+                self.models.insert(session, model.clone());
             }
             _ => {}
         }
@@ -158,11 +165,8 @@ impl Tree {
     }
 
     fn session_mut(&mut self, key: &SessionRef) -> &mut Session {
-        self.sessions.entry(key.clone()).or_insert_with(|| Session {
-            key: key.clone(),
-            worktree: None,
-            own: None,
-            active: None,
-        })
+        self.sessions
+            .entry(key.clone())
+            .or_insert_with(|| Session::new(key.clone()))
     }
 }

@@ -11,7 +11,9 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sent;
 mod sessions;
+mod spans;
 mod verify;
 mod view;
 
@@ -21,7 +23,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
 use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
@@ -134,25 +136,20 @@ impl SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| unreadable(error.into()))?;
-        let decision = decide(&SqliteView::new(&transaction))?;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let decision = decide(&SqliteView::new(&self.connection))?;
         if decision.events.is_empty() {
             return Ok(Committed {
                 events: Vec::new(),
                 remarks: decision.remarks,
             });
         }
-        let events =
-            append::append(&transaction, at, actor, decision.events, None).map_err(unreadable)?;
+        let events = append::append(&self.connection, at, actor, decision.events, None)
+            .map_err(unreadable)?;
         for recorded in &events {
-            project::project(&transaction, recorded).map_err(unreadable)?;
+            project::project(&self.connection, recorded).map_err(unreadable)?;
         }
-        transaction
-            .commit()
-            .map_err(|error| unreadable(error.into()))?;
+        transaction.commit().map_err(unreadable)?;
         self.written += 1;
         Ok(Committed {
             events,
@@ -162,26 +159,21 @@ impl SqliteStore {
 
     fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| unreadable(error.into()))?;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
         let mut recorded: Vec<Recorded> = Vec::new();
-        while let Some(step) = next(&SqliteView::new(&transaction))? {
+        while let Some(step) = next(&SqliteView::new(&self.connection))? {
             let batch = recorded.first().map(|first| first.batch);
-            let events = append::append(&transaction, step.at, &step.actor, step.events, batch)
+            let events = append::append(&self.connection, step.at, &step.actor, step.events, batch)
                 .map_err(unreadable)?;
             for entry in &events {
-                project::project(&transaction, entry).map_err(unreadable)?;
+                project::project(&self.connection, entry).map_err(unreadable)?;
             }
             recorded.extend(events);
         }
         if recorded.is_empty() {
             return Ok(recorded);
         }
-        transaction
-            .commit()
-            .map_err(|error| unreadable(error.into()))?;
+        transaction.commit().map_err(unreadable)?;
         self.written += 1;
         Ok(recorded)
     }
@@ -197,6 +189,33 @@ impl SqliteStore {
                 }
             }
             _ => error,
+        }
+    }
+}
+
+/// The write lock of one command; without a commit, nothing has happened. Unlike the library's own
+/// transactions, it prepares its two statements once.
+struct Writing<'c> {
+    connection: &'c Connection,
+}
+
+impl<'c> Writing<'c> {
+    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn commit(self) -> Result<(), StoreError> {
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit() {
+            // What fails here fails again, and is told, with the next command.
+            let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 }

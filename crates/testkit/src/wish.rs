@@ -1,6 +1,8 @@
 //! Arbitrary commands for property tests.
 
+use flamestack_core::Model;
 use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
@@ -25,7 +27,7 @@ pub struct Wish {
 
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let wish = (0..3u8, 0..28u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+    let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
         |(who, verb, a, b, text)| Wish {
             who,
             verb,
@@ -43,12 +45,17 @@ impl Wish {
         let name = ["main", "feature", "review"]
             .get(usize::from(self.who))
             .unwrap_or(&"main");
-        shell(name)
+        // A host that names its messages, with a few calls in each; a person names none.
+        let message = (self.who == 2).then(|| format!("msg_{}", self.text / 64));
+        Actor {
+            message,
+            ..shell(name)
+        }
     }
 
     /// What is seen of the session instead of a command, if this is that kind of wish.
     pub fn seen(&self) -> Option<Vec<Entry>> {
-        if self.verb < 20 {
+        if self.verb < 22 {
             return None;
         }
         let what = self.what();
@@ -67,7 +74,7 @@ impl Wish {
         let agent = format!("agent{}", self.b % 3);
         let some = |n: u16, most: u16| (0..most).filter(move |item| n >> item & 1 == 1);
         match self.verb {
-            20 | 21 => What::User {
+            22 | 23 => What::User {
                 voice: if self.b % 8 == 7 {
                     Voice::Host
                 } else {
@@ -75,7 +82,7 @@ impl Wish {
                 },
                 text,
             },
-            22 => What::Todos(
+            24 => What::Todos(
                 some(self.b, 4)
                     .map(|item| Todo {
                         text: format!("item {item}"),
@@ -88,20 +95,20 @@ impl Wish {
                     })
                     .collect(),
             ),
-            23 => What::SubagentStarted {
+            25 => What::SubagentStarted {
                 id: agent,
                 call: None,
                 kind: None,
                 title: text,
                 prompt: String::new(),
             },
-            24 => What::SubagentEnded {
+            26 => What::SubagentEnded {
                 id: agent,
                 ok: !self.a.is_multiple_of(3),
                 text,
             },
-            25 => What::Changed { paths: vec![text] },
-            26 => match self.a % 4 {
+            27 => What::Changed { paths: vec![text] },
+            28 => match self.a % 4 {
                 0 => What::Interrupted { how: text },
                 1 => What::TurnEnded,
                 2 => What::Compacted {
@@ -207,11 +214,35 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
-            19.. => Command::Log {
+            19 => Command::UseModel(Model {
+                name: Title::recorded(text),
+                window: Some(u64::from(self.b % 3)),
+            }),
+            20 => self.send(&text, frame(self.a)),
+            _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
             },
         }
+    }
+
+    fn send(&self, text: &str, frame: Option<FrameId>) -> Command {
+        let (delivery, after) = match self.b % 4 {
+            0 => (Delivery::Nothing, None),
+            1 => (Delivery::Update(text.to_owned()), None),
+            2 => (Delivery::Header(text.to_owned()), None),
+            _ => {
+                let count = u32::from(self.text);
+                let after = Some(Reason::Compaction { count });
+                (Delivery::Header(String::new()), after)
+            }
+        };
+        Command::Send(Box::new(Sending {
+            delivery,
+            after,
+            known: frame.iter().cloned().collect(),
+            frame,
+        }))
     }
 
     fn edit(&self, text: &str) -> Edit {

@@ -9,7 +9,7 @@ use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::{Evidence, Note};
-use crate::session::{Conversation, Session};
+use crate::session::{Conversation, Model, Session};
 use crate::text::{Prose, Title};
 
 impl Neighbourhood for Tree {
@@ -29,6 +29,10 @@ impl Neighbourhood for Tree {
 
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Infallible> {
         Ok(self.sessions.get(session).cloned())
+    }
+
+    fn model(&self, session: &SessionRef) -> Result<Option<Model>, Infallible> {
+        Ok(self.models.get(session).cloned())
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
@@ -152,15 +156,8 @@ impl Neighbourhood for Tree {
 
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
         let kept = |batch: Seq| {
-            self.of_batch(batch).any(|recorded| {
-                matches!(
-                    recorded.event,
-                    Event::CommandUndone { .. }
-                        | Event::StackImported { .. }
-                        | Event::SessionWitnessed { .. }
-                        | Event::BlobDropped { .. }
-                )
-            })
+            let mut events = self.of_batch(batch);
+            events.any(|recorded| !recorded.event.can_be_undone())
         };
         let last = self.journal.iter().rev().find(|recorded| {
             recorded.session == *session

@@ -6,5 +6,7 @@
 )]
 
 mod contexts;
+mod deliveries;
 mod ground;
+mod stability;
 mod witness;

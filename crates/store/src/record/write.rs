@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::{Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, LogEntry, Origin};
 use flamestack_core::id::{FrameId, Mark};
@@ -10,7 +11,8 @@ use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
 
 use super::{
-    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, Record, ResultsRecord, UsageRecord,
+    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
+    ResultsRecord, SendingRecord, UsageRecord,
 };
 
 fn text(prose: &Prose) -> String {
@@ -161,6 +163,31 @@ impl From<&Event> for Record {
                 blob: blob.to_string(),
                 bytes: *bytes,
             },
+            Event::ModelUsed(model) => Self::ModelUsed {
+                name: model.name.as_str().to_owned(),
+                window: model.window,
+            },
+            Event::ContextSent(sending) => Self::ContextSent(sending.as_ref().into()),
+        }
+    }
+}
+
+impl From<&Sending> for SendingRecord {
+    fn from(sending: &Sending) -> Self {
+        let (header, update) = match &sending.delivery {
+            Delivery::Header(text) => (Some(text.clone()), None),
+            Delivery::Update(text) => (None, Some(text.clone())),
+            Delivery::Nothing => (None, None),
+        };
+        Self {
+            header,
+            update,
+            after: sending.after.map(|after| match after {
+                Reason::Compaction { count } => ReasonRecord::Compaction(count),
+                Reason::Resume => ReasonRecord::Resume,
+            }),
+            frame: sending.frame.as_ref().map(ToString::to_string),
+            known: ids(&sending.known),
         }
     }
 }

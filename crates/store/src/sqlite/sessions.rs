@@ -1,6 +1,7 @@
 //! What is kept about sessions: where they stand, and what was seen of them.
 
 use flamestack_core::event::{Event, Recorded};
+use flamestack_core::fold;
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::session::Conversation;
 use flamestack_core::text::Prose;
@@ -22,15 +23,22 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         Event::SessionFocused { session, to, .. } => {
             // A journal with a gap may never have said that the session is there.
+            let turn = fold::turn(recorded);
             connection
                 .prepare_cached(
-                    "INSERT INTO sessions (key, id, active) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (key) DO UPDATE SET active = ?3",
+                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
+                     VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (key) DO UPDATE
+                     SET active = ?3, turn_message = ?4, turn_before = ?5",
                 )?
                 .execute(params![
                     session.to_string(),
                     session.id(),
-                    to.as_ref().map(FrameId::as_str)
+                    to.as_ref().map(FrameId::as_str),
+                    turn.as_ref().map(|turn| turn.message.as_str()),
+                    turn.as_ref()
+                        .and_then(|turn| turn.before.as_ref())
+                        .map(FrameId::as_str)
                 ])?;
         }
         Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,

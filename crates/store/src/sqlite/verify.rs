@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 13] = [
+const COMPARED: [(&str, &str); 15] = [
     (
         "frames",
         "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
@@ -21,7 +21,10 @@ const COMPARED: [(&str, &str); 13] = [
     ("notes", "frame, seq, n, kind, text, why, code"),
     ("log_entries", "frame, seq, n, label, blob, bytes"),
     ("aliases", "alias, frame, n"),
-    ("sessions", "key, id, worktree, own, active"),
+    (
+        "sessions",
+        "key, id, worktree, own, active, turn_message, turn_before",
+    ),
     (
         "conversations",
         "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
@@ -33,7 +36,12 @@ const COMPARED: [(&str, &str); 13] = [
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
-    ("totals", "scope, status, n"),
+    (
+        "totals",
+        "scope, planned, in_progress, completed, failed, blocked, invalidated",
+    ),
+    ("models", "session, name, tokens"),
+    ("sent", "session, seq, message, told"),
 ];
 
 /// How many damaged events a check lists before it stops.
