@@ -402,7 +402,7 @@ pub fn compose(
         draft.add(Heading::Status, draft::Rank::Useful, text, source.clone());
     }
     if let (Some(log), Some(document)) = (&log, &sources.session_log) {
-        generic::from_log(&mut draft, log, document);
+        generic::from_log(&mut draft, log, document, standing.is_some());
     }
     generic::from_git(&mut draft, sources);
     let has_workflow = standing.is_some();

@@ -13,6 +13,8 @@ use crate::workflow::{Artifact, Role};
 pub(super) enum Approval {
     /// It was recorded.
     Recorded { source: Source, words: String },
+    /// It was recorded that there is none.
+    Denied { source: Source, words: String },
     /// Nobody recorded it, but work went on from there.
     Inferred { from: String },
     /// Nobody recorded it.
@@ -36,11 +38,13 @@ pub(super) fn approval(
             is_empty: file.is_some(),
         };
     };
-    let recorded = in_frames(artifact, sources)
-        .or_else(|| in_files(active, artifact, document))
-        .or_else(|| in_log(active, artifact, sources, log));
-    if let Some((source, words)) = recorded {
-        return Approval::Recorded { source, words };
+    let said = in_frames(artifact, sources)
+        .or_else(|| in_log(active, artifact, sources, log))
+        .or_else(|| in_files(active, artifact, document));
+    match said {
+        Some((true, source, words)) => return Approval::Recorded { source, words },
+        Some((false, source, words)) => return Approval::Denied { source, words },
+        None => {}
     }
     match later_work(active, artifact) {
         Some(from) => Approval::Inferred { from },
@@ -48,64 +52,73 @@ pub(super) fn approval(
     }
 }
 
-fn in_frames(artifact: &Artifact, sources: &Sources) -> Option<(Source, String)> {
+/// What somebody said: the approval and where it stands, or that there is none.
+type Statement = (bool, Source, String);
+
+fn in_frames(artifact: &Artifact, sources: &Sources) -> Option<Statement> {
     let around = sources.around.as_ref()?;
     std::iter::once(&around.current)
         .chain(&around.ancestors)
         .find_map(|frame| {
-            let note = frame.notes.iter().find(|note| {
-                matches!(note, Note::Decision { .. } | Note::Directive(_))
-                    && says_approved(note.text().as_str(), &artifact.approval)
-            })?;
+            // The last word counts.
+            frame.notes.iter().rev().find_map(|note| {
+                if !matches!(note, Note::Decision { .. } | Note::Directive(_)) {
+                    return None;
+                }
+                let text = note.text().as_str();
+                let given = says_approved(text, &artifact.approval)?;
+                Some((given, Source::Frame(frame.id.clone()), text.to_owned()))
+            })
+        })
+}
+
+/// The unit's notes on its progress, else the file's own word.
+fn in_files(active: &Active<'_>, artifact: &Artifact, own: &Document) -> Option<Statement> {
+    let last = |document: &Document, words: &[String]| {
+        lines(document).into_iter().rev().find_map(|line| {
+            let given = match line.kind {
+                Kind::Plain | Kind::Bullet | Kind::Check('x' | 'X' | '✓' | '✔') => {
+                    says_approved(line.text, words)?
+                }
+                // A box that is open is an approval to come.
+                Kind::Check(_) => says_approved(line.text, words).map(|_| false)?,
+                _ => return None,
+            };
             Some((
-                Source::Frame(frame.id.clone()),
-                note.text().as_str().to_owned(),
+                given,
+                Source::file(document, line.number),
+                line.text.to_owned(),
             ))
         })
-}
-
-/// The file's own word, or that of the unit's notes on its progress.
-fn in_files(active: &Active<'_>, artifact: &Artifact, own: &Document) -> Option<(Source, String)> {
-    let found = |document: &Document, words: &[String]| {
-        lines(document).into_iter().find_map(|line| {
-            let is_claim = matches!(
-                line.kind,
-                Kind::Plain | Kind::Bullet | Kind::Check('x' | 'X' | '✓' | '✔')
-            );
-            (is_claim && says_approved(line.text, words))
-                .then(|| (Source::file(document, line.number), line.text.to_owned()))
-        })
     };
-    found(own, &[]).or_else(|| {
-        active
-            .workflow
-            .artifacts
-            .iter()
-            .filter(|other| matches!(other.role, Role::Context | Role::Progress))
-            .filter_map(|other| active.content(&other.file))
-            .find_map(|document| found(document, &artifact.approval))
-    })
+    let notes = active
+        .workflow
+        .artifacts
+        .iter()
+        .filter(|other| matches!(other.role, Role::Context | Role::Progress));
+    notes
+        .filter_map(|other| active.content(&other.file))
+        .find_map(|document| last(document, &artifact.approval))
+        .or_else(|| last(own, &[]).filter(|(given, ..)| *given))
 }
 
-/// The log speaks of this unit only in entries that name it.
+/// The log speaks of this unit only in entries that name it; the newest word counts.
 fn in_log(
     active: &Active<'_>,
     artifact: &Artifact,
     sources: &Sources,
     log: Option<&SessionLog>,
-) -> Option<(Source, String)> {
+) -> Option<Statement> {
     let (log, document) = (log?, sources.session_log.as_ref()?);
     let is_about = |text: &str| has_word(text, active.name()) || text.contains(&active.path(""));
     log.entries.iter().find_map(|entry| {
         if !entry.lines.iter().any(|said| is_about(&said.text)) {
             return None;
         }
-        let said = entry
-            .lines
-            .iter()
-            .filter(|said| !said.text.starts_with("[ ]"))
-            .find(|said| says_approved(&said.text, &artifact.approval))?;
-        Some((Source::file(document, said.line), said.text.clone()))
+        entry.lines.iter().rev().find_map(|said| {
+            let given = says_approved(&said.text, &artifact.approval)? && !said.is_open;
+            Some((given, Source::file(document, said.line), said.text.clone()))
+        })
     })
 }
 

@@ -44,8 +44,7 @@ pub(super) enum KnownBy {
 
 impl Active<'_> {
     pub(super) fn name(&self) -> &str {
-        self.unit
-            .map_or(self.workflow.name.as_str(), |unit| &unit.name)
+        self.unit.map_or("the new one", |unit| &unit.name)
     }
 
     pub(super) fn content(&self, file: &str) -> Option<&Document> {
@@ -54,7 +53,8 @@ impl Active<'_> {
 
     /// The path of a file of the unit.
     pub(super) fn path(&self, file: &str) -> String {
-        format!("{}/{file}", self.workflow.folder(self.name()))
+        let name = self.unit.map_or("…", |unit| &unit.name);
+        format!("{}/{file}", self.workflow.folder(name))
     }
 }
 
@@ -263,7 +263,11 @@ fn stand<'a>(
     let (stage, known_by) = match (named, seen) {
         (Some((stage, source)), _) => (stage, KnownBy::Said(source)),
         (None, Some((stage, file))) => (stage, KnownBy::Seen(file)),
-        (None, None) => (first, KnownBy::Nothing),
+        (None, None) => {
+            let written = first.current_artifact.clone();
+            let written = written.filter(|file| unit.content(workflow, file).is_some());
+            (first, written.map_or(KnownBy::Nothing, KnownBy::Seen))
+        }
     };
     let tasks = workflow
         .artifact(Role::Tasks)
@@ -275,9 +279,16 @@ fn stand<'a>(
         unit: Some(unit),
         stage,
         known_by,
-        seen: (seen_stage != stage).then_some(seen_stage),
+        seen: contradicts(workflow, stage, seen_stage).then_some(seen_stage),
         tasks,
     })
+}
+
+/// A stage that was only just entered has left no files yet; more than one stage ahead of the files,
+/// or behind them, is another matter.
+fn contradicts(workflow: &Workflow, said: &Stage, seen: &Stage) -> bool {
+    let place = |stage: &Stage| workflow.stages.iter().position(|known| known == stage);
+    said != seen && place(said) != place(seen).map(|place| place + 1)
 }
 
 /// A workflow that was only just begun has a stage and no files.

@@ -188,7 +188,12 @@ pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
 }
 
 /// What the newest entry of the session log says.
-pub(super) fn from_log(draft: &mut Draft, log: &SessionLog, document: &Document) {
+pub(super) fn from_log(
+    draft: &mut Draft,
+    log: &SessionLog,
+    document: &Document,
+    has_workflow: bool,
+) {
     let Some(entry) = log.newest() else {
         return;
     };
@@ -197,8 +202,10 @@ pub(super) fn from_log(draft: &mut Draft, log: &SessionLog, document: &Document)
     let blockers: Vec<_> = entry.all(Field::Blockers).collect();
     let focus = entry.focus.as_ref();
     let first_open = open.first();
+    // A focus is a tag or a sentence; a tag says less than the work that is open.
+    let sentence = focus.filter(|focus| focus.text.contains(' '));
     if draft.is_empty(Heading::Objective)
-        && let Some(said) = first_open.copied().or(focus)
+        && let Some(said) = sentence.or(first_open.copied()).or(focus)
     {
         draft.add(Heading::Objective, Rank::Needed, &said.text, of(said.line));
     }
@@ -228,6 +235,9 @@ pub(super) fn from_log(draft: &mut Draft, log: &SessionLog, document: &Document)
     for said in &open {
         draft.add(Heading::Remaining, Rank::Useful, &said.text, of(said.line));
     }
+    for said in entry.all(Field::Next) {
+        draft.add(Heading::Remaining, Rank::Useful, &said.text, of(said.line));
+    }
     for said in entry.all(Field::PendingTests) {
         let text = format!("Pending tests: {}", said.text);
         draft.add(Heading::Remaining, Rank::Useful, &text, of(said.line));
@@ -247,6 +257,11 @@ pub(super) fn from_log(draft: &mut Draft, log: &SessionLog, document: &Document)
     }
     for said in &blockers {
         draft.add(Heading::Blockers, Rank::Needed, &said.text, of(said.line));
+    }
+    // A workflow has a section for them.
+    for said in entry.all(Field::Questions).filter(|_| !has_workflow) {
+        let text = format!("Open question: {}", said.text);
+        draft.add(Heading::Blockers, Rank::Useful, &text, of(said.line));
     }
     if draft.is_empty(Heading::NextAction)
         && let Some(said) = entry.all(Field::Next).next().or(first_open.copied())

@@ -47,8 +47,7 @@ impl Layer<'_, '_> {
     fn filled(&self, text: &str) -> String {
         let to_do = self.active.tasks.to_do();
         let task = to_do.first().and_then(|task| task.id.as_deref());
-        let name = self.active.unit.map_or("<name>", |unit| unit.name.as_str());
-        fill(text, name, task)
+        fill(text, self.active.name(), task)
     }
 
     /// What says which stage it is.
@@ -135,6 +134,17 @@ impl Layer<'_, '_> {
                 let step = format!("Task at hand by `{}`: {}.", self.tasks_file(), task.label());
                 draft.add(Heading::CurrentStep, Rank::Needed, &step, source.clone());
                 let next = format!("{} — next in {} of {unit}.", task.label(), stage.name);
+                draft.add(Heading::NextAction, Rank::Needed, &next, source);
+            }
+            None if self.is_about_tasks() && self.active.tasks.tasks.is_empty() => {
+                let source = self.task_file_source();
+                let file = self.tasks_file();
+                let step = format!("`{file}` of {unit} is missing or has no tasks.");
+                draft.add(Heading::CurrentStep, Rank::Needed, &step, source.clone());
+                let next = format!(
+                    "`{file}` of {unit}: {} has nothing to go by without it.",
+                    stage.name
+                );
                 draft.add(Heading::NextAction, Rank::Needed, &next, source);
             }
             None => {
@@ -239,7 +249,7 @@ impl Layer<'_, '_> {
         let unit = active.name();
         let tasks = &active.tasks;
         if tasks.is_finished() {
-            let text = format!("{unit}: all of {} complete.", counted(tasks.done().len()));
+            let text = format!("{unit}: all tasks are complete ({}).", tasks.done().len());
             draft.add(
                 Heading::ArtifactStatus,
                 Rank::Useful,
@@ -378,6 +388,12 @@ impl Layer<'_, '_> {
                     let text =
                         format!("{unit}: `{file}` is approved, recorded in {source}: “{words}”");
                     draft.add(Heading::Approved, Rank::Useful, &text, source);
+                }
+                Approval::Denied { source, words } => {
+                    let words = crate::text::condense(&words, 120);
+                    let text =
+                        format!("{unit}: `{file}` is not approved, as {source} says: “{words}”");
+                    draft.add(Heading::Pending, Rank::Useful, &text, source);
                 }
                 Approval::Inferred { from } => {
                     let text = format!(

@@ -32,6 +32,8 @@ pub(super) struct Entry {
 pub(super) struct Said {
     pub(super) text: String,
     pub(super) line: Option<usize>,
+    /// Whether it has a box that is not ticked.
+    pub(super) is_open: bool,
 }
 
 /// What a piece of an entry is about.
@@ -143,6 +145,7 @@ fn said(line: &Line<'_>) -> Option<Said> {
     (!line.text.is_empty()).then(|| Said {
         text: line.text.to_owned(),
         line: line.number,
+        is_open: matches!(line.kind, Kind::Check(' ')),
     })
 }
 
@@ -251,6 +254,7 @@ impl Entry {
             let said = Said {
                 text: item.text.clone(),
                 line: item.number,
+                is_open: matches!(item.kind, Kind::Check(' ')),
             };
             if let Some(name) = focus(&item.text) {
                 entry.focus.get_or_insert(Said {
@@ -288,7 +292,11 @@ impl Entry {
                             }
                         } else {
                             label_at = Some((item.indent, field));
-                            let text = rest.to_owned();
+                            // That something is a decision belongs to what is said.
+                            let text = match field {
+                                Field::Decisions => item.text.clone(),
+                                _ => rest.to_owned(),
+                            };
                             entry.add(field, &item, Said { text, ..said });
                         }
                     } else if item.kind == Kind::Plain {
@@ -353,6 +361,10 @@ fn plain_zone(zone: Zone, text: &str) -> Zone {
 
 /// Whether a bullet tells of something that is not over.
 fn goes_on(text: &str) -> bool {
+    // A command to be given.
+    if text.trim_start_matches('`').starts_with('/') {
+        return true;
+    }
     let first = text
         .split(|c: char| !c.is_alphanumeric())
         .find(|word| !word.is_empty())
@@ -411,7 +423,10 @@ mod tests {
             texts(entry, Field::Completed),
             ["Moved the validator.", "unblocked the deploy"]
         );
-        assert_eq!(texts(entry, Field::Decisions), ["keep the old exports."]);
+        assert_eq!(
+            texts(entry, Field::Decisions),
+            ["Decision: keep the old exports."]
+        );
         assert_eq!(texts(entry, Field::Blockers), ["staging is down"]);
         assert_eq!(
             texts(entry, Field::OpenWork),

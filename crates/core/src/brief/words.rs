@@ -190,33 +190,44 @@ const NOT_YET: &[&str] = &[
     "todo",
 ];
 
-/// Whether a line records that something was approved: one of `words` and an approval in one clause,
-/// and nothing that takes it back. `words` may be empty where the line stands in the file itself.
-pub(super) fn says_approved(line: &str, words: &[String]) -> bool {
+/// What a line says about the approval of something: that it was given, that it was not, or
+/// nothing. `words` stand for the thing; they may be empty where the line stands in the file itself.
+pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
+    let bare = line
+        .trim_start_matches(['*', '_', ' '])
+        .to_ascii_lowercase();
     let is_list = ["approved:", "approved —", "approvals:"]
         .into_iter()
-        .any(|label| {
-            line.trim_start_matches(['*', '_', ' '])
-                .to_ascii_lowercase()
-                .starts_with(label)
-        });
+        .any(|label| bare.starts_with(label));
     let clauses: Vec<&str> = if is_list {
         vec![line]
     } else {
         line.split([';', ',', '—', '–', '|'])
             .flat_map(|clause| clause.split(". "))
+            .flat_map(|clause| clause.split(": "))
             .collect()
     };
-    clauses.into_iter().any(|clause| {
-        approves(clause)
-            && !NOT_YET.iter().any(|word| has_word(clause, word))
-            && !clause.contains('?')
-            && if words.is_empty() {
-                is_bare(clause)
-            } else {
-                words.iter().any(|word| has_word(clause, word))
+    let mut said = None;
+    for clause in clauses {
+        let is_about = words.iter().any(|word| has_word(clause, word));
+        if !(is_about || words.is_empty()) {
+            continue;
+        }
+        let is_open = NOT_YET.iter().any(|word| has_word(clause, word)) || clause.contains('?');
+        if is_open {
+            // What is denied once is not approved, whatever else the line says.
+            let speaks = approves(clause)
+                || ["approval", "unapproved"]
+                    .iter()
+                    .any(|word| has_word(clause, word));
+            if speaks {
+                return Some(false);
             }
-    })
+        } else if approves(clause) && (is_about || is_bare(clause)) {
+            said = Some(true);
+        }
+    }
+    said
 }
 
 fn approves(clause: &str) -> bool {
@@ -370,7 +381,7 @@ mod tests {
             "Decision: requirements are approved; next is the design",
             "approval of the requirements was given",
         ] {
-            assert!(says_approved(yes, &words), "{yes}");
+            assert_eq!(says_approved(yes, &words), Some(true), "{yes}");
         }
         for no in [
             "requirements not approved",
@@ -382,7 +393,7 @@ mod tests {
             "requirements unapproved",
             "approval of requirements is inferred, approved later",
         ] {
-            assert!(!says_approved(no, &words), "{no}");
+            assert_ne!(says_approved(no, &words), Some(true), "{no}");
         }
         for yes in [
             "approved",
@@ -391,14 +402,14 @@ mod tests {
             "Approved by Kim on 2026-03-01",
             "✅ Approved",
         ] {
-            assert!(says_approved(yes, &[]), "{yes}");
+            assert_eq!(says_approved(yes, &[]), Some(true), "{yes}");
         }
         for no in [
             "Status: Not approved",
             "Orders are approved automatically",
             "Draft",
         ] {
-            assert!(!says_approved(no, &[]), "{no}");
+            assert_ne!(says_approved(no, &[]), Some(true), "{no}");
         }
     }
 

@@ -5,5 +5,6 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod briefs;
 mod contexts;
 mod ground;
