@@ -15,13 +15,13 @@ Login crashes on expired tokens.
     Current Step
       `report.md` of crash is being written.  [workflow bug]
     Status
-      crash is in bug-create (where the workflow begins).  [workflow bug]
+      crash is in bug-create (inferred from `report.md`).  [.codex/bugs/crash/report.md]
     Active Files
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
     Next Action
       `report.md` of crash: steps, expected and actual behaviour, and the user's decision on it come before bug-analyze.  [workflow bug]
     Canonical Workflow Stage
-      bug-create  [workflow bug]
+      bug-create  [.codex/bugs/crash/report.md]
     Current Artifact
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
     Pending Decisions / Open Questions
@@ -174,8 +174,6 @@ No null check.
     Active Files
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
-    Blockers / Risks
-      bug-fix was named in SESSION.md:1, but the files of crash look like bug-analyze.  [SESSION.md:1]
     Next Action
       The fix of crash with regression coverage, then the hand-off to bug-verify.  [workflow bug]
     Canonical Workflow Stage
@@ -225,8 +223,8 @@ The steps of the report pass now.
     Active Files
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
-      .codex/bugs/crash/verification.md  [.codex/bugs/crash/verification.md]
       .codex/bugs/crash/harness/progress.md  [.codex/bugs/crash/harness/progress.md]
+      .codex/bugs/crash/verification.md  [.codex/bugs/crash/verification.md]
     Next Action
       The original reproduction of crash and the regression tests, with the outcome in `verification.md`.  [workflow bug]
     Canonical Workflow Stage
@@ -238,7 +236,8 @@ The steps of the report pass now.
     Approved Decisions
       crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
       crash: `analysis.md` is approved, recorded in .codex/bugs/crash/harness/progress.md:2: “bug-fix approved; null check and regression test to come”  [.codex/bugs/crash/harness/progress.md:2]
-      crash: approval of `verification.md` is inferred from `harness/progress.md` being there; none is recorded.  [.codex/bugs/crash/verification.md]
+    Pending Decisions / Open Questions
+      crash: approval of `verification.md` is not recorded.  [.codex/bugs/crash/verification.md]
     Dependencies / Preconditions
       The fix with its regression tests.  [workflow bug]
     ");

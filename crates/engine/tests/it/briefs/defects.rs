@@ -35,10 +35,10 @@ Tokens last an hour.
       Active — working on spec-execute.  [SESSION.md:1]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
-      `/spec-execute next login`  [SESSION.md:2]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+      `/spec-execute next login`  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
@@ -93,10 +93,10 @@ Tokens last an hour.
       Active — working on spec-design.  [SESSION.md:3]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
-      `/spec-design login` again  [SESSION.md:4]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+      `/spec-design login` again  [SESSION.md:4]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
@@ -136,13 +136,13 @@ Users can log in.
     Current Step
       `requirements.md` of login is being written.  [workflow spec]
     Status
-      login is in spec-create (where the workflow begins).  [workflow spec]
+      login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action
       `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
-      spec-create  [workflow spec]
+      spec-create  [.codex/specs/login/requirements.md]
     Current Artifact
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
@@ -173,8 +173,6 @@ Tokens last an hour.
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
-    Blockers / Risks
-      spec-tasks was named in AGENTS.md:1, but the files of login look like spec-design.  [AGENTS.md:1]
     Next Action
       `tasks.md` of login: completing it and the user's decision on it come before spec-execute.  [workflow spec]
     Canonical Workflow Stage
@@ -210,18 +208,18 @@ Users can log in.
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      All tasks of login are ticked off; the validation of the last batch is open.  [workflow spec]
+      `tasks.md` of login is missing or has no tasks.  [.codex/specs/login/tasks.md]
     Status
       login is in spec-execute (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-execute.  [SESSION.md:1]
-    Completed
+    Remaining
       `/spec-execute next login`  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Blockers / Risks
       spec-execute was named in SESSION.md:1, but the files of login look like spec-create.  [SESSION.md:1]
     Next Action
-      The gate of the last batch of login, then the hand-off.  [workflow spec]
+      `tasks.md` of login: spec-execute has nothing to go by without it.  [.codex/specs/login/tasks.md]
     Canonical Workflow Stage
       spec-execute  [SESSION.md:1]
     Current Artifact
@@ -340,7 +338,7 @@ Tokens last an hour.
       migrate the callers of `validateSession()`.  [SESSION.md:12]
       Pending tests: integration tests for the validator.  [SESSION.md:13]
     Decisions
-      keep the old exports until v3.  [SESSION.md:6]
+      Decision: keep the old exports until v3.  [SESSION.md:6]
     Active Files
       src/auth/validate.ts  [SESSION.md:4]
       src/routes/api.ts  [SESSION.md:5]
@@ -452,6 +450,7 @@ Tokens last an hour.
       Active — working on login.  [SESSION.md:1]
     Completed
       unblocked the deploy  [SESSION.md:2]
+    Remaining
       `/spec-design login`  [SESSION.md:4]
     Decisions
       requirements approved  [SESSION.md:3]

@@ -129,8 +129,6 @@ No null check.
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
       .codex/specs/login/tasks.md  [SESSION.md:2]
-    Blockers / Risks
-      bug-fix was named in SESSION.md:1, but the files of crash look like bug-analyze.  [SESSION.md:1]
     Next Action
       The fix of crash with regression coverage, then the hand-off to bug-verify.  [workflow bug]
     Canonical Workflow Stage
@@ -244,7 +242,7 @@ Tokens last an hour.
     Status
       login is in spec-design (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
-    Decisions
+    Remaining
       `/spec-design login`: requirements approved, design not approved yet.  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
@@ -257,7 +255,8 @@ Tokens last an hour.
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
     Approved Decisions
       login: `requirements.md` is approved, recorded in SESSION.md:2: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
-      login: `design.md` is approved, recorded in SESSION.md:2: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
+    Pending Decisions / Open Questions
+      login: `design.md` is not approved, as SESSION.md:2 says: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
     Dependencies / Preconditions
       `requirements.md` with the user's approval.  [workflow spec]
     ");
@@ -296,13 +295,11 @@ No null check.
     Status
       login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
-    Completed
+    Remaining
       `/spec-tasks login` is on.  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
-    Blockers / Risks
-      spec-tasks was named in SESSION.md:2, but the files of login look like spec-design.  [SESSION.md:2]
     Next Action
       `tasks.md` of login: completing it and the user's decision on it come before spec-execute.  [workflow spec]
     Canonical Workflow Stage

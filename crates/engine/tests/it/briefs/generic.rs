@@ -37,7 +37,7 @@ Next Operator Brief
     - migrate the callers of `validateSession()`.
     - Pending tests: integration tests for the validator.
     ## Decisions
-    - keep the old exports until v3.
+    - Decision: keep the old exports until v3.
     ## Active Files
     - src/auth/validate.ts
     - src/routes/api.ts
@@ -146,7 +146,7 @@ Ship the exporter
 ";
     insta::assert_snapshot!(said(TREE), @"
     Primary Objective
-      CSV  [SESSION.md:4]
+      Ship the exporter  [SESSION.md:2]
     Current Step
       Current open work: CSV  [SESSION.md:4]
     Status
@@ -160,6 +160,8 @@ Ship the exporter
     Decisions
       Columns are lazy  [SESSION.md:10]
       Dates are UTC  [SESSION.md:11]
+    Blockers / Risks
+      Open question: Who owns the bucket?  [SESSION.md:15]
     Next Action
       CSV  [SESSION.md:4]
     ");

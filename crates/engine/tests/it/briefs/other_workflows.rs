@@ -135,7 +135,7 @@ Safer.
     Canonical Workflow Stage
       openspec-archive  [openspec/changes/add-2fa/tasks.md]
     Artifact Status
-      add-2fa: all of 1 task complete.  [openspec/changes/add-2fa/tasks.md]
+      add-2fa: all tasks are complete (1).  [openspec/changes/add-2fa/tasks.md]
     Approved Decisions
       add-2fa: approval of `proposal.md` is inferred from `tasks.md` being there; none is recorded.  [openspec/changes/add-2fa/proposal.md]
     Dependencies / Preconditions
@@ -212,17 +212,17 @@ Users can log in.
     Current Step
       `requirements.md` of login is being written.  [workflow spec]
     Status
-      login is in spec-create (where the workflow begins).  [workflow spec]
+      login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action
       `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
-      spec-create  [workflow spec]
+      spec-create  [.codex/specs/login/requirements.md]
     Current Artifact
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
       login: approval of `requirements.md` is not recorded.  [.codex/specs/login/requirements.md]
-    note: A workflow declaration is left out. /tmp/.tmp4KEQlJ/project/.flamestack/workflows/bad.toml:2: the path `/etc` does not stay inside the project; write it relative to the project, without `..`.
+    note: A workflow declaration is left out. .flamestack/workflows/bad.toml:2: the path `/etc` does not stay inside the project; write it relative to the project, without `..`.
     ");
 }

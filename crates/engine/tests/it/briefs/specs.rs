@@ -16,13 +16,13 @@ Users can log in.
     Current Step
       `requirements.md` of login is being written.  [workflow spec]
     Status
-      login is in spec-create (where the workflow begins).  [workflow spec]
+      login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action
       `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
-      spec-create  [workflow spec]
+      spec-create  [.codex/specs/login/requirements.md]
     Current Artifact
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
@@ -54,24 +54,24 @@ fn begun_by_name_only() {
 ";
     insta::assert_snapshot!(said(TREE), @"
     Primary Objective
-      Requirements for &lt;name> that say what is wanted, for whom, and how it is accepted.  [workflow spec]
+      Requirements for the new one that say what is wanted, for whom, and how it is accepted.  [workflow spec]
     Current Step
-      `requirements.md` of &lt;name> is being written.  [workflow spec]
+      `requirements.md` of the new one is being written.  [workflow spec]
     Status
       The work is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-create.  [SESSION.md:1]
     Remaining
       Continue `/spec-create login`.  [SESSION.md:2]
     Next Action
-      `requirements.md` of &lt;name>: completing it and the user's decision on it come before spec-design.  [workflow spec]
+      `requirements.md` of the new one: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
       spec-create  [SESSION.md:1]
     Current Artifact
-      .codex/specs/spec/requirements.md (not written yet)  [.codex/specs/spec/requirements.md]
+      .codex/specs/…/requirements.md (not written yet)  [.codex/specs/…/requirements.md]
     Artifact Status
-      `requirements.md` is missing or empty.  [.codex/specs/spec/requirements.md]
+      `requirements.md` is missing or empty.  [.codex/specs/…/requirements.md]
     Pending Decisions / Open Questions
-      spec: `requirements.md` is missing; there is nothing to approve yet.  [.codex/specs/spec/requirements.md]
+      the new one: `requirements.md` is missing; there is nothing to approve yet.  [.codex/specs/…/requirements.md]
     ");
 }
 
@@ -382,7 +382,7 @@ To come.
     Status
       login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
-    Decisions
+    Remaining
       `/spec-tasks login`: design approved by Kim; tasks await approval  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
@@ -397,7 +397,8 @@ To come.
     Approved Decisions
       login: `requirements.md` is approved, recorded in .codex/specs/login/requirements.md:2: “**Status**: Approved”  [.codex/specs/login/requirements.md:2]
       login: `design.md` is approved, recorded in SESSION.md:2: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
-      login: `tasks.md` is approved, recorded in SESSION.md:2: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
+    Pending Decisions / Open Questions
+      login: `tasks.md` is not approved, as SESSION.md:2 says: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
     Dependencies / Preconditions
       `requirements.md` and `design.md` with the user's approval.  [workflow spec]
     ");
@@ -448,7 +449,7 @@ Tokens last an hour.
     Current Artifact
       .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
     Artifact Status
-      login: all of 3 tasks complete.  [.codex/specs/login/tasks.md]
+      login: all tasks are complete (3).  [.codex/specs/login/tasks.md]
     Approved Decisions
       login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
       login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
@@ -522,7 +523,7 @@ Last completed batch: 1
     Decisions
       [Batch 1] Decision: JWT — Rationale: no lookups on each request.  [.codex/specs/login/context.md:8]
       [Batch 1] Decision: one hour  [.codex/specs/login/context.md:10]
-      keep cookies until v3.  [SESSION.md:3]
+      Decision: keep cookies until v3.  [SESSION.md:3]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
