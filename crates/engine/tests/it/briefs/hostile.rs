@@ -157,3 +157,19 @@ fn the_same_files_give_the_same_bytes() {
     let first = files.brief();
     assert_eq!(files.brief(), first);
 }
+
+#[test]
+fn files_that_do_not_matter_are_not_read() {
+    let files = Files::drawn(
+        "=== SESSION.md\n[Focus: x] 2026-03-12\n- `/spec-execute next under-way`\n\
+         === .codex/specs/under-way/tasks.md\n- [ ] 1. This one\n",
+    );
+    for n in 0..50 {
+        // Whoever reads this says that it is no file.
+        let trap = format!(".codex/specs/old-{n}/tasks.md");
+        fs_err::create_dir_all(files.root().join(trap)).unwrap();
+    }
+    let brief = files.brief();
+    assert!(brief.notes.is_empty(), "{:?}", brief.notes);
+    assert_eq!(brief.standing.unwrap().unit.unwrap(), "under-way");
+}
