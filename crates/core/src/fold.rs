@@ -4,8 +4,9 @@
 //! come to mean different things.
 
 use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Frame, Invalidation, Rank, Span, Status};
+use crate::frame::{Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
+use crate::session::Turn;
 
 /// The frame that an event brings into being, if it is that kind of event.
 pub fn opened(recorded: &Recorded) -> Option<Frame> {
@@ -15,20 +16,33 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
             parent,
             rank,
             planned,
+            origin,
             goal,
-        } => Some(fresh(
-            recorded,
-            frame,
-            parent.as_ref(),
-            *rank,
-            *planned,
-            goal,
-        )),
+        } => Some(Frame {
+            origin: *origin,
+            ..fresh(recorded, frame, parent.as_ref(), *rank, *planned, goal)
+        }),
         Event::FrameImported(frame) => {
             let mut frame = Frame::clone(frame);
             frame.changed = recorded.seq;
             frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
             Some(frame)
+        }
+        _ => None,
+    }
+}
+
+/// The turn that an event is, where a session turned to another frame by itself and its host names
+/// its messages.
+pub fn turn(recorded: &Recorded) -> Option<Turn> {
+    match (&recorded.event, &recorded.message) {
+        (Event::SessionFocused { session, from, .. }, Some(message))
+            if *session == recorded.session =>
+        {
+            Some(Turn {
+                message: message.clone(),
+                before: from.clone(),
+            })
         }
         _ => None,
     }
@@ -109,12 +123,20 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         Event::Logged { entry, .. } => frame.log.push(entry.clone()),
         Event::SessionOpened { .. }
         | Event::SessionFocused { .. }
+        | Event::SessionPrompted { .. }
+        | Event::SessionTurned { .. }
+        | Event::SessionInterrupted { .. }
+        | Event::SessionCompacted { .. }
+        | Event::SessionSpent { .. }
+        | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported(_)
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
-        | Event::BlobDropped { .. } => {}
+        | Event::BlobDropped { .. }
+        | Event::ModelUsed(_)
+        | Event::ContextSent(_) => {}
     }
 }
 
@@ -143,6 +165,7 @@ fn fresh(
         } else {
             Status::InProgress
         },
+        origin: Origin::Asked,
         title: goal.title.clone(),
         criteria: goal.criteria.clone(),
         criteria_compacted: goal.criteria_compacted.clone(),

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
-use crate::id::{FrameId, Seq, SessionRef};
-use crate::session::Session;
+use crate::id::{FrameId, Mark, Seq, SessionRef};
+use crate::session::{Conversation, Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,9 @@ pub struct Tree {
     frames: BTreeMap<FrameId, Frame>,
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
+    models: BTreeMap<SessionRef, Model>,
+    conversations: BTreeMap<SessionRef, Conversation>,
+    seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
@@ -66,6 +69,11 @@ impl Tree {
         &self.sessions
     }
 
+    /// What was seen of sessions, by name.
+    pub fn conversations(&self) -> &BTreeMap<SessionRef, Conversation> {
+        &self.conversations
+    }
+
     /// The events folded so far.
     pub fn journal(&self) -> &[Recorded] {
         &self.journal
@@ -97,7 +105,9 @@ impl Tree {
                 }
             }
             Event::SessionFocused { session, to, .. } => {
-                self.session_mut(session).active.clone_from(to);
+                let known = self.session_mut(session);
+                known.active.clone_from(to);
+                known.turn = fold::turn(recorded);
             }
             Event::SessionBound { session, frame } => {
                 self.session_mut(session).own = Some(frame.clone());
@@ -108,10 +118,19 @@ impl Tree {
                     self.session_mut(session).own = Some(frame.id.clone());
                 }
             }
+            Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
             }
+            Event::ModelUsed(model) => {
+                let session = recorded.session.clone();
+                self.models.insert(session, model.clone());
+            }
             _ => {}
+        }
+        if let Some(session) = Conversation::concerned(&recorded.event) {
+            let known = self.conversations.entry(session.clone()).or_default();
+            known.change(recorded);
         }
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);
@@ -146,11 +165,8 @@ impl Tree {
     }
 
     fn session_mut(&mut self, key: &SessionRef) -> &mut Session {
-        self.sessions.entry(key.clone()).or_insert_with(|| Session {
-            key: key.clone(),
-            worktree: None,
-            own: None,
-            active: None,
-        })
+        self.sessions
+            .entry(key.clone())
+            .or_insert_with(|| Session::new(key.clone()))
     }
 }

@@ -7,6 +7,7 @@
 //! of the stack are `flamestack-core`'s business.
 
 mod blobs;
+mod counts;
 mod error;
 mod gc;
 mod index;
@@ -15,14 +16,16 @@ mod record;
 pub mod redact;
 mod sqlite;
 mod store;
+pub mod transcript;
 
 pub use blobs::{Blobs, Kept};
+pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
 pub use kinship::{Kinship, Scored};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Ended, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice,
-    Store, Totals, Verified, Version,
+    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, NextStep, Reading, Rebuilt,
+    Recovered, Rejection, Slice, Step, Store, Totals, Verified, Version,
 };

@@ -34,6 +34,36 @@ enum Record {
         session: String,
         frame: String,
     },
+    SessionPrompted {
+        session: String,
+    },
+    SessionTurned {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
+    SessionInterrupted {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        how: Option<String>,
+    },
+    SessionCompacted {
+        session: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        automatic: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_before: Option<u64>,
+    },
+    SessionSpent {
+        session: String,
+        #[serde(flatten)]
+        usage: UsageRecord,
+    },
+    /// The marks are 16 hex digits each, without anything between them.
+    SessionWitnessed {
+        session: String,
+        marks: String,
+    },
     FrameOpened {
         frame: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +71,8 @@ enum Record {
         rank: i64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         planned: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<String>,
         #[serde(flatten)]
         goal: GoalRecord,
     },
@@ -106,6 +138,51 @@ enum Record {
         blob: String,
         bytes: u64,
     },
+    ModelUsed {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+    },
+    ContextSent(SendingRecord),
+}
+
+#[derive(Serialize, Deserialize)]
+struct SendingRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    header: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    update: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<ReasonRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    frame: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReasonRecord {
+    Compaction(u32),
+    Resume,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UsageRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    input: u64,
+    #[serde(default)]
+    cache_read: u64,
+    #[serde(default)]
+    cache_write: u64,
+    #[serde(default)]
+    output: u64,
+    #[serde(default)]
+    reasoning: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    micro_dollars: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -183,6 +260,8 @@ struct FrameRecord {
     parent: Option<String>,
     rank: i64,
     status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(flatten)]
     goal: GoalRecord,
     results: Option<String>,

@@ -11,6 +11,9 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sent;
+mod sessions;
+mod spans;
 mod verify;
 mod view;
 
@@ -18,13 +21,16 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version};
+use crate::store::{
+    Committed, NextStep, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -78,6 +84,14 @@ impl Store for SqliteStore {
             })
     }
 
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        self.commit_steps_once(next)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
     fn version(&self) -> Result<Version, StoreError> {
         let others = self
             .connection
@@ -122,30 +136,46 @@ impl SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| unreadable(error.into()))?;
-        let decision = decide(&SqliteView::new(&transaction))?;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let decision = decide(&SqliteView::new(&self.connection))?;
         if decision.events.is_empty() {
             return Ok(Committed {
                 events: Vec::new(),
                 remarks: decision.remarks,
             });
         }
-        let events =
-            append::append(&transaction, at, actor, decision.events).map_err(unreadable)?;
+        let events = append::append(&self.connection, at, actor, decision.events, None)
+            .map_err(unreadable)?;
         for recorded in &events {
-            project::project(&transaction, recorded).map_err(unreadable)?;
+            project::project(&self.connection, recorded).map_err(unreadable)?;
         }
-        transaction
-            .commit()
-            .map_err(|error| unreadable(error.into()))?;
+        transaction.commit().map_err(unreadable)?;
         self.written += 1;
         Ok(Committed {
             events,
             remarks: decision.remarks,
         })
+    }
+
+    fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        let unreadable = Rejected::Unreadable;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let mut recorded: Vec<Recorded> = Vec::new();
+        while let Some(step) = next(&SqliteView::new(&self.connection))? {
+            let batch = recorded.first().map(|first| first.batch);
+            let events = append::append(&self.connection, step.at, &step.actor, step.events, batch)
+                .map_err(unreadable)?;
+            for entry in &events {
+                project::project(&self.connection, entry).map_err(unreadable)?;
+            }
+            recorded.extend(events);
+        }
+        if recorded.is_empty() {
+            return Ok(recorded);
+        }
+        transaction.commit().map_err(unreadable)?;
+        self.written += 1;
+        Ok(recorded)
     }
 
     /// An error that names the file. Once it cannot be read, it is left exactly as it is.
@@ -159,6 +189,33 @@ impl SqliteStore {
                 }
             }
             _ => error,
+        }
+    }
+}
+
+/// The write lock of one command; without a commit, nothing has happened. Unlike the library's own
+/// transactions, it prepares its two statements once.
+struct Writing<'c> {
+    connection: &'c Connection,
+}
+
+impl<'c> Writing<'c> {
+    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn commit(self) -> Result<(), StoreError> {
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit() {
+            // What fails here fails again, and is told, with the next command.
+            let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 }

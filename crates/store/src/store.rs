@@ -7,7 +7,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Neighbourhood, Session};
 
@@ -15,6 +15,9 @@ use crate::error::StoreError;
 
 /// Why a command changed nothing.
 pub type Rejection = Rejected<StoreError>;
+
+/// What answers with one step of a command after the other.
+pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejection> + 'a;
 
 /// A journal with its projections.
 pub trait Store: Send {
@@ -30,6 +33,11 @@ pub trait Store: Send {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection>;
+
+    /// Decides and records one command of several steps, each decided on the state that the steps
+    /// before it led to. The steps become durable together, or not at all. `next` answers `None`
+    /// when there is nothing left to do.
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
 
     /// What of the store this is: as long as two answers are equal, nobody, in this process or
     /// another, has written in between. Cheap enough to ask before every answer from a cache:
@@ -110,14 +118,42 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError>;
     /// Events after a point, at most `limit`, oldest first.
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError>;
+    /// The last delivery to a session, even one of nothing.
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError>;
+    /// The delivery to a session in one of its messages, since its last header.
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError>;
+    /// What a session has been sent: its last header and the updates behind it, oldest first.
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError>;
     /// What brought-in files said besides their frames, newest last.
     fn imports(&self) -> Result<Vec<String>, StoreError>;
     /// When and why raw text was dropped.
     fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>, StoreError>;
+    /// The frames of a session that were completed or failed after a point, in that order, without
+    /// the frame that is the session itself.
+    fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError>;
     /// All raw text that the journal speaks of, sorted.
     fn blobs(&self) -> Result<Vec<String>, StoreError>;
     /// The raw text of finished frames that is still there, oldest frame first: blob and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
+}
+
+/// One step of a command.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happens.
+    pub events: Vec<Event>,
 }
 
 /// What of a store somebody has seen. Only good for comparing.
@@ -127,6 +163,21 @@ pub struct Version {
     pub(crate) others: i64,
     /// Changes with our own.
     pub(crate) own: u64,
+}
+
+/// A finished frame and the messages that it began and ended in, where those are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedSpan {
+    /// The frame.
+    pub frame: FrameId,
+    /// The message in which work began.
+    pub first: Option<String>,
+    /// The message in which it ended.
+    pub last: Option<String>,
+    /// The event that ended it.
+    pub closed: Seq,
+    /// Why it is there.
+    pub origin: Origin,
 }
 
 /// A frame that ended, and its place in the order in which frames did.

@@ -1,11 +1,14 @@
 //! Arbitrary commands for property tests.
 
+use flamestack_core::Model;
 use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Title;
+use flamestack_core::transcript::{Entry, Todo, TodoStatus, Usage, Voice, What};
 use proptest::prelude::*;
 
 use crate::{goal, prose, results, shell};
@@ -24,7 +27,7 @@ pub struct Wish {
 
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let wish = (0..3u8, 0..20u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+    let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
         |(who, verb, a, b, text)| Wish {
             who,
             verb,
@@ -42,7 +45,85 @@ impl Wish {
         let name = ["main", "feature", "review"]
             .get(usize::from(self.who))
             .unwrap_or(&"main");
-        shell(name)
+        // A host that names its messages, with a few calls in each; a person names none.
+        let message = (self.who == 2).then(|| format!("msg_{}", self.text / 64));
+        Actor {
+            message,
+            ..shell(name)
+        }
+    }
+
+    /// What is seen of the session instead of a command, if this is that kind of wish.
+    pub fn seen(&self) -> Option<Vec<Entry>> {
+        if self.verb < 22 {
+            return None;
+        }
+        let what = self.what();
+        let named = |n: u16| format!("{}-{}", self.verb, n % 40);
+        Some(vec![Entry {
+            id: (self.text % 4 != 3).then(|| named(self.a)),
+            message: Some(named(self.b)),
+            at: None,
+            agent: (self.text % 16 == 15).then(|| "agent0".to_owned()),
+            what,
+        }])
+    }
+
+    fn what(&self) -> What {
+        let text = format!("text {}", self.text % 5);
+        let agent = format!("agent{}", self.b % 3);
+        let some = |n: u16, most: u16| (0..most).filter(move |item| n >> item & 1 == 1);
+        match self.verb {
+            22 | 23 => What::User {
+                voice: if self.b % 8 == 7 {
+                    Voice::Host
+                } else {
+                    Voice::Person
+                },
+                text,
+            },
+            24 => What::Todos(
+                some(self.b, 4)
+                    .map(|item| Todo {
+                        text: format!("item {item}"),
+                        status: match self.b >> (4 + 2 * item) & 3 {
+                            0 => TodoStatus::Pending,
+                            1 => TodoStatus::Active,
+                            2 => TodoStatus::Done,
+                            _ => TodoStatus::Cancelled,
+                        },
+                    })
+                    .collect(),
+            ),
+            25 => What::SubagentStarted {
+                id: agent,
+                call: None,
+                kind: None,
+                title: text,
+                prompt: String::new(),
+            },
+            26 => What::SubagentEnded {
+                id: agent,
+                ok: !self.a.is_multiple_of(3),
+                text,
+            },
+            27 => What::Changed { paths: vec![text] },
+            28 => match self.a % 4 {
+                0 => What::Interrupted { how: text },
+                1 => What::TurnEnded,
+                2 => What::Compacted {
+                    automatic: true,
+                    summary: Some(text),
+                    tokens_before: Some(7),
+                },
+                _ => What::Titled { title: text },
+            },
+            _ => What::Usage(Usage {
+                input: u64::from(self.a),
+                output: u64::from(self.b),
+                ..Usage::default()
+            }),
+        }
     }
 
     /// The command, on frames that have been named before. `fresh` draws ids.
@@ -133,11 +214,35 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
+            19 => Command::UseModel(Model {
+                name: Title::recorded(text),
+                window: Some(u64::from(self.b % 3)),
+            }),
+            20 => self.send(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
             },
         }
+    }
+
+    fn send(&self, text: &str, frame: Option<FrameId>) -> Command {
+        let (delivery, after) = match self.b % 4 {
+            0 => (Delivery::Nothing, None),
+            1 => (Delivery::Update(text.to_owned()), None),
+            2 => (Delivery::Header(text.to_owned()), None),
+            _ => {
+                let count = u32::from(self.text);
+                let after = Some(Reason::Compaction { count });
+                (Delivery::Header(String::new()), after)
+            }
+        };
+        Command::Send(Box::new(Sending {
+            delivery,
+            after,
+            known: frame.iter().cloned().collect(),
+            frame,
+        }))
     }
 
     fn edit(&self, text: &str) -> Edit {

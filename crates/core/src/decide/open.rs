@@ -4,13 +4,16 @@ use super::{Ground, Remark, Ruling};
 use crate::Rejected;
 use crate::command::{PlanItem, Under};
 use crate::event::{Event, Goal};
-use crate::frame::{FrameHead, Rank, Status};
+use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::FrameId;
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> Ruling<(), N> {
+        if let Some(before) = self.turned_from.clone() {
+            return self.push_beside(id, under, goal, before.as_ref());
+        }
         let parent = self.parent(under)?;
         if let Some(parent) = &parent {
             match parent.status {
@@ -32,8 +35,37 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
-        self.open(id, parent, rank, false, goal)?;
+        self.open(id, parent, rank, false, Origin::Asked, goal)?;
         self.focus(id);
+        Ok(())
+    }
+
+    /// A further push in one message. All of them are meant from where the message began, and only
+    /// one of them can be worked on: this one is planned.
+    fn push_beside(
+        &mut self,
+        id: &FrameId,
+        under: &Under,
+        goal: &Goal,
+        before: Option<&FrameId>,
+    ) -> Ruling<(), N> {
+        let parent = match (under, before) {
+            (Under::Active, Some(before)) => Some(self.frame(before)?),
+            (Under::Active, None) => self.own_if_open()?,
+            (named, _) => self.parent(named)?,
+        };
+        if let Some(parent) = &parent
+            && !parent.status.is_open()
+        {
+            return Err(Refusal::PopBesidePush.into());
+        }
+        let parent = parent.map(|frame| frame.id);
+        let rank = self.next_rank(parent.as_ref())?;
+        self.open(id, parent, rank, true, Origin::Asked, goal)?;
+        if let Some(active) = self.active.clone() {
+            let begun = self.frame(&active)?;
+            self.remarks.push(Remark::PlannedBeside(begun));
+        }
         Ok(())
     }
 
@@ -53,7 +85,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let mut pending: Vec<(Option<FrameId>, Rank, &PlanItem)> =
             in_order(parent.as_ref(), first, items);
         while let Some((parent, rank, item)) = pending.pop() {
-            self.open(&item.id, parent, rank, true, &item.goal)?;
+            self.open(&item.id, parent, rank, true, Origin::Asked, &item.goal)?;
             pending.extend(in_order(Some(&item.id), Rank::after(None), &item.children));
         }
         Ok(())
@@ -102,12 +134,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         id: &FrameId,
         parent: Option<FrameId>,
         rank: Rank,
         planned: bool,
+        origin: Origin,
         goal: &Goal,
     ) -> Ruling<(), N> {
         let twice = !self.drawn.insert(id.clone());
@@ -119,6 +152,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             parent,
             rank,
             planned,
+            origin,
             goal: goal.clone(),
         });
         Ok(())
@@ -130,11 +164,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         match under {
             Under::Root => Ok(None),
             Under::Frame(id) => self.frame(id).map(Some),
-            Under::Active => match (&self.active, &self.own) {
-                (Some(active), _) => self.frame(active).map(Some),
-                (None, Some(own)) => Ok(Some(self.frame(own)?).filter(|own| own.status.is_open())),
-                (None, None) => Ok(None),
+            Under::Active => match &self.active {
+                Some(active) => self.frame(active).map(Some),
+                None => self.own_if_open(),
             },
+        }
+    }
+
+    fn own_if_open(&self) -> Ruling<Option<FrameHead>, N> {
+        match &self.own {
+            Some(own) => Ok(Some(self.frame(own)?).filter(|own| own.status.is_open())),
+            None => Ok(None),
         }
     }
 

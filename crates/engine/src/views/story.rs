@@ -1,5 +1,7 @@
 //! An event in one line, for time lines and diagnostics.
 
+use flamestack_core::Model;
+use flamestack_core::context::Delivery;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, condense};
@@ -29,6 +31,29 @@ pub fn happened(event: &Event) -> String {
         } => format!("{session} works on nothing"),
         Event::SessionBound { session, .. } => format!("bound to {session}"),
         Event::SessionUnbound { session, .. } => format!("parted from {session}"),
+        Event::SessionPrompted { session } => format!("the user spoke to {session}"),
+        Event::SessionTurned {
+            said: Some(said), ..
+        } => format!("turn ended: {}", brief(said)),
+        Event::SessionTurned { said: None, .. } => "turn ended".to_owned(),
+        Event::SessionInterrupted { how: Some(how), .. } => {
+            format!("interrupted by the user: {}", brief(how))
+        }
+        Event::SessionInterrupted { how: None, .. } => "interrupted by the user".to_owned(),
+        Event::SessionCompacted {
+            session, automatic, ..
+        } => match automatic {
+            true => format!("{session} was compacted by its host"),
+            false => format!("{session} was compacted by the user"),
+        },
+        Event::SessionSpent { session, usage } => format!(
+            "{session} spent {} tokens in, {} out",
+            usage.input + usage.cache_read + usage.cache_write,
+            usage.output
+        ),
+        Event::SessionWitnessed { session, marks } => {
+            format!("{} things seen of {session}", marks.len())
+        }
         Event::FrameOpened {
             planned: true,
             goal,
@@ -81,6 +106,15 @@ pub fn happened(event: &Event) -> String {
         Event::FrameImported(frame) => format!("imported: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::ModelUsed(Model { name, window }) => match window {
+            Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
+            None => format!("the model is {name}"),
+        },
+        Event::ContextSent(sending) => match &sending.delivery {
+            Delivery::Nothing => "nothing new was sent".to_owned(),
+            Delivery::Update(text) => format!("an update was sent ({} bytes)", text.len()),
+            Delivery::Header(text) => format!("a header was sent ({} bytes)", text.len()),
+        },
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
     }
 }

@@ -7,4 +7,7 @@
 
 mod briefs;
 mod contexts;
+mod deliveries;
 mod ground;
+mod stability;
+mod witness;

@@ -1,6 +1,6 @@
 //! Frames, sessions and files of all kinds, for the laws.
 
-use flamestack_core::frame::{Invalidation, LogEntry, Rank, Span};
+use flamestack_core::frame::{Invalidation, LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Evidence, Frame, FrameId, Note, Prose, Session, Status, Title};
 use proptest::collection::vec;
@@ -151,7 +151,7 @@ fn predecessor_object() -> impl Strategy<Value = Map<String, Value>> {
 prop_compose! {
     /// A frame apart from its names and its place.
     fn content()(
-        (status, title) in (status(), title()),
+        (status, origin, title) in (status(), prop::sample::select(Origin::ALL.to_vec()), title()),
         texts in [option::of(prose()), option::of(prose()), option::of(prose()), option::of(prose())],
         notes in vec(note(), 0..4),
         log in vec(log_entry(), 0..2),
@@ -168,6 +168,7 @@ prop_compose! {
             parent: None,
             rank: Rank(rank),
             status,
+            origin,
             title,
             criteria,
             criteria_compacted,
@@ -217,10 +218,8 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             }
             frame.session = session.filter(|key| known.iter().all(|other| other.key != *key));
             known.extend(frame.session.iter().map(|key| Session {
-                key: key.clone(),
-                worktree: None,
                 own: Some(frame.id.clone()),
-                active: None,
+                ..Session::new(key.clone())
             }));
             frame.aliases = aliases;
             let taken = |alias: &String| frames.iter().any(|other| other.aliases.contains(alias));
@@ -234,10 +233,9 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             match known.iter_mut().find(|session| session.key == key) {
                 Some(session) => session.active = active,
                 None => known.push(Session {
-                    key,
                     worktree,
-                    own: None,
                     active,
+                    ..Session::new(key)
                 }),
             }
         }
