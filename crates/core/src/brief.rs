@@ -407,7 +407,7 @@ pub fn compose(
     generic::from_git(&mut draft, sources);
     let has_workflow = standing.is_some();
     let anchors = anchors::of(&draft, choice.active.as_ref());
-    let rendered = render::render(draft, has_workflow, budget, tokenizer);
+    let rendered = render::render(&draft, has_workflow, budget, tokenizer);
     Brief {
         sections: rendered.sections,
         text: rendered.text,

@@ -158,15 +158,12 @@ pub fn fill(text: &str, name: &str, task: Option<&str>) -> String {
         let found = known
             .into_iter()
             .find_map(|(hole, value)| Some((after.strip_prefix(hole)?, value?)));
-        match found {
-            Some((behind, value)) => {
-                filled.push_str(value);
-                rest = behind;
-            }
-            None => {
-                filled.push('<');
-                rest = after.get(1..).unwrap_or_default();
-            }
+        if let Some((behind, value)) = found {
+            filled.push_str(value);
+            rest = behind;
+        } else {
+            filled.push('<');
+            rest = after.get(1..).unwrap_or_default();
         }
     }
     filled.push_str(rest);

@@ -105,24 +105,21 @@ pub(super) fn choose<'a>(
         .copied()
         .collect();
     let mut choice = Choice::default();
-    let chosen = match lead {
-        Some(unit) => Some(unit),
-        None => {
-            let is_firm = hint.as_ref().is_some_and(|hint| hint.is_firm);
-            let fitting: Vec<_> = open
-                .iter()
-                .filter(|(workflow, _)| of_hint(workflow))
-                .collect();
-            match fitting.as_slice() {
-                [only] if is_firm || !elsewhere => Some(**only),
-                [_, _, ..] if is_firm || !elsewhere => {
-                    choice.remarks.push(ambiguous(&fitting));
-                    None
-                }
-                _ => None,
+    let chosen = lead.or_else(|| {
+        let is_firm = hint.as_ref().is_some_and(|hint| hint.is_firm);
+        let fitting: Vec<_> = open
+            .iter()
+            .filter(|(workflow, _)| of_hint(workflow))
+            .collect();
+        match fitting.as_slice() {
+            [only] if is_firm || !elsewhere => Some(**only),
+            [_, _, ..] if is_firm || !elsewhere => {
+                choice.remarks.push(ambiguous(&fitting));
+                None
             }
+            _ => None,
         }
-    };
+    });
     choice.active = match chosen {
         Some((workflow, unit)) => stand(workflow, unit, hint.as_ref(), sources),
         None if choice.remarks.is_empty() => hint.and_then(|hint| {

@@ -4,7 +4,7 @@ use super::document::Document;
 use super::draft::{Draft, Rank};
 use super::session_log::{Field, SessionLog};
 use super::{Heading, Mode, Source, Sources, TodoState};
-use crate::context::Failed;
+use crate::context::{Failed, Surroundings};
 use crate::frame::{Frame, Status};
 use crate::note::Note;
 
@@ -87,6 +87,24 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
     }
     draft.omit(Heading::Remaining, ahead.len().saturating_sub(SHOWN));
 
+    frames_learned(draft, around);
+    if let Some(next) = frontier.next {
+        draft.add(Heading::NextAction, Rank::Needed, &goal(next), of(next));
+    } else if current.status == Status::InProgress {
+        draft.add(
+            Heading::NextAction,
+            Rank::Needed,
+            &goal(current),
+            of(current),
+        );
+    }
+}
+
+/// What was said, decided, made and tried in the frames.
+fn frames_learned(draft: &mut Draft, around: &Surroundings) {
+    let frontier = around.frontier();
+    let of = |frame: &Frame| Source::Frame(frame.id.clone());
+    let current = &around.current;
     for directive in around.directives.iter().rev().take(SHOWN).rev() {
         let text = format!("The user said: {}", directive.text);
         draft.add(Heading::Decisions, Rank::Needed, &text, of(current));
@@ -126,16 +144,6 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
             Rank::Extra,
             &text,
             Source::Frame(frame.clone()),
-        );
-    }
-    if let Some(next) = frontier.next {
-        draft.add(Heading::NextAction, Rank::Needed, &goal(next), of(next));
-    } else if current.status == Status::InProgress {
-        draft.add(
-            Heading::NextAction,
-            Rank::Needed,
-            &goal(current),
-            of(current),
         );
     }
 }

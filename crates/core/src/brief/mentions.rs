@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::session_log::{Entry, Field, Said, SessionLog};
 use super::words::{find_words, has_word};
 use super::{Source, Sources};
-use crate::workflow::Workflow;
+use crate::workflow::{Stage, Workflow};
 
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Clue {
         let in_command = workflow
             .stages
             .iter()
-            .flat_map(|stage| stage.names())
+            .flat_map(Stage::names)
             .any(|stage| has_word(&self.text, stage));
         // An ordinary word such as `login` is no mention by itself.
         let is_name = name.contains(['-', '_']) || name.contains(|c: char| c.is_ascii_digit());

@@ -26,7 +26,7 @@ struct Part {
 
 /// Renders a draft. What does not fit is given up from the least needed on, and counted.
 pub(super) fn render(
-    draft: Draft,
+    draft: &Draft,
     has_workflow: bool,
     budget: usize,
     tokenizer: &dyn Tokenizer,

@@ -124,10 +124,9 @@ impl TaskList {
     /// than they come back to it at once.
     pub fn to_do(&self) -> Vec<&Task> {
         let leaves: Vec<&Task> = self.leaves().collect();
-        let is_done = |task: &&Task| task.mark == Mark::Done;
         let behind = leaves
             .iter()
-            .rposition(|task| is_done(task))
+            .rposition(|task| task.mark == Mark::Done)
             .map_or(0, |at| at + 1);
         let (before, after) = leaves.split_at(behind);
         let open = |task: &&&Task| task.mark != Mark::Done;

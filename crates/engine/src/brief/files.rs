@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn of_a_long_file_both_ends_are_read() {
-        let lines: String = (0..1000).map(|n| format!("line {n}\n")).collect();
-        let (document, notes) = read_back(lines.as_bytes());
+        let lines: Vec<String> = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let (document, notes) = read_back(lines.concat().as_bytes());
         let document = document.unwrap();
         assert!(document.text.starts_with("line 0\n") && document.text.ends_with("line 999\n"));
         assert!(document.text.len() < 1600);

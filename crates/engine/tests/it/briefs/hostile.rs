@@ -113,12 +113,13 @@ fn text_stays_data() {
 
 #[test]
 fn budgets_hold_and_say_what_is_missing() {
-    let tasks: String = (1..500)
+    let tasks: Vec<String> = (1..500)
         .map(|n| format!("- [ ] {n}. Task with the number {n}\n"))
         .collect();
-    let decisions: String = (1..40)
+    let decisions: Vec<String> = (1..40)
         .map(|n| format!("- Decision {n}: {}\n", "because ".repeat(30)))
         .collect();
+    let (tasks, decisions) = (tasks.concat(), decisions.concat());
     let files = Files::drawn(&format!(
         "=== .codex/specs/login/tasks.md\n{tasks}\n=== .codex/specs/login/context.md\n## Decisions Made\n{decisions}"
     ));
