@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use flamestack_bench::{Series, Setting, Table, print, ratio, say};
 use flamestack_engine::brief::{Asked, Workflows};
-use flamestack_engine::{Engine, Home, Project, SystemClock};
+use flamestack_engine::{Engine, Project, SystemClock};
 
 /// How much dearer 200 finished specifications with 5,000 tasks may make a brief.
 const TARGET: f64 = 2.0;
@@ -74,11 +74,13 @@ fn project(scratch: &Path, finished: usize, is_named: bool) -> Result<Engine> {
         let log = "[Focus: execution] 2026-03-10\n- Continue `/spec-execute next under-way`.\n";
         fs_err::write(root.join("SESSION.md"), log)?;
     }
-    let home = Home {
-        state: folder.join("state"),
-        config: folder.join("config"),
+    // Not looked for: the folder lies inside our own repository.
+    let project = Project {
+        identity: root.clone(),
+        worktree: "main".to_owned(),
+        dir: folder.join("state"),
+        root,
     };
-    let project = Project::at(&root, &home)?;
     Ok(Engine::new(
         project,
         Box::new(SystemClock),

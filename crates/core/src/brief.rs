@@ -101,6 +101,8 @@ pub struct Git {
     pub changed: Vec<String>,
     /// How many there are in all.
     pub changed_total: usize,
+    /// Changed files below the folders of workflows, where git names only a folder above them.
+    pub below: Vec<String>,
     /// The last commits, newest first.
     pub commits: Vec<Commit>,
 }

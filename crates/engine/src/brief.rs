@@ -107,7 +107,8 @@ impl Engine {
         sources.session_log = files.read("SESSION.md", LOG);
         sources.agents = files.read("AGENTS.md", LOG);
         if files.has(".git") {
-            match git::ask(root, PATIENCE) {
+            let places: Vec<&str> = workflows.declared.iter().map(parent).collect();
+            match git::ask(root, &places, PATIENCE) {
                 Ok(git) => sources.git = Some(git),
                 Err(note) => files.notes.push(note),
             }
@@ -140,6 +141,14 @@ impl Engine {
         files.notes.extend(problems);
         sources.notes = files.notes;
         sources
+    }
+}
+
+/// The folder that holds a workflow's pieces of work.
+fn parent(workflow: &Workflow) -> &str {
+    match &workflow.place {
+        Place::Below(parent) => parent,
+        Place::Only(folder) => folder,
     }
 }
 

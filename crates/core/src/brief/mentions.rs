@@ -215,7 +215,8 @@ fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
             kind,
         };
         found.extend(git.branch.iter().map(|branch| of(branch, Kind::Branch)));
-        found.extend(git.changed.iter().map(|path| of(path, Kind::Changed)));
+        let changed = git.changed.iter().chain(&git.below);
+        found.extend(changed.map(|path| of(path, Kind::Changed)));
         let committed = git.commits.iter().flat_map(|commit| &commit.paths);
         found.extend(committed.map(|path| of(path, Kind::Committed)));
     }

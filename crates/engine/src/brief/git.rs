@@ -17,8 +17,8 @@ const COMMITS: &str = "--max-count=8";
 /// How much of an answer is read.
 const LONGEST: u64 = 512 * 1024;
 
-/// Asks git, or says why it did not answer.
-pub(super) fn ask(root: &Path, patience: Duration) -> Result<Git, String> {
+/// Asks git, or says why it did not answer. `places` are folders of which every file counts.
+pub(super) fn ask(root: &Path, places: &[&str], patience: Duration) -> Result<Git, String> {
     let until = Instant::now() + patience;
     let status = run(
         root,
@@ -33,6 +33,23 @@ pub(super) fn ask(root: &Path, patience: Duration) -> Result<Git, String> {
         until,
     )?;
     let mut git = status_of(&status);
+    // Of a new folder git names the folder alone, to be quick.
+    let hidden: Vec<&str> = places
+        .iter()
+        .filter(|place| git.changed.iter().any(|path| hides(path, place)))
+        .copied()
+        .collect();
+    if !hidden.is_empty() {
+        let mut arguments = vec![
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--",
+        ];
+        arguments.extend(&hidden);
+        git.below = status_of(&run(root, &arguments, until)?).changed;
+    }
     // A repository without commits has no log.
     if let Ok(log) = run(
         root,
@@ -49,6 +66,12 @@ pub(super) fn ask(root: &Path, patience: Duration) -> Result<Git, String> {
         git.commits = commits_of(&log);
     }
     Ok(git)
+}
+
+/// Whether a path is a folder that holds a place or lies in it.
+fn hides(path: &str, place: &str) -> bool {
+    path.ends_with('/')
+        && (place.starts_with(path.trim_end_matches('/')) || path.starts_with(place))
 }
 
 fn run(root: &Path, arguments: &[&str], until: Instant) -> Result<String, String> {
