@@ -7,6 +7,7 @@
 //! - [`decide()`] turns a [`Command`] into [`Event`]s or a [`Refusal`];
 //! - [`Tree`] folds events into the state they describe.
 
+pub mod brief;
 pub mod command;
 pub mod context;
 pub mod decide;
@@ -23,6 +24,7 @@ pub mod text;
 pub mod tokens;
 pub mod transcript;
 pub mod tree;
+pub mod workflow;
 pub mod xml;
 
 pub use command::{Actor, Command};

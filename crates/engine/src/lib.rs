@@ -4,6 +4,7 @@
 //! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
+pub mod brief;
 pub mod clock;
 pub mod context;
 mod engine;
