@@ -24,6 +24,11 @@ export class Request {
         : "work"
   }
 
+  /** Whether a text is anywhere in it. */
+  says(text) {
+    return this.raw.includes(text)
+  }
+
   /** Everything in the order in which a cache sees it: tools, system prompt, messages. */
   get prompt() {
     const text = this.wire === WIRES.responses ? this.body.input : this.body.messages
