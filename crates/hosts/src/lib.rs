@@ -4,3 +4,4 @@
 //! state and decides nothing; storing and deciding are the engine's.
 
 pub mod predecessor;
+pub mod transcript;

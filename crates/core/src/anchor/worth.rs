@@ -1,0 +1,96 @@
+//! How likely a name is needed again: a sum of weighted features, through a logistic function.
+
+use super::known::Known;
+use super::name::NameKind;
+
+/// How many features a name has.
+pub const FEATURES: usize = 30;
+
+/// What the features are called, in the order of [`features`].
+pub const FEATURE_NAMES: [&str; FEATURES] = [
+    "always",
+    "age",
+    "age_by_model",
+    "never_by_model",
+    "by_model",
+    "outside",
+    "files",
+    "edited",
+    "read",
+    "prompted",
+    "last_prompt",
+    "todo",
+    "failed",
+    "this_turn",
+    "span",
+    "length",
+    "path",
+    "identifier",
+    "address",
+    "reference",
+    "error_code",
+    "version",
+    "commands",
+    "prose",
+    "edits",
+    "summarised",
+    "age_2",
+    "age_8",
+    "age_25",
+    "age_80",
+];
+
+/// The features of a name after so many calls.
+pub fn features(known: &Known<'_>, calls: u32) -> [f32; FEATURES] {
+    let met = &known.met;
+    let ln = |count: u32| f64::from(count).ln_1p() as f32;
+    let flag = |is: bool| if is { 1.0 } else { 0.0 };
+    let age = calls.saturating_sub(met.last);
+    let kind = |kind: NameKind| flag(known.kind == kind);
+    [
+        1.0,
+        ln(age),
+        met.last_by_model
+            .map_or(0.0, |last| ln(calls.saturating_sub(last))),
+        flag(met.last_by_model.is_none()),
+        ln(met.by_model),
+        ln(met.outside),
+        ln(met.files),
+        flag(met.edits > 0),
+        flag(met.read),
+        flag(met.prompted),
+        flag(met.in_last_prompt),
+        flag(met.in_todo),
+        flag(met.failed),
+        flag(met.this_turn),
+        ln(met.last.saturating_sub(met.first)),
+        (known.key.len() as f32).ln(),
+        kind(NameKind::Path),
+        kind(NameKind::Identifier),
+        kind(NameKind::Address),
+        kind(NameKind::Reference),
+        kind(NameKind::ErrorCode),
+        kind(NameKind::Version),
+        ln(met.commands),
+        ln(met.prose),
+        ln(met.edits),
+        flag(met.summarised),
+        flag(age <= 2),
+        flag(age <= 8),
+        flag(age <= 25),
+        flag(age <= 80),
+    ]
+}
+
+/// The weighted sum through the logistic function: between 0 and 1.
+pub fn probability(features: &[f32], weights: &[f32]) -> f32 {
+    let sum: f32 = features.iter().zip(weights).map(|(a, b)| a * b).sum();
+    1.0 / (1.0 + (-sum).exp())
+}
+
+/// Trained weights.
+pub const WEIGHTS: [f32; FEATURES] = [
+    -1.9706, -0.293, -0.1369, -1.6708, 0.6824, -0.0551, -0.2089, -0.4075, 0.2064, 0.0631, 1.9275,
+    0.8449, -0.3818, 0.3615, 0.127, -0.0578, 0.438, 0.4446, -0.233, 0.033, -0.8891, -1.1383, 0.0, 0.0, 0.0,
+    0.0, 0.0, 0.0, 0.0, 0.0,
+];

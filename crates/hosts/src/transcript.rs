@@ -1,0 +1,3 @@
+//! Recorded conversations.
+
+pub mod ctrace;
