@@ -1,7 +1,12 @@
 //! Extractive summaries: the part of a conversation that is most likely needed again, within a
 //! number of tokens.
 
+mod choose;
+pub mod draft;
+mod index;
 pub mod phrase;
+mod said;
+mod unit;
 
 use crate::transcript::{Entry, Todo, What};
 
@@ -16,4 +21,10 @@ pub fn newest_todos(entries: &[Entry]) -> &[Todo] {
             _ => None,
         })
         .unwrap_or_default()
+}
+
+/// A brief of a session.
+pub fn brief(entries: &[Entry], limit: usize, tokenizer: &dyn crate::tokens::Tokenizer, shares: draft::Shares) -> String {
+    let moments = crate::anchor::moment::moments(entries);
+    draft::draft(&moments, newest_todos(entries), limit, tokenizer, shares)
 }

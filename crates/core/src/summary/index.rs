@@ -1,0 +1,96 @@
+//! The index of names: files with what is in them, then the rest.
+
+use crate::anchor::known::Names;
+use crate::anchor::name::NameKind;
+use crate::anchor::scan;
+use crate::tokens::Tokenizer;
+
+/// The names most likely needed that stand nowhere else in the summary.
+pub(super) fn index(
+    names: &Names<'_>,
+    worths: &[f32],
+    elsewhere: &[&str],
+    limit: usize,
+    tokenizer: &dyn Tokenizer,
+) -> String {
+    let mut there = vec![false; names.all.len()];
+    for text in elsewhere {
+        scan::names(text, &mut |kind, name| {
+            if let Some(number) = names.find(kind, name)
+                && let Some(there) = there.get_mut(number as usize)
+            {
+                *there = true;
+            }
+        });
+    }
+    let mut order: Vec<(f32, usize)> = names
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(number, known)| known.same_as.is_none() && there.get(*number) == Some(&false))
+        .map(|(number, known)| {
+            let worth = worths.get(number).copied().unwrap_or(0.0);
+            #[expect(clippy::cast_precision_loss, reason = "names are short")]
+            let length = known.shown.len() as f32 + 2.0;
+            (worth / length.powf(ALPHA), number)
+        })
+        .collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    // Files with what is in them, in the order in which they were chosen.
+    let mut files: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut rest: Vec<usize> = Vec::new();
+    let mut used = 0;
+    for (_, number) in order {
+        let Some(known) = names.all.get(number) else {
+            continue;
+        };
+        let cost = tokenizer_cost(known.shown, tokenizer);
+        if used + cost > limit {
+            if used + 4 > limit {
+                break;
+            }
+            continue;
+        }
+        used += cost;
+        if known.kind == NameKind::Path {
+            files.push((number, Vec::new()));
+        } else {
+            rest.push(number);
+        }
+    }
+    let mut left = Vec::new();
+    for number in rest {
+        let home = names.all.get(number).and_then(|known| known.home);
+        let home = home.map(|home| {
+            let same = names.all.get(home as usize).and_then(|known| known.same_as);
+            same.unwrap_or(home) as usize
+        });
+        match files.iter_mut().find(|(file, _)| Some(*file) == home) {
+            Some((_, inside)) => inside.push(number),
+            None => left.push(number),
+        }
+    }
+    let shown = |number: &usize| names.all.get(*number).map_or("", |known| known.shown);
+    let mut text = String::new();
+    for (file, inside) in &files {
+        text.push_str(shown(file));
+        if !inside.is_empty() {
+            text.push_str(": ");
+            text.push_str(&inside.iter().map(shown).collect::<Vec<_>>().join(", "));
+        }
+        text.push('\n');
+    }
+    if !left.is_empty() {
+        text.push_str(&left.iter().map(shown).collect::<Vec<_>>().join(", "));
+        text.push('\n');
+    }
+    text
+}
+
+const ALPHA: f32 = 0.5;
+
+fn tokenizer_cost(shown: &str, tokenizer: &dyn Tokenizer) -> usize {
+    let _ = tokenizer;
+    // Tenths would be better
+    (shown.len() + 2).div_ceil(4)
+}
