@@ -11,3 +11,4 @@ pub mod name;
 pub mod scan;
 pub(crate) mod table;
 pub mod worth;
+pub mod weights;

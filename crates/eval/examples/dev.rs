@@ -9,7 +9,7 @@ fn main() {
     let dir = &args[1];
     let get = |k: &str, d: usize| args.iter().find_map(|a| a.strip_prefix(&format!("{k}="))).map_or(d, |v| v.parse().unwrap());
     let budget = get("budget", 4000);
-    let shares = Shares { said: get("said", 220), todos: get("todos", 60), names: get("names", 250) };
+    let shares = Shares { said: get("said", 220), todos: get("todos", 60), names: get("names", 350), result: false };
     let dump = args.iter().find_map(|a| a.strip_prefix("dump="));
     let mut files: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|f| f.unwrap().path()).collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "jsonl")); files.sort();
@@ -37,7 +37,8 @@ fn main() {
                 for p in pops {
                     let mut history = vec![Entry { id: None, message: None, at: None, agent: None, what: What::User { voice: Voice::Person, text: p.prompt.clone() } }];
                     history.extend(p.entries.iter().map(|e| Entry { agent: None, ..e.clone() }));
-                    let text = summary::brief(&history, 300, &Estimate, Shares { said: get("pop_said", 0), todos: 0, names: get("pop_names", 950) });
+                    history.push(Entry { id: None, message: None, at: None, agent: None, what: What::Assistant { text: p.result.clone() } });
+                    let text = summary::brief(&history, 300, &Estimate, Shares { said: get("pop_said", 0), todos: 0, names: get("pop_names", 950), result: true });
                     let mut need = p.need; let pad = need.names.len();
                     let mut s = judge::score(judge::clip(&text, 300), &need, &interned);
                     if pad < 5 { let mut m = judge::Need { names: need.names.clone(), ..need }; 

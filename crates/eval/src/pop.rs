@@ -9,7 +9,7 @@ use flamestack_core::transcript::{Entry, What};
 use crate::judge::{Interned, Need};
 
 /// A finished subagent and what its parent used of it.
-pub struct Pop { pub prompt: String, pub entries: Vec<Entry>, pub need: Need }
+pub struct Pop { pub prompt: String, pub entries: Vec<Entry>, pub need: Need, pub known: BTreeSet<u32>, pub result: String }
 
 pub fn pops(entries: &[Entry]) -> (Vec<Pop>, Interned) {
     let mut interned = Interned::default();
@@ -47,7 +47,7 @@ pub fn pops(entries: &[Entry]) -> (Vec<Pop>, Interned) {
             } else { outside.extend(f.iter().copied()); }
         }
         if need.len() < 3 { continue }
-        out.push(Pop { prompt, entries: of.iter().map(|i| entries[*i].clone()).collect(), need: Need { names: need, old: BTreeSet::new(), phrases: Default::default(), prompts: Vec::new() } });
+        out.push(Pop { prompt, known: before, result: text.clone(), entries: of.iter().map(|i| entries[*i].clone()).collect(), need: Need { names: need, old: BTreeSet::new(), phrases: Default::default(), prompts: Vec::new() } });
     }
     (out, interned)
 }

@@ -1,7 +1,7 @@
 //! The names of a conversation and what is known about each.
 
 use super::moment::{Moment, Source};
-use super::name::{NameKind, key, path_key};
+use super::name::{NameKind, key};
 use super::scan::names;
 use super::table::{Table, hash, mix};
 use crate::transcript::CallKind;
@@ -61,6 +61,16 @@ pub struct Met {
     pub this_turn: bool,
     /// In the host's summary.
     pub summarised: bool,
+    /// In the last words of the model.
+    pub last_words: bool,
+    /// How many names the least crowded moment had in which it was met.
+    pub crowd: u32,
+    /// How many names had been met when it was, in the moment that it was met in last.
+    pub place: u32,
+    /// The share of its parts that are words of a person.
+    pub echo: f32,
+    /// The share of its parts that are words of the newest prompt or of the to-do list.
+    pub echo_newest: f32,
     stamp: u32,
 }
 
@@ -86,10 +96,16 @@ impl<'a> Names<'a> {
         let last_prompt = moments
             .iter()
             .rposition(|moment| moment.source == Source::Prompt);
+        let last_words = moments
+            .iter()
+            .rposition(|moment| moment.source == Source::Prose);
+        let mut met = Vec::new();
         for (number, moment) in moments.iter().enumerate() {
             let turn = last_prompt.is_none_or(|prompt| number > prompt);
             let newest = last_prompt == Some(number);
-            gathered.moment(number, moment, moments, turn, newest);
+            met.clear();
+            gathered.moment(number, moment, moments, turn, newest, &mut met);
+            gathered.crowd(&met, last_words == Some(number));
         }
         for todo in todos {
             names(todo, &mut |kind, text| {
@@ -100,7 +116,55 @@ impl<'a> Names<'a> {
             });
         }
         gathered.merge_bare_files();
+        gathered.echoes(moments, last_prompt, todos);
         gathered
+    }
+
+    fn crowd(&mut self, met: &[u32], last_words: bool) {
+        let crowd = u32::try_from(met.len()).unwrap_or(u32::MAX);
+        for (place, number) in met.iter().enumerate() {
+            if let Some(known) = self.get_mut(*number) {
+                let least = known.met.crowd;
+                known.met.crowd = if least == 0 { crowd } else { least.min(crowd) };
+                known.met.last_words |= last_words;
+                known.met.place = u32::try_from(place).unwrap_or(u32::MAX);
+            }
+        }
+    }
+
+    /// Finds the words of the user in names.
+    fn echoes(&mut self, moments: &[Moment<'_>], last_prompt: Option<usize>, todos: &[&str]) {
+        let mut all = Table::with_room(256);
+        let mut newest = Table::with_room(256);
+        for (number, moment) in moments.iter().enumerate() {
+            if moment.source == Source::Prompt {
+                let text: &str = &moment.text;
+                let text = text.get(..text.floor_char_boundary(LONGEST_PROMPT)).unwrap_or(text);
+                parts(text, &mut |part| {
+                    all.number(part);
+                    if last_prompt == Some(number) {
+                        newest.number(part);
+                    }
+                });
+            }
+        }
+        for todo in todos {
+            parts(todo, &mut |part| {
+                newest.number(part);
+            });
+        }
+        for known in &mut self.all {
+            let (mut count, mut in_all, mut in_newest) = (0u8, 0u8, 0u8);
+            parts(known.key, &mut |part| {
+                count = count.saturating_add(1);
+                in_all = in_all.saturating_add(u8::from(all.find(part).is_some()));
+                in_newest = in_newest.saturating_add(u8::from(newest.find(part).is_some()));
+            });
+            if count > 0 {
+                known.met.echo = f32::from(in_all) / f32::from(count);
+                known.met.echo_newest = f32::from(in_newest) / f32::from(count);
+            }
+        }
     }
 
     /// The number of a name that is known.
@@ -138,6 +202,7 @@ impl<'a> Names<'a> {
         moments: &'a [Moment<'a>],
         turn: bool,
         newest: bool,
+        seen: &mut Vec<u32>,
     ) {
         let called = moment.answers.and_then(|called| moments.get(called));
         // A file that the call is about is the home of what stands in it.
@@ -150,7 +215,9 @@ impl<'a> Names<'a> {
         let mut rank = 0;
         for (nth, path) in moment.paths.iter().enumerate() {
             let path_number = self.number(NameKind::Path, path);
-            self.meet(number, moment, path_number, turn, newest);
+            if self.meet(number, moment, path_number, turn, newest) {
+                seen.push(path_number);
+            }
             if let Some(known) = self.get_mut(path_number) {
                 known.shown = path;
                 known.met.read |= moment.kind == Some(CallKind::Read);
@@ -179,7 +246,9 @@ impl<'a> Names<'a> {
         let mut line_home: Option<(u32, usize)> = None;
         names(text, &mut |kind, found| {
             let name = self.number(kind, found);
-            self.meet(number, moment, name, turn, newest);
+            if self.meet(number, moment, name, turn, newest) {
+                seen.push(name);
+            }
             let at = found.as_ptr() as usize - whole;
             match kind {
                 NameKind::Path => line_home = Some((name, at)),
@@ -213,14 +282,14 @@ impl<'a> Names<'a> {
         });
     }
 
-    fn meet(&mut self, number: usize, moment: &Moment<'_>, name: u32, turn: bool, newest: bool) {
+    fn meet(&mut self, number: usize, moment: &Moment<'_>, name: u32, turn: bool, newest: bool) -> bool {
         let Some(known) = self.all.get_mut(name as usize) else {
-            return;
+            return false;
         };
         let met = &mut known.met;
         let stamp = u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1);
         if met.stamp == stamp {
-            return;
+            return false;
         }
         if met.stamp == 0 {
             met.first = moment.calls;
@@ -246,6 +315,7 @@ impl<'a> Names<'a> {
             Source::Summary => met.summarised = true,
             Source::HostWords | Source::Call | Source::Output => {}
         }
+        true
     }
 
     /// A bare file name means the one path that ends in it.
@@ -305,6 +375,11 @@ impl Met {
         self.failed |= other.failed;
         self.this_turn |= other.this_turn;
         self.summarised |= other.summarised;
+        self.last_words |= other.last_words;
+        self.crowd = match (self.crowd, other.crowd) {
+            (0, crowd) | (crowd, 0) => crowd,
+            (ours, theirs) => ours.min(theirs),
+        };
     }
 }
 
@@ -312,11 +387,26 @@ fn name_hash(kind: NameKind, key: &str) -> u64 {
     mix(hash(key.as_bytes()), kind as u64)
 }
 
-/// A path without what is before the project in it, where a shorter form of it is known.
-pub fn shortest<'a>(path: &'a str) -> &'a str {
-    if path.starts_with('/') || path.starts_with('~') {
-        path_key(path)
-    } else {
-        path
+/// Of a prompt, so much is looked at for its words.
+const LONGEST_PROMPT: usize = 20_000;
+
+/// Calls `visit` with the hash of every part of every word: `parseToken` has `parse` and `token`.
+fn parts(text: &str, visit: &mut impl FnMut(u64)) {
+    let mut part = [0u8; 24];
+    let mut length = 0;
+    let mut low = false;
+    for byte in text.bytes().chain(std::iter::once(b' ')) {
+        let letter = byte.is_ascii_alphanumeric() || byte >= 0x80;
+        if (!letter || (byte.is_ascii_uppercase() && low)) && length > 0 {
+            if length > 2 {
+                visit(hash(part.get(..length).unwrap_or_default()));
+            }
+            length = 0;
+        }
+        low = byte.is_ascii_lowercase();
+        if letter && let Some(place) = part.get_mut(length) {
+            *place = byte.to_ascii_lowercase();
+            length += 1;
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! How likely a name is needed again: a sum of weighted features, through a logistic function.
 
-use super::known::Known;
+use super::known::{Known, Names};
 use super::name::NameKind;
 
 /// How many features a name has.
-pub const FEATURES: usize = 30;
+pub const FEATURES: usize = 42;
 
 /// What the features are called, in the order of [`features`].
 pub const FEATURE_NAMES: [&str; FEATURES] = [
@@ -38,11 +38,26 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
     "age_8",
     "age_25",
     "age_80",
+    "last_words",
+    "crowd",
+    "place",
+    "echo",
+    "echo_newest",
+    "home",
+    "home_age",
+    "home_edited",
+    "home_by_model",
+    "once",
+    "short_path",
+    "prose_only",
 ];
 
 /// The features of a name after so many calls.
-pub fn features(known: &Known<'_>, calls: u32) -> [f32; FEATURES] {
+pub fn features(known: &Known<'_>, names: &Names<'_>) -> [f32; FEATURES] {
     let met = &known.met;
+    let calls = names.calls;
+    let home = known.home.and_then(|home| names.all.get(home as usize));
+    let home_met = home.map(|home| &home.met);
     let ln = |count: u32| f64::from(count).ln_1p() as f32;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };
     let age = calls.saturating_sub(met.last);
@@ -79,6 +94,18 @@ pub fn features(known: &Known<'_>, calls: u32) -> [f32; FEATURES] {
         flag(age <= 8),
         flag(age <= 25),
         flag(age <= 80),
+        flag(met.last_words),
+        ln(met.crowd),
+        ln(met.place),
+        met.echo,
+        met.echo_newest,
+        flag(home.is_some()),
+        home_met.map_or(0.0, |met| ln(calls.saturating_sub(met.last))),
+        flag(home_met.is_some_and(|met| met.edits > 0)),
+        home_met.map_or(0.0, |met| ln(met.by_model)),
+        flag(met.by_model + met.outside <= 1),
+        flag(known.kind == NameKind::Path && !known.key.contains('/')),
+        flag(met.prose > 0 && met.prose == met.by_model),
     ]
 }
 
@@ -87,10 +114,3 @@ pub fn probability(features: &[f32], weights: &[f32]) -> f32 {
     let sum: f32 = features.iter().zip(weights).map(|(a, b)| a * b).sum();
     1.0 / (1.0 + (-sum).exp())
 }
-
-/// Trained weights.
-pub const WEIGHTS: [f32; FEATURES] = [
-    -1.2035, -0.5065, -0.0952, -1.5406, 0.6856, -0.0562, -0.147, -0.1131, 0.1772, 0.3252, 1.6332,
-    0.5986, -0.3377, 0.3907, 0.137, -0.1337, 0.397, 0.4876, -0.2128, -0.1053, -0.121, -1.6491,
-    0.0756, 0.1497, -0.3122, 0.0, -0.0846, -0.2391, -0.2539, -0.0854,
-];

@@ -20,6 +20,8 @@ pub struct Shares {
     pub todos: usize,
     /// For the index of names.
     pub names: usize,
+    /// Weigh names as what a parent needs of a finished frame.
+    pub result: bool,
 }
 
 pub(super) fn draft(
@@ -34,14 +36,17 @@ pub(super) fn draft(
     let worths: Vec<f32> = names
         .all
         .iter()
-        .map(|known| worth::probability(&worth::features(known, names.calls), &worth::WEIGHTS))
+        .map(|known| worth::probability(
+                &worth::features(known, &names),
+                if shares.result { &crate::anchor::weights::RESULTS } else { &crate::anchor::weights::NAMES },
+            ))
         .collect();
     let phrases = Phrases::gather(moments, &|_| 0.0);
     let phrase_worths: Vec<f32> = phrases
         .all
         .iter()
         .map(|known| {
-            worth::probability(&phrase::features(known, phrases.calls), &phrase::WEIGHTS)
+            worth::probability(&phrase::features(known, phrases.calls), &crate::anchor::weights::PHRASES)
         })
         .collect();
     let share = |thousandths: usize| limit * thousandths / 1000;
@@ -81,7 +86,7 @@ pub(super) fn draft(
     fill(&mut choice, content_limit, &mut used);
     let body = story(moments, &units, &choice);
     let left = limit.saturating_sub(fixed + tokenizer.count(&body));
-    let list_of_names = index(&names, &worths, &[&head, &list, &body], left, tokenizer);
+    let list_of_names = index(&names, &worths, &[&head, &list, &body], left, tokenizer, shares.result);
     let left = limit.saturating_sub(fixed + tokenizer.count(&list_of_names));
     fill(&mut choice, left.saturating_sub(8), &mut used);
     let body = story(moments, &units, &choice);

@@ -12,6 +12,7 @@ pub(super) fn index(
     elsewhere: &[&str],
     limit: usize,
     tokenizer: &dyn Tokenizer,
+    short: bool,
 ) -> String {
     let mut there = vec![false; names.all.len()];
     for text in elsewhere {
@@ -36,26 +37,42 @@ pub(super) fn index(
         })
         .collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    let mut room = limit * 4;
+    let mut text = String::new();
+    for _ in 0..4 {
+        text = listed(names, &order, room, short);
+        let cost = tokenizer.count(&text);
+        if cost <= limit {
+            return text;
+        }
+        room = room * limit / cost.max(1) * 97 / 100;
+    }
+    text.clear();
+    text
+}
+
+/// The first names in `order` that fit into so many bytes, grouped by file.
+fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -> String {
+    let shown = |number: usize| {
+        names.all.get(number).map_or("", |known| if short { known.key } else { known.shown })
+    };
     // Files with what is in them, in the order in which they were chosen.
     let mut files: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut rest: Vec<usize> = Vec::new();
     let mut used = 0;
     for (_, number) in order {
-        let Some(known) = names.all.get(number) else {
-            continue;
-        };
-        let cost = tokenizer_cost(known.shown, tokenizer);
-        if used + cost > limit {
-            if used + 4 > limit {
+        let cost = shown(*number).len() + 2;
+        if used + cost > room {
+            if used + 10 > room {
                 break;
             }
             continue;
         }
         used += cost;
-        if known.kind == NameKind::Path {
-            files.push((number, Vec::new()));
+        if names.all.get(*number).is_some_and(|known| known.kind == NameKind::Path) {
+            files.push((*number, Vec::new()));
         } else {
-            rest.push(number);
+            rest.push(*number);
         }
     }
     let mut left = Vec::new();
@@ -70,27 +87,23 @@ pub(super) fn index(
             None => left.push(number),
         }
     }
-    let shown = |number: &usize| names.all.get(*number).map_or("", |known| known.shown);
+    let joined = |numbers: &[usize]| {
+        numbers.iter().map(|number| shown(*number)).collect::<Vec<_>>().join(", ")
+    };
     let mut text = String::new();
     for (file, inside) in &files {
-        text.push_str(shown(file));
+        text.push_str(shown(*file));
         if !inside.is_empty() {
             text.push_str(": ");
-            text.push_str(&inside.iter().map(shown).collect::<Vec<_>>().join(", "));
+            text.push_str(&joined(inside));
         }
         text.push('\n');
     }
     if !left.is_empty() {
-        text.push_str(&left.iter().map(shown).collect::<Vec<_>>().join(", "));
+        text.push_str(&joined(&left));
         text.push('\n');
     }
     text
 }
 
 const ALPHA: f32 = 0.5;
-
-fn tokenizer_cost(shown: &str, tokenizer: &dyn Tokenizer) -> usize {
-    let _ = tokenizer;
-    // Tenths would be better
-    (shown.len() + 2).div_ceil(4)
-}
