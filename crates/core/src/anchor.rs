@@ -10,5 +10,5 @@ pub mod moment;
 pub mod name;
 pub mod scan;
 pub(crate) mod table;
-pub mod worth;
 pub mod weights;
+pub mod worth;

@@ -24,7 +24,12 @@ pub fn newest_todos(entries: &[Entry]) -> &[Todo] {
 }
 
 /// A brief of a session.
-pub fn brief(entries: &[Entry], limit: usize, tokenizer: &dyn crate::tokens::Tokenizer, shares: draft::Shares) -> String {
+pub fn brief(
+    entries: &[Entry],
+    limit: usize,
+    tokenizer: &dyn crate::tokens::Tokenizer,
+    shares: draft::Shares,
+) -> String {
     let moments = crate::anchor::moment::moments(entries);
     draft::draft(&moments, newest_todos(entries), limit, tokenizer, shares)
 }

@@ -139,7 +139,9 @@ impl<'a> Names<'a> {
         for (number, moment) in moments.iter().enumerate() {
             if moment.source == Source::Prompt {
                 let text: &str = &moment.text;
-                let text = text.get(..text.floor_char_boundary(LONGEST_PROMPT)).unwrap_or(text);
+                let text = text
+                    .get(..text.floor_char_boundary(LONGEST_PROMPT))
+                    .unwrap_or(text);
                 parts(text, &mut |part| {
                     all.number(part);
                     if last_prompt == Some(number) {
@@ -282,7 +284,14 @@ impl<'a> Names<'a> {
         });
     }
 
-    fn meet(&mut self, number: usize, moment: &Moment<'_>, name: u32, turn: bool, newest: bool) -> bool {
+    fn meet(
+        &mut self,
+        number: usize,
+        moment: &Moment<'_>,
+        name: u32,
+        turn: bool,
+        newest: bool,
+    ) -> bool {
         let Some(known) = self.all.get_mut(name as usize) else {
             return false;
         };

@@ -152,7 +152,7 @@ impl<'a> Choice<'a> {
             HEADER
         };
         #[expect(clippy::cast_precision_loss, reason = "a passage is short")]
-        let size = (known.end - known.start) as f32;
+        let size = known.size as f32;
         Some(gain / (size + header))
     }
 
@@ -165,8 +165,17 @@ impl<'a> Choice<'a> {
                         && self.units.get(other).map(|unit| unit.moment) == Some(known.moment)
                 })
             };
-            let first = known.first - if same(unit.checked_sub(1)) { 3.min(known.first) } else { 0 };
-            let behind = if same(Some(unit + 1)) { known.behind } else { known.behind.saturating_sub(3) };
+            let first = known.first
+                - if same(unit.checked_sub(1)) {
+                    3.min(known.first)
+                } else {
+                    0
+                };
+            let behind = if same(Some(unit + 1)) {
+                known.behind
+            } else {
+                known.behind.saturating_sub(3)
+            };
             first..behind.max(first)
         });
         let words = self

@@ -36,17 +36,26 @@ pub(super) fn draft(
     let worths: Vec<f32> = names
         .all
         .iter()
-        .map(|known| worth::probability(
+        .map(|known| {
+            worth::probability(
                 &worth::features(known, &names),
-                if shares.result { &crate::anchor::weights::RESULTS } else { &crate::anchor::weights::NAMES },
-            ))
+                if shares.result {
+                    &crate::anchor::weights::RESULTS
+                } else {
+                    &crate::anchor::weights::NAMES
+                },
+            )
+        })
         .collect();
     let phrases = Phrases::gather(moments, &|_| 0.0);
     let phrase_worths: Vec<f32> = phrases
         .all
         .iter()
         .map(|known| {
-            worth::probability(&phrase::features(known, phrases.calls), &crate::anchor::weights::PHRASES)
+            worth::probability(
+                &phrase::features(known, phrases.calls),
+                &crate::anchor::weights::PHRASES,
+            )
         })
         .collect();
     let share = |thousandths: usize| limit * thousandths / 1000;
@@ -86,7 +95,14 @@ pub(super) fn draft(
     fill(&mut choice, content_limit, &mut used);
     let body = story(moments, &units, &choice);
     let left = limit.saturating_sub(fixed + tokenizer.count(&body));
-    let list_of_names = index(&names, &worths, &[&head, &list, &body], left, tokenizer, shares.result);
+    let list_of_names = index(
+        &names,
+        &worths,
+        &[&head, &list, &body],
+        left,
+        tokenizer,
+        shares.result,
+    );
     let left = limit.saturating_sub(fixed + tokenizer.count(&list_of_names));
     fill(&mut choice, left.saturating_sub(8), &mut used);
     let body = story(moments, &units, &choice);
@@ -110,9 +126,9 @@ pub(super) fn draft(
 
 fn todo_lines(todos: &[Todo], limit: usize, tokenizer: &dyn Tokenizer) -> String {
     let mut text = String::new();
-    let open = todos.iter().filter(|todo| {
-        matches!(todo.status, TodoStatus::Active | TodoStatus::Pending)
-    });
+    let open = todos
+        .iter()
+        .filter(|todo| matches!(todo.status, TodoStatus::Active | TodoStatus::Pending));
     let done = todos.iter().filter(|todo| todo.status == TodoStatus::Done);
     for todo in open.chain(done) {
         let mark = match todo.status {

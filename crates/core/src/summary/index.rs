@@ -54,7 +54,10 @@ pub(super) fn index(
 /// The first names in `order` that fit into so many bytes, grouped by file.
 fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -> String {
     let shown = |number: usize| {
-        names.all.get(number).map_or("", |known| if short { known.key } else { known.shown })
+        names
+            .all
+            .get(number)
+            .map_or("", |known| if short { known.key } else { known.shown })
     };
     // Files with what is in them, in the order in which they were chosen.
     let mut files: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -69,7 +72,11 @@ fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -
             continue;
         }
         used += cost;
-        if names.all.get(*number).is_some_and(|known| known.kind == NameKind::Path) {
+        if names
+            .all
+            .get(*number)
+            .is_some_and(|known| known.kind == NameKind::Path)
+        {
             files.push((*number, Vec::new()));
         } else {
             rest.push(*number);
@@ -88,7 +95,11 @@ fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -
         }
     }
     let joined = |numbers: &[usize]| {
-        numbers.iter().map(|number| shown(*number)).collect::<Vec<_>>().join(", ")
+        numbers
+            .iter()
+            .map(|number| shown(*number))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let mut text = String::new();
     for (file, inside) in &files {
@@ -106,4 +117,4 @@ fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -
     text
 }
 
-const ALPHA: f32 = 0.5;
+const ALPHA: f32 = 0.6;

@@ -82,7 +82,9 @@ impl Phrases {
             let text = looked_at(moment);
             let mut places = split(text, &mut hashes);
             for at in 0..places.len().saturating_sub(WORDS - 1) {
-                let Some(four) = hashes.get(at..at + WORDS) else { break };
+                let Some(four) = hashes.get(at..at + WORDS) else {
+                    break;
+                };
                 let joined = four.iter().fold(0, |sum, word| mix(sum, *word));
                 let (phrase, new) = table.number(joined);
                 if let Some(place) = places.get_mut(at) {
@@ -186,9 +188,33 @@ pub const FEATURES: usize = 27;
 
 /// What they are called, in the order of [`features`].
 pub const FEATURE_NAMES: [&str; FEATURES] = [
-    "always", "age", "age_by_model", "by_model", "outside", "by_model_twice", "prompt", "host_words",
-    "prose", "plan", "command", "edit", "call", "output", "failed_output", "summary", "prompted",
-    "this_turn", "name", "age_1", "age_3", "age_8", "age_20", "age_50", "model_age_3", "model_age_10", "model_age_30",
+    "always",
+    "age",
+    "age_by_model",
+    "by_model",
+    "outside",
+    "by_model_twice",
+    "prompt",
+    "host_words",
+    "prose",
+    "plan",
+    "command",
+    "edit",
+    "call",
+    "output",
+    "failed_output",
+    "summary",
+    "prompted",
+    "this_turn",
+    "name",
+    "age_1",
+    "age_3",
+    "age_8",
+    "age_20",
+    "age_50",
+    "model_age_3",
+    "model_age_10",
+    "model_age_30",
 ];
 
 /// The features of a phrase after so many calls.

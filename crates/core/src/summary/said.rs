@@ -20,7 +20,11 @@ pub(super) fn said(moments: &[Moment<'_>], limit: usize, tokenizer: &dyn Tokeniz
         .map(|(_, moment)| {
             let text = format!("#{} {}\n", moment.entry + 1, moment.text.trim());
             let surely = text.len() > limit * 16;
-            let cost = if surely { usize::MAX / 64 } else { tokenizer.count(&text) };
+            let cost = if surely {
+                usize::MAX / 64
+            } else {
+                tokenizer.count(&text)
+            };
             (text, cost)
         })
         .collect();

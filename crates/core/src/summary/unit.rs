@@ -4,9 +4,9 @@ use super::phrase::Phrases;
 use crate::anchor::moment::{Moment, Source};
 
 /// A passage is about this many bytes: a few lines of code, a sentence or two.
-const ABOUT: u32 = 160;
+const ABOUT: u32 = 100;
 /// A line that is longer is taken apart.
-const LONGEST: u32 = 260;
+const LONGEST: u32 = 200;
 
 /// A passage of a moment.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub(super) struct Unit {
     pub(super) first: usize,
     /// Behind its last word.
     pub(super) behind: usize,
+    /// About how many bytes it has when it is shown.
+    pub(super) size: u32,
 }
 
 /// Takes every moment apart.
@@ -52,7 +54,19 @@ pub(super) fn units(moments: &[Moment<'_>], phrases: &Phrases) -> Vec<Unit> {
                 end: word.end,
                 first: at,
                 behind: at + 1,
+                size: 0,
             });
+            // Blanks are shown as one.
+            let gap = bytes
+                .get(unit.end.min(word.start) as usize..word.start as usize)
+                .unwrap_or_default();
+            let blank = gap.iter().any(u8::is_ascii_whitespace);
+            let signs = gap
+                .iter()
+                .filter(|byte| !byte.is_ascii_whitespace())
+                .count();
+            unit.size +=
+                word.end - word.start + u32::from(blank) + u32::try_from(signs).unwrap_or(u32::MAX);
             unit.end = word.end;
             unit.behind = at + 1;
         }
@@ -61,7 +75,9 @@ pub(super) fn units(moments: &[Moment<'_>], phrases: &Phrases) -> Vec<Unit> {
     // What is between two passages of a moment belongs to the first of them.
     for at in 0..units.len() {
         let next = units.get(at + 1).copied();
-        let Some(unit) = units.get_mut(at) else { continue };
+        let Some(unit) = units.get_mut(at) else {
+            continue;
+        };
         let text_end = moments
             .get(unit.moment)
             .map_or(0, |moment| moment.text.len());
