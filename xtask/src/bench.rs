@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::cargo;
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 3] = ["durable", "history", "cli"];
+const ALL: [&str; 4] = ["durable", "history", "context", "cli"];
 
 /// Runs the named benchmarks, or all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {

@@ -1,22 +1,33 @@
-//! Parts of the docs that are made from code, and whether they are fresh.
+//! Files that are made from code, and whether they are fresh.
+
+mod plugin;
 
 use anyhow::{Result, bail};
 use flamestack_engine::settings::KNOWN;
 
-const CONFIGURATION: &str = "docs/configuration.md";
+/// Each generated file and what it should hold.
+fn files() -> Result<[(&'static str, String); 2]> {
+    Ok([
+        ("docs/configuration.md", configuration()),
+        ("plugins/opencode/src/generated.ts", plugin::declarations()?),
+    ])
+}
 
 /// Writes the generated files.
 pub(crate) fn write() -> Result<()> {
-    fs_err::write(crate::root()?.join(CONFIGURATION), configuration())?;
-    println!("written: {CONFIGURATION}");
+    for (path, text) in files()? {
+        fs_err::write(crate::root()?.join(path), text)?;
+        println!("written: {path}");
+    }
     Ok(())
 }
 
 /// Says whether the generated files are what the code says.
 pub(crate) fn check() -> Result<()> {
-    let found = fs_err::read_to_string(crate::root()?.join(CONFIGURATION))?;
-    if found != configuration() {
-        bail!("{CONFIGURATION} is stale: run `cargo xtask generate`");
+    for (path, text) in files()? {
+        if fs_err::read_to_string(crate::root()?.join(path))? != text {
+            bail!("{path} is stale: run `cargo xtask generate`");
+        }
     }
     println!("generated files: fresh");
     Ok(())

@@ -20,7 +20,7 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, cli or all (--quick: less of it)
+cargo xtask bench [NAME]      measure durable, history, context, cli or all (--quick: less of it)
 ";
 
 fn main() -> ExitCode {

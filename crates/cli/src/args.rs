@@ -65,6 +65,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Doctor),
     Rebuild(commands::rebuild::Rebuild),
     Gc(commands::gc::Gc),
+    Sidecar(commands::sidecar::Sidecar),
     Demo(commands::demo::Demo),
     Completions(commands::completions::Completions),
     Man(commands::completions::Man),

@@ -22,6 +22,7 @@ pub(crate) mod rebuild;
 pub(crate) mod relocate;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod sidecar;
 pub(crate) mod status;
 pub(crate) mod tool;
 pub(crate) mod tree;
@@ -77,6 +78,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Doctor(command) => command.run(&open()?, output),
         Command::Rebuild(command) => command.run(&open()?, output),
         Command::Gc(command) => command.run(&place(output)?, output),
+        Command::Sidecar(command) => command.run(open()?),
         Command::Demo(command) => command.run(output),
         Command::Completions(command) => command.run(output),
         Command::Man(command) => command.run(output),

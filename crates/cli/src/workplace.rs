@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
+use flamestack_core::folding::Edge;
 use flamestack_core::id::SessionRef;
 use flamestack_engine::context::Preferences;
 use flamestack_engine::settings::Settings;
@@ -38,7 +39,7 @@ impl Workplace {
         let actor = Actor {
             session,
             worktree: Some(worktree),
-            message: None,
+            message: session_named.then(message).flatten(),
         };
         Ok(Self {
             settings,
@@ -47,6 +48,13 @@ impl Workplace {
             session_named,
         })
     }
+}
+
+/// The host's tool call that runs this command, if a host says so: what happens here belongs to the
+/// message that holds the call.
+fn message() -> Option<String> {
+    let call = std::env::var("FLAME_CALL").ok()?;
+    (!call.is_empty()).then(|| Edge::in_call(&call))
 }
 
 /// The user's directories; one variable can move all of it elsewhere.

@@ -3,10 +3,12 @@
 //! Texts in a command are already checked, frames are already named by their full ids, and new ids
 //! are already drawn. Whether the wish can be granted is [`crate::decide()`]'s to say.
 
+use crate::context::Sending;
 use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
 use crate::id::{BlobId, FrameId, SessionRef};
 use crate::note::Note;
+use crate::session::Model;
 use crate::text::Prose;
 
 /// How many levels one plan may have. Trees may be deeper than that; nobody plans so far ahead, and
@@ -127,6 +129,10 @@ pub enum Command {
     Import(Box<Import>),
     /// Forget raw text that was dropped.
     DropBlobs(Vec<(BlobId, u64)>),
+    /// Remember which model the session talks to.
+    UseModel(Model),
+    /// Remember what the session is sent.
+    Send(Box<Sending>),
 }
 
 /// Where new frames belong.

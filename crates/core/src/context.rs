@@ -39,7 +39,7 @@ mod snapshots;
 pub use assemble::{assemble, assemble_json, pointer};
 pub use budget::{Budget, SMALLEST_TOTAL, TooSmall};
 pub use cache::{Cache, Counters, Key};
-pub use delivery::{Delivery, Reason, Sent, deliver};
+pub use delivery::{Delivery, Reason, Sending, Sent, deliver};
 pub use frontier::{Failed, Frontier};
 pub use guidance::{BRIEF_LIMIT, Guidance};
 pub use relevance::{Comparison, Gist, Interest, Relevance, score};

@@ -46,6 +46,8 @@ pub enum Remark {
     AlreadyImported,
     /// A root was popped: the whole tree is finished.
     TreeFinished,
+    /// The frame is only planned, because another one was begun in the same message.
+    PlannedBeside(FrameHead),
 }
 
 /// Why nothing happened.
@@ -104,6 +106,11 @@ pub fn decide<N: Neighbourhood + ?Sized>(
                     bytes: *bytes,
                 }));
         }
+        Command::UseModel(model) => ground.use_model(model)?,
+        Command::Send(sending) => {
+            let sent = Event::ContextSent(sending.clone());
+            ground.events.push(sent);
+        }
     }
     Ok(ground.into_decision())
 }
@@ -116,6 +123,9 @@ struct Ground<'a, N: Neighbourhood + ?Sized> {
     first_seen: bool,
     active: Option<FrameId>,
     own: Option<FrameId>,
+    /// What the session worked on before this message, if it has turned away from it in this very
+    /// message.
+    turned_from: Option<Option<FrameId>>,
     /// Ids given to new frames by this very command.
     drawn: BTreeSet<FrameId>,
     /// Sessions seen for the first time by this very command.
@@ -131,6 +141,11 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
         let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
         let first_seen = session.is_none();
+        let turned_from = session
+            .as_ref()
+            .and_then(|known| known.turn.as_ref())
+            .filter(|turn| Some(&turn.message) == actor.message.as_ref())
+            .map(|turn| turn.before.clone());
         let (active, own) = session.map_or((None, None), |known| (known.active, known.own));
         Ok(Self {
             tree,
@@ -138,6 +153,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
             first_seen,
             active,
             own,
+            turned_from,
             drawn: BTreeSet::new(),
             opened: BTreeSet::new(),
             events: Vec::new(),
@@ -234,12 +250,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
                     worktree: None,
                 });
             }
-            Session {
-                key: session.clone(),
-                worktree: None,
-                own: None,
-                active: None,
-            }
+            Session::new(session.clone())
         }))
     }
 }

@@ -5,9 +5,11 @@
 
 mod rewrite;
 
+use crate::context::Sending;
 use crate::frame::{Frame, LogEntry, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
+use crate::session::Model;
 use crate::text::{Prose, Title};
 
 /// A fact, with its place in the journal.
@@ -170,6 +172,10 @@ pub enum Event {
         /// Its size, uncompressed.
         bytes: u64,
     },
+    /// The conversation that caused it talks to a model.
+    ModelUsed(Model),
+    /// The conversation that caused it was sent something about the stack, or nothing.
+    ContextSent(Box<Sending>),
 }
 
 /// What a frame is about.
@@ -288,11 +294,6 @@ impl Event {
         let support = |id: &FrameId| Subject::Support(id.clone());
         match self {
             Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
-            Self::SessionFocused { session, to, .. } => {
-                let mut subjects = vec![Subject::Session(session.clone())];
-                subjects.extend(to.as_ref().map(support));
-                subjects
-            }
             Self::SessionBound { session, frame: id }
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
@@ -332,9 +333,27 @@ impl Event {
                 subjects.extend(imported.parent.as_ref().map(support));
                 subjects
             }
-            Self::StackImported { .. } | Self::CommandUndone { .. } | Self::BlobDropped { .. } => {
-                Vec::new()
-            }
+            // Where a session stands is not in the way of an undo unless it stands there still, which
+            // the rules look at; nobody builds on what a conversation was sent.
+            Self::SessionFocused { .. }
+            | Self::StackImported { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. }
+            | Self::ModelUsed(_)
+            | Self::ContextSent(_) => Vec::new(),
         }
+    }
+
+    /// Whether a command of which this is part is what somebody means by "my last command". Files
+    /// brought in, texts dropped and what hosts report are facts, and no undo takes them back.
+    pub fn can_be_undone(&self) -> bool {
+        !matches!(
+            self,
+            Self::StackImported { .. }
+                | Self::CommandUndone { .. }
+                | Self::BlobDropped { .. }
+                | Self::ModelUsed(_)
+                | Self::ContextSent(_)
+        )
     }
 }

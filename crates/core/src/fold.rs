@@ -6,6 +6,7 @@
 use crate::event::{Edit, Event, Goal, Recorded};
 use crate::frame::{Frame, Invalidation, Rank, Span, Status};
 use crate::id::FrameId;
+use crate::session::Turn;
 
 /// The frame that an event brings into being, if it is that kind of event.
 pub fn opened(recorded: &Recorded) -> Option<Frame> {
@@ -29,6 +30,22 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
             frame.changed = recorded.seq;
             frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
             Some(frame)
+        }
+        _ => None,
+    }
+}
+
+/// The turn that an event is, where a session turned to another frame by itself and its host names
+/// its messages.
+pub fn turn(recorded: &Recorded) -> Option<Turn> {
+    match (&recorded.event, &recorded.message) {
+        (Event::SessionFocused { session, from, .. }, Some(message))
+            if *session == recorded.session =>
+        {
+            Some(Turn {
+                message: message.clone(),
+                before: from.clone(),
+            })
         }
         _ => None,
     }
@@ -114,7 +131,9 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
-        | Event::BlobDropped { .. } => {}
+        | Event::BlobDropped { .. }
+        | Event::ModelUsed(_)
+        | Event::ContextSent(_) => {}
     }
 }
 

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::frame::{FrameHead, Rank, Status};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::note::Note;
-use crate::session::Session;
+use crate::session::{Model, Session};
 
 /// A view of the tree at one point of the journal. All answers are of that same point.
 pub trait Neighbourhood {
@@ -21,6 +21,8 @@ pub trait Neighbourhood {
     fn is_taken(&self, id: &FrameId) -> Result<bool, Self::Error>;
     /// A session, unless it was never seen.
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Self::Error>;
+    /// The model that a session talks to, where its host said so.
+    fn model(&self, session: &SessionRef) -> Result<Option<Model>, Self::Error>;
     /// The sessions that work on a frame, by name.
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Self::Error>;
     /// The children that are planned, in progress or blocked, in order, at most `limit` of them,

@@ -127,7 +127,7 @@ pub enum Refusal {
         verb: &'static str,
     },
     /// A frame cannot be placed below itself.
-    #[error("{} cannot be moved to {}, which is below it", shown(.frame), shown(.into))]
+    #[error("{} cannot be moved below {}", shown(.frame), around(.frame, .into))]
     Cycle {
         /// The frame.
         frame: FrameHead,
@@ -189,6 +189,9 @@ pub enum Refusal {
         /// What it would bring back, and where to.
         frame: FrameHead,
     },
+    /// One message asks for a frame to be ended and another one to be begun.
+    #[error("a pop and a push in one message: which comes first is not clear")]
+    PopBesidePush,
     /// An imported frame does not fit into the tree.
     #[error("the import does not fit: {problem}")]
     BadImport {
@@ -287,7 +290,12 @@ impl Refusal {
             }
             Self::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
             Self::EmptyPlan => "name at least one title".to_owned(),
-            Self::NotPlanned { frame, .. } => match frame.status {
+            Self::NotPlanned { frame, verb } => match frame.status {
+                Status::InProgress | Status::Blocked if *verb == "moved" => {
+                    "work that has begun stays in its place; what is to be done elsewhere can be \
+                     planned there"
+                        .to_owned()
+                }
                 Status::InProgress | Status::Blocked => {
                     format!("give it up with {}", call(voice, "invalidate", &frame.id))
                 }
@@ -299,6 +307,7 @@ impl Refusal {
                 format!("part them first: `flame unbind {session}`")
             }
             Self::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
+            Self::PopBesidePush => "call one now and the other in the next message".to_owned(),
             Self::NothingToUndo { .. } => "undo takes back only what this session did".to_owned(),
             Self::BuiltUpon { .. } | Self::EndedMeanwhile { .. } => {
                 "change what is there now instead: `flame log ID` shows what happened".to_owned()
@@ -326,6 +335,15 @@ fn way_out(problem: &TextProblem, voice: Voice) -> &'static str {
 /// A frame as a sentence names it: its id, which can be typed, and its title.
 fn shown(frame: &FrameHead) -> String {
     format!("{} “{}”", frame.id, short(&frame.title))
+}
+
+/// Where a frame was to go that is itself or below it.
+fn around(frame: &FrameHead, into: &FrameHead) -> String {
+    if frame.id == into.id {
+        "itself".to_owned()
+    } else {
+        format!("{}, which is below it", shown(into))
+    }
 }
 
 fn short(title: &Title) -> String {

@@ -3,7 +3,11 @@
 //! A [`Title`] is one short line, [`Prose`] is anything longer. Neither is ever empty, neither
 //! holds a NUL, and both are bounded, so that nothing behind this module has to ask again.
 
+mod escape;
+
 use std::fmt;
+
+use self::escape::without_escapes;
 
 /// A title is one line of at most this many characters.
 pub const TITLE_LIMIT: usize = 500;
@@ -38,7 +42,8 @@ pub enum TextProblem {
     },
 }
 
-/// One short line of text. Blanks, line breaks and control characters inside become one blank.
+/// One short line of text. Blanks, line breaks and control characters inside become one blank;
+/// terminal escape sequences go whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Title(String);
 
@@ -47,6 +52,7 @@ impl Title {
     pub fn new(text: &str) -> Result<Self, TextProblem> {
         refuse_nul(text)?;
         let mut line = String::with_capacity(text.len().min(4 * TITLE_LIMIT));
+        let text = without_escapes(text);
         for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
             if !word.is_empty() {
                 if !line.is_empty() {
@@ -166,7 +172,7 @@ pub fn condense(text: &str, limit: usize) -> String {
     let mut last_blank = None;
     let mut last_sentence = None;
     let mut blank_pending = false;
-    for c in text.chars() {
+    for c in without_escapes(text).chars() {
         if c.is_whitespace() || c.is_control() {
             blank_pending = !line.is_empty();
             continue;

@@ -11,7 +11,7 @@ use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Seq, SessionRef};
-use crate::session::Session;
+use crate::session::{Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,7 @@ pub struct Tree {
     frames: BTreeMap<FrameId, Frame>,
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
+    models: BTreeMap<SessionRef, Model>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
@@ -97,7 +98,9 @@ impl Tree {
                 }
             }
             Event::SessionFocused { session, to, .. } => {
-                self.session_mut(session).active.clone_from(to);
+                let known = self.session_mut(session);
+                known.active.clone_from(to);
+                known.turn = fold::turn(recorded);
             }
             Event::SessionBound { session, frame } => {
                 self.session_mut(session).own = Some(frame.clone());
@@ -110,6 +113,10 @@ impl Tree {
             }
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
+            }
+            Event::ModelUsed(model) => {
+                let session = recorded.session.clone();
+                self.models.insert(session, model.clone());
             }
             _ => {}
         }
@@ -146,11 +153,8 @@ impl Tree {
     }
 
     fn session_mut(&mut self, key: &SessionRef) -> &mut Session {
-        self.sessions.entry(key.clone()).or_insert_with(|| Session {
-            key: key.clone(),
-            worktree: None,
-            own: None,
-            active: None,
-        })
+        self.sessions
+            .entry(key.clone())
+            .or_insert_with(|| Session::new(key.clone()))
     }
 }

@@ -9,14 +9,18 @@ mod sending;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use flamestack_core::Model;
 use flamestack_core::context::{
     Cache, Context, Counters, Key, Settings, Surroundings, assemble, assemble_json,
 };
 use flamestack_core::id::{FrameId, Seq, SessionRef};
-use flamestack_store::{Kinship, Reading, Version};
+use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_store::{Kinship, Reading, TokenCounts, Version};
+use flamestack_tokens::{Counts, Memo};
 
 pub use self::around::{Kin, Newest, surroundings};
 pub use self::preferences::Preferences;
+pub use self::sending::{AsSent, Told};
 use crate::Engine;
 use crate::error::EngineError;
 
@@ -54,8 +58,21 @@ impl Whose {
 pub struct Wanted {
     /// Another limit than the one that is set.
     pub budget: Option<usize>,
-    /// How many tokens the model can take, where the host says so.
+    /// How many tokens the model can take, if it is another than the one that is recorded for the
+    /// session.
     pub usable_window: Option<usize>,
+}
+
+impl Wanted {
+    /// The same, with what is known of the session's model.
+    fn with(self, model: Option<&Model>) -> Self {
+        let window = model.and_then(|model| model.window);
+        let window = window.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+        Self {
+            usable_window: self.usable_window.or(window),
+            ..self
+        }
+    }
 }
 
 /// Contexts that were made, and what is known without asking the store again.
@@ -64,6 +81,7 @@ pub(crate) struct Contexts {
     preferences: Preferences,
     kept: Mutex<Kept>,
     kin: OnceLock<Kinship>,
+    counts: OnceLock<TokenCounts>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +90,14 @@ struct Kept {
     /// The store that the rest is about.
     version: Option<Version>,
     position: Seq,
-    active: BTreeMap<SessionRef, Option<FrameId>>,
+    sessions: BTreeMap<SessionRef, Known>,
+}
+
+/// What a session's context depends on.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    frame: Option<FrameId>,
+    model: Option<Model>,
 }
 
 /// Somebody wrote between two looks at the store.
@@ -114,11 +139,10 @@ impl Engine {
         whose: &Whose,
         wanted: &Wanted,
     ) -> Result<Option<Arc<Context>>, EngineError> {
-        let settings = self.contexts.preferences.settings(wanted)?;
         let mut kept = self.contexts.lock();
         let before = kept.cache.counters();
         for _ in 1..ATTEMPTS {
-            match self.attempt_context(&mut kept, whose, &settings) {
+            match self.attempt_context(&mut kept, whose, wanted) {
                 Err(Failed::Moved) => {}
                 Err(Failed::Other(error)) => return Err(error),
                 Ok(context) => {
@@ -129,33 +153,41 @@ impl Engine {
         }
         // Writers that never rest must not starve a reader: one look, and no cache.
         drop(kept);
-        self.fresh_context(whose, &settings)
+        let around = self.look_around(whose, wanted)?;
+        let tokenizer = self.contexts.preferences.tokenizer();
+        Ok(around
+            .map(|(around, settings)| Arc::new(assemble(&around, &settings, tokenizer.as_ref()))))
     }
 
     fn attempt_context(
         &self,
         kept: &mut Kept,
         whose: &Whose,
-        settings: &Settings,
+        wanted: &Wanted,
     ) -> Result<Option<Arc<Context>>, Failed> {
         let version = self.version()?;
         if version.is_none() || kept.version != version {
-            kept.active.clear();
+            kept.sessions.clear();
             kept.version = version;
             kept.position = self.read(|reading| Ok(reading.position()?))?;
         }
-        let frame = match whose {
-            Whose::Frame(frame) => Some(frame.clone()),
-            Whose::Session(session) => self.active(kept, session)?,
+        let known = match whose {
+            Whose::Frame(frame) => Known {
+                frame: Some(frame.clone()),
+                model: None,
+            },
+            Whose::Session(session) => self.known(kept, session)?,
         };
-        let Some(frame) = frame else {
+        let wanted = wanted.with(known.model.as_ref());
+        let settings = self.contexts.preferences.settings(&wanted)?;
+        let Some(frame) = known.frame else {
             return Ok(None);
         };
         let key = Key {
             session: whose.session().cloned(),
             frame,
             position: kept.position,
-            settings: settings.clone(),
+            settings,
         };
         let made = kept.cache.get_or_make(&key, || {
             let around = self.read(|reading| {
@@ -164,8 +196,7 @@ impl Engine {
             if around.position != key.position {
                 return Err(Failed::Moved);
             }
-            let tokenizer = self.contexts.preferences.tokenizer();
-            Ok(assemble(&around, settings, tokenizer.as_ref()))
+            Ok(self.counting(|tokenizer| assemble(&around, &key.settings, tokenizer)))
         });
         if matches!(made, Err(Failed::Moved)) {
             kept.version = None;
@@ -173,20 +204,25 @@ impl Engine {
         made.map(Some)
     }
 
-    /// The frame of a session at the position that is known.
-    fn active(&self, kept: &mut Kept, session: &SessionRef) -> Result<Option<FrameId>, Failed> {
-        if let Some(known) = kept.active.get(session) {
+    /// What a session's context depends on, at the position that is known.
+    fn known(&self, kept: &mut Kept, session: &SessionRef) -> Result<Known, Failed> {
+        if let Some(known) = kept.sessions.get(session) {
             return Ok(known.clone());
         }
         let whose = Whose::Session(session.clone());
-        let (position, frame) =
-            self.read(|reading| Ok((reading.position()?, whose.frame(reading)?)))?;
+        let (position, known) = self.read(|reading| {
+            let known = Known {
+                frame: whose.frame(reading)?,
+                model: reading.model(session)?,
+            };
+            Ok((reading.position()?, known))
+        })?;
         if position != kept.position {
             kept.version = None;
             return Err(Failed::Moved);
         }
-        kept.active.insert(session.clone(), frame.clone());
-        Ok(frame)
+        kept.sessions.insert(session.clone(), known.clone());
+        Ok(known)
     }
 
     /// Who chooses among many.
@@ -195,23 +231,53 @@ impl Engine {
         self.contexts.kin.get_or_init(|| Kinship::new(dir))
     }
 
-    fn look_around(&self, whose: &Whose) -> Result<Option<Surroundings>, EngineError> {
+    /// How many tokens texts have that were counted before.
+    pub(crate) fn counts(&self) -> &TokenCounts {
+        let dir = &self.project().dir;
+        self.contexts.counts.get_or_init(|| TokenCounts::new(dir))
+    }
+
+    /// Lets `work` count tokens, and keeps the counts that were missing.
+    fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
+        let tokenizer = self.contexts.preferences.tokenizer();
+        if tokenizer.name() == Estimate.name() {
+            // Quicker made than looked up.
+            return work(&Estimate);
+        }
+        let counts = self.counts();
+        let made = work(&Memo::new(tokenizer.as_ref(), Remembered(counts)));
+        counts.save();
+        made
+    }
+
+    /// How the core is to make a context, given what is recorded about whose it is.
+    fn assembly(
+        &self,
+        reading: &dyn Reading,
+        whose: &Whose,
+        wanted: &Wanted,
+    ) -> Result<Settings, EngineError> {
+        let model = match whose.session() {
+            Some(session) => reading.model(session)?,
+            None => None,
+        };
+        let wanted = wanted.with(model.as_ref());
+        self.contexts.preferences.settings(&wanted)
+    }
+
+    fn look_around(
+        &self,
+        whose: &Whose,
+        wanted: &Wanted,
+    ) -> Result<Option<(Surroundings, Settings)>, EngineError> {
         self.read(|reading| {
+            let settings = self.assembly(reading, whose, wanted)?;
             let Some(frame) = whose.frame(reading)? else {
                 return Ok(None);
             };
-            surroundings(reading, &frame, whose.session(), self.kinship()).map(Some)
+            let around = surroundings(reading, &frame, whose.session(), self.kinship())?;
+            Ok(Some((around, settings)))
         })
-    }
-
-    fn fresh_context(
-        &self,
-        whose: &Whose,
-        settings: &Settings,
-    ) -> Result<Option<Arc<Context>>, EngineError> {
-        let around = self.look_around(whose)?;
-        let tokenizer = self.contexts.preferences.tokenizer();
-        Ok(around.map(|around| Arc::new(assemble(&around, settings, tokenizer.as_ref()))))
     }
 
     /// A context and the same as JSON, with its sections taken apart. For programs; nothing is
@@ -221,13 +287,13 @@ impl Engine {
         whose: &Whose,
         wanted: &Wanted,
     ) -> Result<Option<(Context, String)>, EngineError> {
-        let settings = self.contexts.preferences.settings(wanted)?;
-        let around = self.look_around(whose)?;
-        let tokenizer = self.contexts.preferences.tokenizer();
-        Ok(around.map(|around| {
-            let context = assemble(&around, &settings, tokenizer.as_ref());
-            let json = assemble_json(&around, &settings, tokenizer.as_ref());
-            (context, json)
+        let around = self.look_around(whose, wanted)?;
+        Ok(around.map(|(around, settings)| {
+            self.counting(|tokenizer| {
+                let context = assemble(&around, &settings, tokenizer);
+                let json = assemble_json(&around, &settings, tokenizer);
+                (context, json)
+            })
         }))
     }
 
@@ -244,6 +310,20 @@ impl Engine {
     /// How contexts are made here.
     pub fn context_preferences(&self) -> &Preferences {
         &self.contexts.preferences
+    }
+}
+
+/// Counts that the store keeps.
+struct Remembered<'a>(&'a TokenCounts);
+
+impl Counts for Remembered<'_> {
+    fn get(&self, key: u128) -> Option<usize> {
+        let tokens = self.0.get(key)?;
+        usize::try_from(tokens).ok()
+    }
+
+    fn put(&self, key: u128, tokens: usize) {
+        self.0.put(key, tokens as u64);
     }
 }
 

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod context;
 mod engine;
 pub mod error;
+pub mod folding;
 pub mod json;
 pub mod maintain;
 mod names;

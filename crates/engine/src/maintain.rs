@@ -71,6 +71,7 @@ impl Engine {
     pub(crate) fn drop_indexes(&self) -> Result<(), EngineError> {
         Index::new(&self.project().dir).drop_all()?;
         self.kinship().drop_all()?;
+        self.counts().drop_all()?;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Turning a request into a command checks every text and draws every id; whether the command can
 //! be granted is core's to say.
 
+use flamestack_core::Model;
 use flamestack_core::command::{Command, DEEPEST_PLAN, Place, PlanItem, Under};
 use flamestack_core::event::{Edit, Goal, Results};
 use flamestack_core::frame::{LogEntry, Outcome};
@@ -101,6 +102,13 @@ pub enum Request {
     },
     /// See [`Command::Unbind`].
     Unbind(SessionRef),
+    /// See [`Command::UseModel`].
+    UseModel {
+        /// What the host calls it.
+        name: String,
+        /// How many tokens of a prompt it can take, where the host says so.
+        window: Option<u64>,
+    },
     /// See [`Command::Undo`].
     Undo,
     /// A command that needs no names resolved.
@@ -266,6 +274,10 @@ impl Request {
             Self::Unbind(session) => Command::Unbind {
                 session: session.clone(),
             },
+            Self::UseModel { name, window } => Command::UseModel(Model {
+                name: short("the model's name", name)?,
+                window: *window,
+            }),
             Self::Undo => Command::Undo,
             Self::Ready(command) => command.clone(),
         })
@@ -364,7 +376,11 @@ impl Correction {
 }
 
 fn title(text: &str) -> Result<Title, EngineError> {
-    Title::new(text).map_err(|problem| bad_text("the title", problem))
+    short("the title", text)
+}
+
+fn short(field: &'static str, text: &str) -> Result<Title, EngineError> {
+    Title::new(text).map_err(|problem| bad_text(field, problem))
 }
 
 fn prose(field: &'static str, text: &str) -> Result<Prose, EngineError> {

@@ -1,7 +1,8 @@
 //! Settings: what can be set, where each value came from, and changing one.
 //!
 //! Built-in < user file < team file in the repository < project file < environment < flag. Every
-//! value knows its origin, and a bad one is an error that names it; nothing is silently ignored.
+//! value knows its origin, and a bad one is an error that names it. A key that nobody knows stops
+//! nothing and is told by `flame config list` and `flame doctor`; nothing is silently ignored.
 
 mod known;
 mod layers;
@@ -9,4 +10,4 @@ mod layers;
 pub(crate) use known::nearest;
 pub use known::size;
 pub use known::{KNOWN, Kind, Setting, setting};
-pub use layers::{Environment, Origin, Scope, Settings, Value, set};
+pub use layers::{Environment, Origin, Problem, Scope, Settings, Value, set, unset};

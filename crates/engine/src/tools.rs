@@ -50,6 +50,51 @@ pub const ALL: &[Tool] = &[
     context::CLEAR,
 ];
 
+/// Which tools a model is offered. Whichever it is, every tool can be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The few that matter; their schemas are short enough to be sent with every request.
+    #[default]
+    Core,
+    /// All of them.
+    Full,
+    /// None.
+    Off,
+}
+
+/// The tools of [`Profile::Core`].
+const CORE: &[&str] = &[
+    "stack_frame_push",
+    "stack_frame_pop",
+    "stack_frame_plan_children",
+    "stack_frame_activate",
+    "stack_frame_invalidate",
+    "stack_add_decision",
+    "stack_status",
+    "stack_recall",
+];
+
+impl Profile {
+    /// The profile that a setting's value stands for.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "core" => Some(Self::Core),
+            "full" => Some(Self::Full),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+
+    /// The tools on offer.
+    pub fn tools(self) -> impl Iterator<Item = &'static Tool> {
+        ALL.iter().filter(move |tool| match self {
+            Self::Core => CORE.contains(&tool.name),
+            Self::Full => true,
+            Self::Off => false,
+        })
+    }
+}
+
 /// The tool of a name.
 pub fn named(name: &str) -> Result<&'static Tool, EngineError> {
     ALL.iter()

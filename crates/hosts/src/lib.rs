@@ -1,7 +1,8 @@
 //! What Flamestack shares with the programs around it: their files, hooks and wire formats.
 //!
-//! Everything here converts between a format at the edge and the types of the core. It keeps no
-//! state and decides nothing; storing and deciding are the engine's.
+//! Everything here converts between a format at the edge and the types of the core. Storing and
+//! deciding are the engine's.
 
 pub mod predecessor;
+pub mod sidecar;
 pub mod transcript;

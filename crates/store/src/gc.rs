@@ -13,6 +13,9 @@ use crate::error::StoreError;
 use crate::index::Index;
 use crate::store::Reading;
 
+/// What can be made again.
+const INDEXES: [&str; 3] = ["index.db", "relevance.db", "counts.db"];
+
 /// What a project takes on disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
@@ -20,7 +23,7 @@ pub struct Sizes {
     pub journal: u64,
     /// Raw text.
     pub blobs: u64,
-    /// The search index and the index of relevance.
+    /// The search index, the index of relevance, and the counts of tokens.
     pub index: u64,
     /// Rendered logs.
     pub logs: u64,
@@ -68,7 +71,7 @@ pub fn sizes(dir: &Path) -> Result<Sizes, StoreError> {
             sizes.journal += metadata.len();
         } else if name.starts_with("blobs.db") {
             sizes.blobs += metadata.len();
-        } else if name.starts_with("index.db") || name.starts_with("relevance.db") {
+        } else if INDEXES.iter().any(|index| name.starts_with(index)) {
             sizes.index += metadata.len();
         }
     }

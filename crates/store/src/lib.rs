@@ -7,6 +7,7 @@
 //! of the stack are `flamestack-core`'s business.
 
 mod blobs;
+mod counts;
 mod error;
 mod gc;
 mod index;
@@ -17,12 +18,13 @@ mod sqlite;
 mod store;
 
 pub use blobs::{Blobs, Kept};
+pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
 pub use kinship::{Kinship, Scored};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Ended, Finding, FrameRow, Named, Reading, Rebuilt, Recovered, Rejection, Slice,
-    Store, Totals, Verified, Version,
+    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, Reading, Rebuilt, Recovered,
+    Rejection, Slice, Store, Totals, Verified, Version,
 };

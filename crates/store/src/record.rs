@@ -106,6 +106,33 @@ enum Record {
         blob: String,
         bytes: u64,
     },
+    ModelUsed {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+    },
+    ContextSent(SendingRecord),
+}
+
+#[derive(Serialize, Deserialize)]
+struct SendingRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    header: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    update: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<ReasonRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    frame: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReasonRecord {
+    Compaction(u32),
+    Resume,
 }
 
 #[derive(Serialize, Deserialize)]

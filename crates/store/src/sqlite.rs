@@ -11,6 +11,8 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod sent;
+mod spans;
 mod verify;
 mod view;
 
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
 use flamestack_core::id::Timestamp;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
@@ -122,11 +124,8 @@ impl SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| unreadable(error.into()))?;
-        let decision = decide(&SqliteView::new(&transaction))?;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let decision = decide(&SqliteView::new(&self.connection))?;
         if decision.events.is_empty() {
             return Ok(Committed {
                 events: Vec::new(),
@@ -134,13 +133,11 @@ impl SqliteStore {
             });
         }
         let events =
-            append::append(&transaction, at, actor, decision.events).map_err(unreadable)?;
+            append::append(&self.connection, at, actor, decision.events).map_err(unreadable)?;
         for recorded in &events {
-            project::project(&transaction, recorded).map_err(unreadable)?;
+            project::project(&self.connection, recorded).map_err(unreadable)?;
         }
-        transaction
-            .commit()
-            .map_err(|error| unreadable(error.into()))?;
+        transaction.commit().map_err(unreadable)?;
         self.written += 1;
         Ok(Committed {
             events,
@@ -159,6 +156,33 @@ impl SqliteStore {
                 }
             }
             _ => error,
+        }
+    }
+}
+
+/// The write lock of one command; without a commit, nothing has happened. Unlike the library's own
+/// transactions, it prepares its two statements once.
+struct Writing<'c> {
+    connection: &'c Connection,
+}
+
+impl<'c> Writing<'c> {
+    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn commit(self) -> Result<(), StoreError> {
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit() {
+            // What fails here fails again, and is told, with the next command.
+            let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 }

@@ -110,10 +110,27 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError>;
     /// Events after a point, at most `limit`, oldest first.
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError>;
+    /// The last delivery to a session, even one of nothing.
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError>;
+    /// The delivery to a session in one of its messages, since its last header.
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError>;
+    /// What a session has been sent: its last header and the updates behind it, oldest first.
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError>;
     /// What brought-in files said besides their frames, newest last.
     fn imports(&self) -> Result<Vec<String>, StoreError>;
     /// When and why raw text was dropped.
     fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>, StoreError>;
+    /// The frames of a session that were completed or failed after a point, in that order, without
+    /// the frame that is the session itself.
+    fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError>;
     /// All raw text that the journal speaks of, sorted.
     fn blobs(&self) -> Result<Vec<String>, StoreError>;
     /// The raw text of finished frames that is still there, oldest frame first: blob and size.
@@ -127,6 +144,19 @@ pub struct Version {
     pub(crate) others: i64,
     /// Changes with our own.
     pub(crate) own: u64,
+}
+
+/// A finished frame and the messages that it began and ended in, where those are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedSpan {
+    /// The frame.
+    pub frame: FrameId,
+    /// The message in which work began.
+    pub first: Option<String>,
+    /// The message in which it ended.
+    pub last: Option<String>,
+    /// The event that ended it.
+    pub closed: Seq,
 }
 
 /// A frame that ended, and its place in the order in which frames did.

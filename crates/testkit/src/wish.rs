@@ -1,6 +1,8 @@
 //! Arbitrary commands for property tests.
 
+use flamestack_core::Model;
 use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
@@ -24,7 +26,7 @@ pub struct Wish {
 
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let wish = (0..3u8, 0..20u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+    let wish = (0..3u8, 0..22u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
         |(who, verb, a, b, text)| Wish {
             who,
             verb,
@@ -42,7 +44,12 @@ impl Wish {
         let name = ["main", "feature", "review"]
             .get(usize::from(self.who))
             .unwrap_or(&"main");
-        shell(name)
+        // A host that names its messages, with a few calls in each; a person names none.
+        let message = (self.who == 2).then(|| format!("msg_{}", self.text / 64));
+        Actor {
+            message,
+            ..shell(name)
+        }
     }
 
     /// The command, on frames that have been named before. `fresh` draws ids.
@@ -133,11 +140,35 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
+            19 => Command::UseModel(Model {
+                name: Title::recorded(text),
+                window: Some(u64::from(self.b % 3)),
+            }),
+            20 => self.send(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
             },
         }
+    }
+
+    fn send(&self, text: &str, frame: Option<FrameId>) -> Command {
+        let (delivery, after) = match self.b % 4 {
+            0 => (Delivery::Nothing, None),
+            1 => (Delivery::Update(text.to_owned()), None),
+            2 => (Delivery::Header(text.to_owned()), None),
+            _ => {
+                let count = u32::from(self.text);
+                let after = Some(Reason::Compaction { count });
+                (Delivery::Header(String::new()), after)
+            }
+        };
+        Command::Send(Box::new(Sending {
+            delivery,
+            after,
+            known: frame.iter().cloned().collect(),
+            frame,
+        }))
     }
 
     fn edit(&self, text: &str) -> Edit {

@@ -39,6 +39,14 @@ enum What {
         #[arg(long)]
         project: bool,
     },
+    /// Take a value back out of the settings, so that the one below it counts again
+    Unset {
+        /// Which setting
+        key: String,
+        /// This project's value on this machine, not the user's
+        #[arg(long)]
+        project: bool,
+    },
 }
 
 impl Config {
@@ -46,11 +54,11 @@ impl Config {
     pub(crate) fn run(self, dir: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
         let home = workplace::home()?;
         let project = workplace::project(dir, &home)?;
-        let gather = || Settings::gather(&home, &project, &|name| std::env::var(name).ok());
+        let survey = || Settings::survey(&home, &project, &|name| std::env::var(name).ok());
         match self.what {
-            What::List { prefix } => list(output, &gather()?, &prefix.unwrap_or_default()),
+            What::List { prefix } => list(output, &survey()?, &prefix.unwrap_or_default()),
             What::Get { key } => {
-                let settings = gather()?;
+                let settings = survey()?;
                 let value = settings.get(&key)?;
                 if output.is_json() {
                     return output.data(&json!({ "key": key, "value": value.text, "origin": value.origin.to_string() }));
@@ -62,12 +70,7 @@ impl Config {
                 value,
                 project: only_here,
             } => {
-                let scope = if only_here {
-                    Scope::Project
-                } else {
-                    Scope::User
-                };
-                let file = settings::set(&home, &project, scope, &key, &value)?;
+                let file = settings::set(&home, &project, scope(only_here), &key, &value)?;
                 if output.is_json() {
                     return output.data(
                         &json!({ "key": key, "value": value, "file": file.display().to_string() }),
@@ -75,7 +78,46 @@ impl Config {
                 }
                 output.line(format!("{key} = {value}  {}", painted(DIM, file.display())))
             }
+            What::Unset {
+                key,
+                project: only_here,
+            } => {
+                let file = settings::unset(&home, &project, scope(only_here), &key)?;
+                let settings = survey()?;
+                let now = settings.get(&key).ok();
+                if output.is_json() {
+                    return output.data(&json!({
+                        "key": key,
+                        "changed": file.is_some(),
+                        "file": file.map(|file| file.display().to_string()),
+                        "value": now.map(|value| value.text.clone()),
+                        "origin": now.map(|value| value.origin.to_string()),
+                    }));
+                }
+                match file {
+                    Some(file) => {
+                        output.line(format!("{key} is no longer set in {}", file.display()))?
+                    }
+                    None => output.line(format!("{key} was not set there"))?,
+                }
+                match now {
+                    Some(value) => output.line(format!(
+                        "{key} = {}  {}",
+                        value.text,
+                        painted(DIM, &value.origin)
+                    )),
+                    None => Ok(()),
+                }
+            }
         }
+    }
+}
+
+fn scope(only_here: bool) -> Scope {
+    if only_here {
+        Scope::Project
+    } else {
+        Scope::User
     }
 }
 
@@ -84,7 +126,12 @@ fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Fa
         .iter()
         .filter(|(setting, _)| setting.key.starts_with(prefix))
         .collect();
-    if chosen.is_empty() {
+    let about = |problem: &&settings::Problem| {
+        let key = problem.key.as_deref();
+        key.is_none_or(|key| key.starts_with(prefix))
+    };
+    let problems: Vec<_> = settings.problems().iter().filter(about).collect();
+    if chosen.is_empty() && problems.is_empty() {
         settings::setting(prefix)?;
     }
     if output.is_json() {
@@ -108,6 +155,9 @@ fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Fa
             painted(DIM, &value.origin)
         ))?;
         output.line(format!("    {} Takes {}.", setting.about, setting.takes()))?;
+    }
+    for problem in problems {
+        output.notice(&format!("does not count: {}", problem.problem))?;
     }
     Ok(())
 }

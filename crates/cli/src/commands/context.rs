@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use flamestack_core::context::Context as Told;
-use flamestack_engine::context::{Wanted, Whose};
+use flamestack_core::context::{Context as Shown, Reason};
+use flamestack_engine::context::{AsSent, Told, Wanted, Whose};
 use flamestack_engine::views;
 use serde_json::{Value, json};
 
@@ -27,6 +27,9 @@ pub(crate) struct Context {
     /// Print a table of sections instead: tokens, share of the budget, what was left out and why
     #[arg(short, long)]
     table: bool,
+    /// Print what the session has really been sent instead: its header and every update behind it
+    #[arg(long, conflicts_with_all = ["frame", "budget", "table"])]
+    as_sent: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,6 +42,9 @@ enum Format {
 
 impl Context {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        if self.as_sent {
+            return self.run_as_sent(place, output);
+        }
         let whose = match &self.frame {
             Some(name) => Whose::Frame(place.engine.frame_named(name)?),
             None => Whose::Session(place.actor.session.clone()),
@@ -70,6 +76,37 @@ impl Context {
             output.text(&context.text)
         }
     }
+
+    fn run_as_sent(&self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        let session = &place.actor.session;
+        let sent = place.engine.sent(session)?;
+        if output.is_json() || self.format == Format::Json {
+            return output.data(&sent.as_ref().map_or(Value::Null, in_full));
+        }
+        match sent {
+            Some(sent) => output.text(&sent.text()),
+            None if std::io::stderr().is_terminal() => {
+                output.notice(&format!("{session} has not been sent anything"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn in_full(sent: &AsSent) -> Value {
+    let told = |told: &Told| {
+        json!({
+            "text": told.text,
+            "message": told.message,
+            "event": told.seq.0,
+            "after": told.after.map(Reason::as_str),
+        })
+    };
+    json!({
+        "text": sent.text(),
+        "header": told(&sent.header),
+        "updates": sent.updates.iter().map(told).collect::<Vec<_>>(),
+    })
 }
 
 /// Standard output stays empty, as the prompt would; a person is told why.
@@ -83,7 +120,7 @@ fn nothing(output: &mut Output, whose: &Whose) -> Result<(), Failure> {
     })
 }
 
-fn everything(context: &Told, json: &str) -> Result<Value, Failure> {
+fn everything(context: &Shown, json: &str) -> Result<Value, Failure> {
     let mut value: Value = serde_json::from_str(json).map_err(std::io::Error::from)?;
     if let Value::Object(fields) = &mut value {
         fields.insert("text".to_owned(), json!(context.text));

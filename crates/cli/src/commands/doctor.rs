@@ -66,6 +66,7 @@ impl Doctor {
                 "events": verified.events,
                 "frames": verified.frames,
                 "bytes": { "journal": sizes.journal, "blobs": sizes.blobs, "index": sizes.index, "logs": sizes.logs },
+                "settings": place.settings.problems().iter().map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
                 "problems": problems.iter().map(|(problem, remedy)| json!({ "problem": problem, "remedy": remedy })).collect::<Vec<_>>(),
                 "setAside": examined.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }))?;
@@ -106,6 +107,11 @@ impl Doctor {
             for (problem, remedy) in &problems {
                 output.line(format!("{} {problem}", painted(BOLD, "!")))?;
                 output.line(format!("  {remedy}"))?;
+            }
+            // Nothing is broken by it, so it is no problem of the store.
+            for unknown in place.settings.problems() {
+                output.line(format!("{} {}", painted(DIM, "note:"), unknown.problem))?;
+                output.line(format!("  {}", unknown.remedy))?;
             }
         }
         if examined.is_well() {

@@ -68,7 +68,7 @@ impl Rebuild {
         for (from, found) in &recovered {
             let lost = match (found.events, found.lost) {
                 (0, _) => "nothing in it could be read".to_owned(),
-                (_, 0) => "none is known to be missing".to_owned(),
+                (_, 0) => "none between them is missing".to_owned(),
                 (_, n) => format!("{} could not be read", counted(n, "event", "events")),
             };
             output.line(format!(
@@ -76,6 +76,9 @@ impl Rebuild {
                 counted(found.events, "event", "events"),
                 from.display()
             ))?;
+        }
+        if recovered.iter().any(|(_, found)| found.events > 0) {
+            output.line("What was written after the last of them, if anything, is not in the file any more.")?;
         }
         output.line(format!(
             "Folded {} into {}.",

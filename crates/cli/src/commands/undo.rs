@@ -10,7 +10,9 @@ use crate::workplace::Workplace;
 
 /// Take back the last command of this session
 ///
-/// It is refused when somebody has built on it since. Nothing leaves the journal.
+/// Said again, it takes back the command before that, and so on. An undo is not itself undone:
+/// there is no redo. It is refused when somebody has built on the command since. Nothing leaves
+/// the journal.
 #[derive(Args)]
 pub(crate) struct Undo {}
 

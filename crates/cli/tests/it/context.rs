@@ -1,5 +1,12 @@
 //! What a model is shown, as `flame context` prints it.
 
+use std::time::Duration;
+
+use flamestack_core::command::Actor;
+use flamestack_core::context::{Delivery, Reason};
+use flamestack_engine::context::Wanted;
+use flamestack_engine::{Engine, Home, Project, SystemClock};
+
 use crate::ground::TestProject;
 
 /// A project with a root, a finished child, a plan and something the user said.
@@ -109,4 +116,75 @@ fn settings_reach_the_context() {
         "{}",
         refused.stderr
     );
+}
+
+/// What a host's session is sent with a message.
+fn deliver(project: &TestProject, message: &str, after: Option<Reason>) -> Delivery {
+    let home = Home {
+        state: project.dir().join("state"),
+        config: project.dir().join("config"),
+    };
+    let place = Project::at(project.root(), &home).unwrap();
+    let engine = Engine::new(place, Box::new(SystemClock), Duration::from_secs(5));
+    let actor = Actor {
+        session: "opencode:ses_1".parse().unwrap(),
+        worktree: None,
+        message: Some(message.to_owned()),
+    };
+    engine.deliver(&actor, after, &Wanted::default()).unwrap()
+}
+
+#[test]
+fn what_was_sent_is_printed_as_it_was_sent() {
+    let project = shop();
+    let as_sent = |rest: &[&str]| {
+        let arguments = ["context", "--as-sent", "--session", "opencode:ses_1"];
+        project.flame(&[&arguments, rest].concat())
+    };
+    let nothing = as_sent(&[]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""));
+    assert_eq!(as_sent(&["--json"]).stdout, "null\n");
+    project.flame(&["push", "Docs", "--session", "opencode:ses_1"]);
+    project.flame(&[
+        "note",
+        "decision",
+        "In <English>",
+        "--session",
+        "opencode:ses_1",
+    ]);
+    let Delivery::Header(header) = deliver(&project, "m1", None) else {
+        panic!("no header");
+    };
+    assert!(header.contains("In &lt;English>"), "{header}");
+    assert_eq!(as_sent(&[]).stdout, header);
+    let json: serde_json::Value = serde_json::from_str(&as_sent(&["--json"]).stdout).unwrap();
+    let id = header
+        .split("id=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    // A person takes part; what the model would be shown changes, what it was sent does not.
+    project.flame(&["note", "directive", "No jokes", "--frame", id]);
+    assert_eq!(as_sent(&[]).stdout, header);
+    let Delivery::Update(update) = deliver(&project, "m2", None) else {
+        panic!("no update");
+    };
+    assert!(update.contains("No jokes"), "{update}");
+    assert_eq!(as_sent(&[]).stdout, format!("{header}{update}"));
+    assert_eq!(json["header"]["message"], "m1");
+    assert_eq!(json["updates"], serde_json::json!([]));
+    let count = 1;
+    deliver(&project, "m3", Some(Reason::Compaction { count }));
+    let json: serde_json::Value = serde_json::from_str(&as_sent(&["--json"]).stdout).unwrap();
+    assert_eq!(json["header"]["after"], "compaction");
+    assert_eq!(json["text"], json["header"]["text"]);
+    // All of it is in the journal: it survives a rebuild, and the doctor agrees.
+    let before = as_sent(&[]).stdout;
+    project.flame(&["rebuild"]);
+    assert_eq!(as_sent(&[]).stdout, before);
+    assert_eq!(project.flame(&["doctor"]).code, Some(0));
+    let both = project.flame(&["context", "--as-sent", "--table"]);
+    assert_eq!(both.code, Some(2));
 }

@@ -23,6 +23,8 @@ mod large;
 mod manners;
 mod names;
 mod nothing_lost;
+#[cfg(unix)]
+mod read_only;
 mod refusals;
 mod secrets;
 mod sessions;

@@ -81,7 +81,7 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["move", &planned, "--root"]), @"
     --- stderr
     error: id-2 “Index” is blocked: only planned frames can be moved
-    hint: give it up with `flame invalidate id-2 --reason WHY`
+    hint: work that has begun stays in its place; what is to be done elsewhere can be planned there
     [exit 1]
     ");
 
@@ -157,7 +157,7 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["move", &root, "--under", &other]), @"
     --- stderr
     error: id-1 “Root” is in progress: only planned frames can be moved
-    hint: give it up with `flame invalidate id-1 --reason WHY`
+    hint: work that has begun stays in its place; what is to be done elsewhere can be planned there
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["delete", &root]), @"
@@ -190,7 +190,7 @@ fn a_frame_is_never_its_own_ancestor() {
     let c = project.opened(&["plan", "C", "--parent", &b]).remove(0);
     assert_snapshot!(project.refused(&["move", &a, "--under", &c]), @"
     --- stderr
-    error: id-1 “A” cannot be moved to id-3 “C”, which is below it
+    error: id-1 “A” cannot be moved below id-3 “C”, which is below it
     hint: choose a place outside of it
     [exit 1]
     ");

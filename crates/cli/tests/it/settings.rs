@@ -62,13 +62,6 @@ fn settings_are_checked_and_name_their_source() {
     ");
     // Settings can be mended by the command that changes them.
     project.ok(&["config", "set", "gc.max_size", "10 MB"]);
-    fs_err::write(&file, "[gc]\nmaximum = 1\n").unwrap();
-    assert_snapshot!(project.refused(&["push", "x"]), @"
-    --- stderr
-    error: there is no setting `gc.maximum` (from DIR/config/flamestack/config.toml)
-    hint: did you mean `gc.max_size`?
-    [exit 1]
-    ");
     fs_err::write(&file, "[gc\n").unwrap();
     assert_snapshot!(project.refused(&["push", "x"]), @"
     --- stderr
@@ -86,13 +79,6 @@ fn settings_are_checked_and_name_their_source() {
     --- stderr
     error: the settings in DIR/config/flamestack/config.toml cannot be read: it is not UTF-8 text
     hint: mend the file, or delete it to go back to the defaults
-    [exit 1]
-    ");
-    fs_err::write(&file, "gc = 1\n").unwrap();
-    assert_snapshot!(project.refused(&["push", "x"]), @"
-    --- stderr
-    error: there is no setting `gc` (from DIR/config/flamestack/config.toml)
-    hint: `flame config list` names them all
     [exit 1]
     ");
     fs_err::remove_file(&file).unwrap();
@@ -116,5 +102,70 @@ fn settings_are_checked_and_name_their_source() {
     error: the setting `store.busy_timeout_ms` is `1e3`, but must be a whole number from 1 to 600000 (from environment variable FLAME_STORE_BUSY_TIMEOUT_MS)
     hint: `flame config list store.busy_timeout_ms` shows what it takes
     [exit 1]
+    ");
+}
+
+#[test]
+fn one_bad_entry_can_be_seen_and_mended() {
+    let project = TestProject::new();
+    project.push("Root");
+    let team = project.root().join(".flamestack.toml");
+    fs_err::write(
+        &team,
+        "[gc]\nmax_size = \"lots\"\nmaximum = 1\n[store]\nbusy_timeout_ms = 100\n",
+    )
+    .unwrap();
+    assert_snapshot!(project.refused(&["status"]), @"
+    --- stderr
+    error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
+    hint: `flame config list gc.max_size` shows what it takes
+    [exit 1]
+    ");
+    assert_snapshot!(project.flame(&["config", "list", "gc.max_size"]), @"
+    gc.max_size = 50 MB  built in
+        The size that `flame gc` keeps a project under. Takes a size such as `50 MB`.
+    --- stderr
+    note: does not count: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
+    ");
+    assert_snapshot!(project.flame(&["config", "get", "store.busy_timeout_ms"]), @"100");
+    // A key that nobody knows is in nobody's way, and not hidden either.
+    fs_err::write(&team, "[gc]\nmaximum = 1\n").unwrap();
+    project.ok(&["status"]);
+    assert_snapshot!(project.flame(&["config", "list", "gc"]), @"
+    gc.max_size = 50 MB  built in
+        The size that `flame gc` keeps a project under. Takes a size such as `50 MB`.
+    --- stderr
+    note: does not count: there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)
+    ");
+    let told = project.flame(&["doctor"]).stdout;
+    let told = told.split_once("note:").unwrap().1;
+    assert_snapshot!(project.stable(told), @"
+    there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)
+     did you mean `gc.max_size`?
+    ");
+}
+
+#[test]
+fn a_value_is_taken_back_out() {
+    let project = TestProject::new();
+    project.ok(&["config", "set", "gc.max_size", "10 MB"]);
+    project.ok(&["config", "set", "gc.max_size", "20 MB", "--project"]);
+    assert_snapshot!(project.flame(&["config", "unset", "gc.max_size", "--project"]), @"
+    gc.max_size is no longer set in DIR/state/projects/shop-HASH/config.toml
+    gc.max_size = 10 MB  DIR/config/flamestack/config.toml
+    ");
+    assert_snapshot!(project.flame(&["config", "unset", "gc.max_size", "--project"]), @"
+    gc.max_size was not set there
+    gc.max_size = 10 MB  DIR/config/flamestack/config.toml
+    ");
+    assert_snapshot!(project.flame(&["config", "unset", "gc.max_size"]), @"
+    gc.max_size is no longer set in DIR/config/flamestack/config.toml
+    gc.max_size = 50 MB  built in
+    ");
+    assert_snapshot!(project.misused(&["config", "unset", "gc.maximum"]), @"
+    --- stderr
+    error: there is no setting `gc.maximum`
+    hint: did you mean `gc.max_size`?
+    [exit 2]
     ");
 }

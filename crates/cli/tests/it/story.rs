@@ -250,9 +250,9 @@ fn plans_are_nested_moved_and_given_up() {
     ○ id-6  Old UI
     ");
     let id = |title: &str| id_of(&project, title);
-    assert_snapshot!(project.flame(&["move", &id("Docs"), "--before", &id("API")]), @"id-5 “Docs” is now below id-1 “Shop”");
+    assert_snapshot!(project.flame(&["move", &id("Docs"), "--before", &id("API")]), @"id-5 “Docs” is now below id-1 “Shop”, just before id-2 “API”");
     assert_snapshot!(project.flame(&["move", &id("Auth"), "--under", &id("Docs")]), @"id-4 “Auth” is now below id-5 “Docs”");
-    assert_snapshot!(project.flame(&["move", &id("Routes"), "--root"]), @"id-3 “Routes” is now a root");
+    assert_snapshot!(project.flame(&["move", &id("Routes"), "--root"]), @"id-3 “Routes” is now a tree of its own");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Shop · 0/3 done  ◀ you are here
     ├─ ○ id-5  Docs · 0/1 done

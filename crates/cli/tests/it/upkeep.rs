@@ -69,6 +69,13 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     gone: 1 raw text of finished frames
     N kB of N kB (before: N kB)
     ");
+    let log = project.flame(&["log", &first]).stdout;
+    let raw = log.split_once("## Raw text").unwrap().1;
+    assert_snapshot!(project.stable(raw.split_once("##").unwrap().0), @"
+
+
+    - `id-1#1` build (40000 bytes; dropped by `flame gc` at event 15)
+    ");
     assert_snapshot!(project.flame(&["log", &format!("{first}#1")]), @"[dropped by `flame gc` at event 15 to keep the store small: 40000 bytes]");
     assert_eq!(
         project.ok(&["log", &format!("{second}#1")]),
@@ -78,6 +85,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
 
     // Next to nothing: what belongs to open frames stays, and so does the journal.
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
+    gone: search index and rendered logs (made again when needed)
     gone: 1 raw text of finished frames
     N kB of N kB (before: N kB)
     --- stderr

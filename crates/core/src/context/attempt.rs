@@ -64,9 +64,9 @@ impl<'a> Attempt<'a> {
         }
         match self.after {
             None => outer,
-            Some(Reason::Resume) => outer.with("after", "resume"),
-            Some(Reason::Compaction { count }) => outer
-                .with("after", "compaction")
+            Some(reason @ Reason::Resume) => outer.with("after", reason.as_str()),
+            Some(reason @ Reason::Compaction { count }) => outer
+                .with("after", reason.as_str())
                 .with("compactions", count.to_string())
                 .with("log", self.settings.calls.log(&self.around.current.id)),
         }

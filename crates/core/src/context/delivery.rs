@@ -38,6 +38,16 @@ pub enum Reason {
     Resume,
 }
 
+impl Reason {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Compaction { .. } => "compaction",
+            Self::Resume => "resume",
+        }
+    }
+}
+
 /// What a conversation is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -45,64 +55,85 @@ pub enum Delivery {
     Nothing,
     /// This, behind everything sent before.
     Update(String),
-    /// This, instead of everything sent before.
+    /// This, instead of everything sent before; empty, if there is nothing to tell.
     Header(String),
 }
 
-/// What a conversation has been sent.
+/// One delivery with what a conversation knows after it: what the journal keeps of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// What is sent.
+    pub delivery: Delivery,
+    /// Why everything is told again, if it is.
+    pub after: Option<Reason>,
+    /// The frame that the conversation takes for the current one from now on.
+    pub frame: Option<FrameId>,
+    /// The open frames it may have heard of, so that it can be told when they are gone. Finished
+    /// ones do not leave.
+    pub known: Vec<FrameId>,
+}
+
+impl Sending {
+    /// What the conversation has been sent once this has its place in the journal.
+    pub fn sent_at(&self, position: Seq) -> Sent {
+        Sent {
+            position,
+            frame: self.frame.clone(),
+            known: self.known.iter().cloned().collect(),
+        }
+    }
+}
+
+/// Where the last delivery left a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The last event that it knows of.
     pub position: Seq,
     /// The frame that it takes for the current one.
-    pub frame: FrameId,
-    /// The header and all updates behind it, exactly as sent.
-    pub text: String,
-    /// The frames it may have heard of, so that it can be told when they are gone.
+    pub frame: Option<FrameId>,
+    /// The open frames it may have heard of.
     pub known: BTreeSet<FrameId>,
 }
 
-/// Decides what a conversation is sent next, and what it has been sent then.
+/// Decides what a conversation is sent next.
 ///
-/// `since` holds the events behind `sent.position` and, with each [`Event::CommandUndone`], the
-/// events that it took back. Without a reason, what has been sent is a prefix of what will have
-/// been sent.
+/// `around` is what surrounds the frame that it works on, if it works on one. `since` holds the
+/// events behind `sent.position` and, with each [`Event::CommandUndone`], the events that it took
+/// back. Without a reason, only what was never sent anything is sent a header: what has been sent
+/// is a prefix of what will have been sent.
 pub fn deliver(
     sent: Option<&Sent>,
-    around: &Surroundings,
+    around: Option<&Surroundings>,
     since: &[Recorded],
     after: Option<Reason>,
     settings: &Settings,
     tokenizer: &dyn Tokenizer,
-) -> (Delivery, Sent) {
-    let now = |text: String| Sent {
-        position: around.position,
-        frame: around.current.id.clone(),
-        text,
-        known: known(around),
-    };
-    let (Some(sent), None) = (sent, after) else {
-        let header = match after {
-            Some(reason) => assemble_after(around, settings, tokenizer, reason),
-            None => assemble(around, settings, tokenizer),
-        };
-        if header.is_empty() {
-            return (Delivery::Nothing, now(String::new()));
+) -> Sending {
+    let delivery = match (sent, after, around) {
+        (Some(_), None, None) => Delivery::Nothing,
+        (Some(sent), None, Some(around)) => {
+            let changes = Changes::by_others(sent, around, since);
+            let update = changes.written(settings, tokenizer);
+            update.map_or(Delivery::Nothing, Delivery::Update)
         }
-        return (Delivery::Header(header.text.clone()), now(header.text));
-    };
-    let changes = Changes::by_others(sent, around, since);
-    match changes.written(settings, tokenizer) {
-        Some(update) => {
-            let text = sent.text.clone() + &update;
-            (Delivery::Update(update), now(text))
+        (_, _, None) => Delivery::Header(String::new()),
+        (_, Some(reason), Some(around)) => {
+            Delivery::Header(assemble_after(around, settings, tokenizer, reason).text)
         }
-        None => (Delivery::Nothing, now(sent.text.clone())),
+        (None, None, Some(around)) => Delivery::Header(assemble(around, settings, tokenizer).text),
+    };
+    Sending {
+        delivery,
+        after,
+        frame: around.map(|around| around.current.id.clone()),
+        known: around.map(known).unwrap_or_default(),
     }
 }
 
-fn known(around: &Surroundings) -> BTreeSet<FrameId> {
-    all_frames(around).map(|frame| frame.id.clone()).collect()
+fn known(around: &Surroundings) -> Vec<FrameId> {
+    let open = all_frames(around).filter(|frame| frame.status.is_open());
+    let known: BTreeSet<FrameId> = open.map(|frame| frame.id.clone()).collect();
+    known.into_iter().collect()
 }
 
 fn all_frames(around: &Surroundings) -> impl Iterator<Item = &Frame> {
@@ -164,7 +195,7 @@ impl<'a> Changes<'a> {
                 _ => {}
             }
         }
-        if sent.frame == around.current.id {
+        if sent.frame.as_ref() == Some(&around.current.id) {
             changes.turned_by = None;
         }
         let elsewhere = |directive: &&Directive| {
@@ -356,7 +387,9 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::Logged { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
-        | Event::BlobDropped { .. } => Vec::new(),
+        | Event::BlobDropped { .. }
+        | Event::ModelUsed(_)
+        | Event::ContextSent(_) => Vec::new(),
     }
 }
 

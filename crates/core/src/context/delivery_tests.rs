@@ -29,6 +29,8 @@ struct Conversation {
     tree: Tree,
     current: FrameId,
     sent: Option<Sent>,
+    /// The header and all updates behind it, exactly as sent.
+    text: String,
     settings: Settings,
 }
 
@@ -39,6 +41,7 @@ impl Conversation {
             tree,
             current,
             sent: None,
+            text: String::new(),
             settings: Settings {
                 guidance: Guidance::Off,
                 ..Settings::default()
@@ -89,9 +92,15 @@ impl Conversation {
             .cloned()
             .collect();
         let sent = self.sent.as_ref();
-        let (delivery, now) = deliver(sent, around, &since, after, &self.settings, &O200k);
-        self.sent = Some(now);
-        delivery
+        let around_it = Some(around);
+        let sending = deliver(sent, around_it, &since, after, &self.settings, &O200k);
+        self.sent = Some(sending.sent_at(around.position));
+        match &sending.delivery {
+            Delivery::Nothing => {}
+            Delivery::Update(text) => self.text.push_str(text),
+            Delivery::Header(text) => self.text.clone_from(text),
+        }
+        sending.delivery
     }
 }
 
@@ -153,7 +162,7 @@ fn a_header_is_sent_once_and_then_frozen() {
 #[test]
 fn an_empty_header_is_frozen_too() {
     let mut talk = Conversation::about("* Shop");
-    assert_eq!(talk.hear(None), Delivery::Nothing);
+    assert_eq!(talk.hear(None), Delivery::Header(String::new()));
     talk.happens(&us(), planned("Cart", "Shop"));
     assert_eq!(talk.hear(None), Delivery::Nothing);
     talk.happens(&person(), planned("Checkout", "Shop"));
@@ -165,6 +174,36 @@ fn an_empty_header_is_frozen_too() {
     </frame>
     </stack-update>
     "#);
+}
+
+#[test]
+fn nobody_without_a_frame_is_told_anything_and_that_is_frozen_too() {
+    let mut talk = Conversation::about("doing Shop\n  * Cart");
+    let hear = |sent: Option<&Sent>, around: Option<&Surroundings>, since: &[Recorded]| {
+        deliver(sent, around, since, None, &Settings::default(), &O200k)
+    };
+    let nothing = hear(None, None, &[]);
+    assert_eq!(nothing.delivery, Delivery::Header(String::new()));
+    assert_eq!((nothing.frame.as_ref(), nothing.known.len()), (None, 0));
+    let position = Seq(talk.next_seq() - 1);
+    let sent = nothing.sent_at(position);
+    assert_eq!(hear(Some(&sent), None, &[]).delivery, Delivery::Nothing);
+    // It begins to work by itself: its own call told it so.
+    let around = talk.around();
+    let sending = hear(Some(&sent), Some(&around), &[]);
+    assert_eq!(sending.delivery, Delivery::Nothing);
+    assert_eq!(sending.frame, Some(id("Cart")));
+    // Somebody else turns it to a frame.
+    let turn = Event::SessionFocused {
+        session: us(),
+        from: None,
+        to: Some(id("Cart")),
+    };
+    talk.happens(&person(), turn);
+    let news = talk.tree.journal().last().cloned();
+    let sending = hear(Some(&sent), Some(&talk.around()), news.as_slice());
+    let told = text_of(sending.delivery);
+    assert!(told.contains("<title>Cart</title>"), "{told}");
 }
 
 #[test]
@@ -305,7 +344,7 @@ fn what_the_user_says_elsewhere_is_told_and_what_is_said_here_is_known() {
 #[test]
 fn after_a_compaction_everything_is_told_anew() {
     let mut talk = Conversation::about("* Shop\n  file = a.rs");
-    assert_eq!(talk.hear(None), Delivery::Nothing);
+    assert_eq!(talk.hear(None), Delivery::Header(String::new()));
     let mut around = talk.around();
     around.directives.push(directive("Never force-push", 1));
     let told = talk.hear_of(&around, Some(Reason::Compaction { count: 2 }));
@@ -411,7 +450,7 @@ proptest! {
                 talk.happens(&who, event(*what, *which));
             }
             let told = talk.hear(None);
-            let after = talk.sent.as_ref().unwrap().text.clone();
+            let after = talk.text.clone();
             prop_assert!(after.starts_with(&before));
             match told {
                 Delivery::Nothing => prop_assert_eq!(&after, &before),

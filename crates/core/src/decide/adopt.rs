@@ -10,6 +10,7 @@ use crate::frame::{Frame, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
+use crate::session::Model;
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn bind(&mut self, frame: &FrameId, session: &SessionRef) -> Ruling<(), N> {
@@ -64,6 +65,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             session: session.clone(),
             frame,
         });
+        Ok(())
+    }
+
+    /// A host says with every message which model answers; only the first time is news.
+    pub(super) fn use_model(&mut self, model: &Model) -> Ruling<(), N> {
+        let known = self.tree.model(&self.actor.session);
+        if known.map_err(Rejected::Unreadable)?.as_ref() == Some(model) {
+            self.remarks.push(Remark::AlreadyRecorded);
+            return Ok(());
+        }
+        self.events.push(Event::ModelUsed(model.clone()));
         Ok(())
     }
 

@@ -19,7 +19,14 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         outcome: Outcome,
         results: &Results,
     ) -> Ruling<(), N> {
-        let frame = self.named_or_active(frame)?;
+        let frame = match (&self.turned_from, frame) {
+            // Another pop in one message is meant for the frame that the first one ended.
+            (Some(Some(before)), None) if !self.frame(before)?.status.is_open() => {
+                self.frame(before)?
+            }
+            (Some(_), None) => return Err(Refusal::PopBesidePush.into()),
+            (_, named) => self.named_or_active(named)?,
+        };
         match (frame.status, outcome) {
             (Status::InProgress, _) | (Status::Blocked, Outcome::Failed) => {}
             (Status::Blocked, Outcome::Completed) => return Err(Refusal::Blocked { frame }.into()),

@@ -11,6 +11,9 @@ use crate::refusal::Refusal;
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> Ruling<(), N> {
+        if let Some(before) = self.turned_from.clone() {
+            return self.push_beside(id, under, goal, before.as_ref());
+        }
         let parent = self.parent(under)?;
         if let Some(parent) = &parent {
             match parent.status {
@@ -34,6 +37,35 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let rank = self.next_rank(parent.as_ref())?;
         self.open(id, parent, rank, false, goal)?;
         self.focus(id);
+        Ok(())
+    }
+
+    /// A further push in one message. All of them are meant from where the message began, and only
+    /// one of them can be worked on: this one is planned.
+    fn push_beside(
+        &mut self,
+        id: &FrameId,
+        under: &Under,
+        goal: &Goal,
+        before: Option<&FrameId>,
+    ) -> Ruling<(), N> {
+        let parent = match (under, before) {
+            (Under::Active, Some(before)) => Some(self.frame(before)?),
+            (Under::Active, None) => self.own_if_open()?,
+            (named, _) => self.parent(named)?,
+        };
+        if let Some(parent) = &parent
+            && !parent.status.is_open()
+        {
+            return Err(Refusal::PopBesidePush.into());
+        }
+        let parent = parent.map(|frame| frame.id);
+        let rank = self.next_rank(parent.as_ref())?;
+        self.open(id, parent, rank, true, goal)?;
+        if let Some(active) = self.active.clone() {
+            let begun = self.frame(&active)?;
+            self.remarks.push(Remark::PlannedBeside(begun));
+        }
         Ok(())
     }
 
@@ -130,11 +162,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         match under {
             Under::Root => Ok(None),
             Under::Frame(id) => self.frame(id).map(Some),
-            Under::Active => match (&self.active, &self.own) {
-                (Some(active), _) => self.frame(active).map(Some),
-                (None, Some(own)) => Ok(Some(self.frame(own)?).filter(|own| own.status.is_open())),
-                (None, None) => Ok(None),
+            Under::Active => match &self.active {
+                Some(active) => self.frame(active).map(Some),
+                None => self.own_if_open(),
             },
+        }
+    }
+
+    fn own_if_open(&self) -> Ruling<Option<FrameHead>, N> {
+        match &self.own {
+            Some(own) => Ok(Some(self.frame(own)?).filter(|own| own.status.is_open())),
+            None => Ok(None),
         }
     }
 

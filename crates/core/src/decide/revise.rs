@@ -1,12 +1,14 @@
 //! How what is recorded grows and is put right: notes, logs, edits, moves, deletions, undo.
 
+use std::collections::BTreeMap;
+
 use super::{Ground, Remark, Ruling};
 use crate::Rejected;
 use crate::command::Place;
 use crate::event::{Edit, Event};
 use crate::frame::{FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, SessionRef};
-use crate::neighbourhood::Neighbourhood;
+use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::Note;
 use crate::refusal::Refusal;
 
@@ -199,24 +201,62 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let Some(last) = last else {
             return Err(Refusal::NothingToUndo { session }.into());
         };
-        if let Some((by, _)) = last.touched_by {
+        if let Some((by, _)) = &last.touched_by {
+            let by = by.clone();
             return Err(Refusal::BuiltUpon { session, by }.into());
         }
         self.check_restored(&last.restored)?;
+        let returning = self.returning(&last.events)?;
+        self.check_ground_stays(&last, &returning)?;
         self.events.push(Event::CommandUndone { batch: last.batch });
-        let mut restored: Vec<SessionRef> = Vec::new();
-        for event in &last.events {
-            if let Event::SessionFocused { session, from, .. } = event
-                && !restored.contains(session)
-            {
-                restored.push(session.clone());
-                let to = self.standing_place(from.as_ref(), &last.events)?;
-                let now = self.tree.session(session).map_err(Rejected::Unreadable)?;
-                self.events.push(Event::SessionFocused {
+        self.events.extend(returning);
+        Ok(())
+    }
+
+    /// The sessions that a command moved go back, except those that have gone elsewhere since.
+    fn returning(&self, undone: &[Event]) -> Ruling<Vec<Event>, N> {
+        let mut moved: BTreeMap<&SessionRef, (Option<&FrameId>, Option<&FrameId>)> =
+            BTreeMap::new();
+        for event in undone {
+            if let Event::SessionFocused { session, from, to } = event {
+                let first = moved.get(session).map_or(from.as_ref(), |known| known.0);
+                moved.insert(session, (first, to.as_ref()));
+            }
+        }
+        let mut returning = Vec::new();
+        for (session, (from, to)) in moved {
+            let now = self.tree.session(session).map_err(Rejected::Unreadable)?;
+            let now = now.and_then(|known| known.active);
+            if now.as_ref() == to || *session == self.actor.session {
+                returning.push(Event::SessionFocused {
                     session: session.clone(),
-                    from: now.and_then(|known| known.active),
-                    to,
+                    from: now,
+                    to: self.standing_place(from, undone)?,
                 });
+            }
+        }
+        Ok(returning)
+    }
+
+    /// Nobody may be left standing on a frame that is not in progress without the command.
+    fn check_ground_stays(&self, last: &LastCommand, returning: &[Event]) -> Ruling<(), N> {
+        let returns = |standing: &SessionRef| {
+            returning.iter().any(
+                |event| matches!(event, Event::SessionFocused { session, .. } if session == standing),
+            )
+        };
+        for id in last.events.iter().flat_map(Event::frames) {
+            let stays = last
+                .restored
+                .iter()
+                .any(|frame| frame.id == id && frame.status == Status::InProgress);
+            if stays {
+                continue;
+            }
+            let standing = self.tree.focused_on(&id).map_err(Rejected::Unreadable)?;
+            if let Some(by) = standing.into_iter().find(|session| !returns(session)) {
+                let session = self.actor.session.clone();
+                return Err(Refusal::BuiltUpon { session, by }.into());
             }
         }
         Ok(())

@@ -4,6 +4,8 @@
 //! and a mark behind a title gives the status: `?` planned, `+` completed, `~` failed, `!` blocked,
 //! `-` invalidated, none in progress; `*` is in progress and active.
 
+mod one_message;
+
 use std::collections::BTreeMap;
 
 use crate::command::{Actor, Command, Place, PlanItem, Under};
@@ -164,7 +166,7 @@ impl Story {
                 batch,
                 at: Timestamp(batch.0),
                 session: actor.session.clone(),
-                message: None,
+                message: actor.message.clone(),
                 event,
             });
         }
@@ -664,4 +666,37 @@ fn undo_does_not_bring_work_back_below_what_has_ended() {
     };
     story.does_as(&other, &pop).unwrap();
     insta::assert_snapshot!(refused(&mut story, |story| story.does(&Command::Undo)), @"the last command of shell:main cannot be undone: what <c> “c” belongs to has ended meanwhile; change what is there now instead: `flame log ID` shows what happened");
+}
+
+#[test]
+fn undo_is_refused_while_somebody_stands_on_what_would_not_be_in_progress() {
+    let other = actor("other");
+    let mut story = Story::new("root* > a?");
+    let frame = story.id("a");
+    let activate = Command::Activate { frame };
+    story.does(&activate).unwrap();
+    story.does_as(&other, &activate).unwrap();
+    insta::assert_snapshot!(refused(&mut story, |story| story.does(&Command::Undo)), @"the last command of shell:main cannot be undone: shell:other has worked on the same frame since; change what is there now instead: `flame log ID` shows what happened");
+    let frame = story.id("root");
+    story.does_as(&other, &Command::Activate { frame }).unwrap();
+    story.does(&Command::Undo).unwrap();
+    assert_eq!(story.drawing(), "root* > a?");
+}
+
+#[test]
+fn undo_leaves_a_session_where_it_has_gone_since() {
+    let other = actor("other");
+    let mut story = Story::new("root > (a, b*)");
+    let [a, b] = ["a", "b"].map(|name| story.id(name));
+    story
+        .does_as(&other, &Command::Activate { frame: b })
+        .unwrap();
+    story.pop("b", Outcome::Completed).unwrap();
+    assert_eq!(story.active_of("other").as_deref(), Some("root"));
+    story
+        .does_as(&other, &Command::Activate { frame: a })
+        .unwrap();
+    story.does(&Command::Undo).unwrap();
+    assert_eq!(story.active().as_deref(), Some("b"));
+    assert_eq!(story.active_of("other").as_deref(), Some("a"));
 }

@@ -1,6 +1,7 @@
 //! Every text that an event carries, for whoever has to rewrite them all, as redaction does.
 
 use super::{Edit, Event, Goal, Results};
+use crate::context::Delivery;
 use crate::frame::Frame;
 use crate::text::Rewrite;
 
@@ -52,6 +53,19 @@ impl Rewrite for Frame {
     }
 }
 
+impl Rewrite for Delivery {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        match self {
+            Self::Nothing => {}
+            Self::Update(text) | Self::Header(text) => {
+                if let Some(changed) = change(text) {
+                    *text = changed;
+                }
+            }
+        }
+    }
+}
+
 impl Rewrite for Event {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
@@ -73,6 +87,8 @@ impl Rewrite for Event {
                     *foreign = changed;
                 }
             }
+            Self::ModelUsed(model) => model.name.rewrite(change),
+            Self::ContextSent(sending) => sending.delivery.rewrite(change),
             Self::SessionOpened { .. }
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }

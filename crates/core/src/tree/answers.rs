@@ -9,7 +9,7 @@ use crate::frame::{FrameHead, Rank, Status};
 use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::Note;
-use crate::session::Session;
+use crate::session::{Model, Session};
 
 impl Neighbourhood for Tree {
     type Error = Infallible;
@@ -28,6 +28,10 @@ impl Neighbourhood for Tree {
 
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Infallible> {
         Ok(self.sessions.get(session).cloned())
+    }
+
+    fn model(&self, session: &SessionRef) -> Result<Option<Model>, Infallible> {
+        Ok(self.models.get(session).cloned())
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
@@ -114,14 +118,8 @@ impl Neighbourhood for Tree {
 
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
         let kept = |batch: Seq| {
-            self.of_batch(batch).any(|recorded| {
-                matches!(
-                    recorded.event,
-                    Event::CommandUndone { .. }
-                        | Event::StackImported { .. }
-                        | Event::BlobDropped { .. }
-                )
-            })
+            let mut events = self.of_batch(batch);
+            events.any(|recorded| !recorded.event.can_be_undone())
         };
         let last = self.journal.iter().rev().find(|recorded| {
             recorded.session == *session

@@ -162,11 +162,32 @@ pub const KNOWN: &[Setting] = &[
         about: "The diagnostics file is renamed to `diagnostics.log.1` and begun anew at this size.",
     },
     Setting {
+        key: "fold",
+        kind: Kind::Word(&["off", "explicit", "auto"]),
+        default: "explicit",
+        environment: &["FLAME_FOLD"],
+        about: "Which finished work leaves a host's prompt: none, frames that were pushed and popped, or also frames that were only seen, once the user speaks again.",
+    },
+    Setting {
+        key: "frames.isolation",
+        kind: Kind::Word(&["inline", "session"]),
+        default: "inline",
+        environment: &["FLAME_FRAMES_ISOLATION"],
+        about: "Where a planned frame is worked on that a model activates: in the same conversation, or in one of its own.",
+    },
+    Setting {
         key: "gc.max_size",
         kind: Kind::Size,
         default: "50 MB",
         environment: &["FLAME_GC_MAX_SIZE"],
         about: "The size that `flame gc` keeps a project under.",
+    },
+    Setting {
+        key: "inject.placement",
+        kind: Kind::Word(&["auto", "system", "message"]),
+        default: "auto",
+        environment: &["FLAME_INJECT_PLACEMENT"],
+        about: "Where a host's model is told about the stack: a header that stays and updates behind it, or everything with each request, in the system prompt or in the newest user message.",
     },
     Setting {
         key: "store.busy_timeout_ms",
@@ -177,6 +198,13 @@ pub const KNOWN: &[Setting] = &[
         default: "30000",
         environment: &["FLAME_STORE_BUSY_TIMEOUT_MS"],
         about: "How long a command waits for other writers, in milliseconds.",
+    },
+    Setting {
+        key: "tools",
+        kind: Kind::Word(&["core", "full", "off"]),
+        default: "core",
+        environment: &["FLAME_TOOLS"],
+        about: "Which tools a host's model is offered: the few that matter, all of them, or none.",
     },
 ];
 

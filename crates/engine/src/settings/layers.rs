@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flamestack_core::refusal::Voice;
+
 use super::known::{KNOWN, Setting, nearest, parse_size, setting};
 use crate::error::EngineError;
 use crate::project::{Home, Project};
@@ -51,19 +53,65 @@ pub enum Scope {
     Project,
 }
 
+impl Scope {
+    fn file(self, home: &Home, project: &Project) -> PathBuf {
+        match self {
+            Self::User => user_file(home),
+            Self::Project => project.settings_file(),
+        }
+    }
+}
+
 /// The settings in force.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
+    problems: Vec<Problem>,
+}
+
+/// Something in the settings that does not count, because nobody knows what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The key, where it is about one.
+    pub key: Option<String>,
+    /// What is wrong and where, as an error says it.
+    pub problem: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Whether work goes on without it. A key that nobody knows (a newer version's, a slip) stops
+    /// nothing; a value that a setting cannot have does.
+    pub harmless: bool,
 }
 
 impl Settings {
-    /// Gathers all layers. The first bad value or unknown key is an error that says where it is.
+    /// Gathers all layers. The first bad value is an error that says where it is; keys that nobody
+    /// knows are left among the problems.
     pub fn gather(
         home: &Home,
         project: &Project,
         environment: Environment<'_>,
     ) -> Result<Self, EngineError> {
+        let mut settings = Self::built_in();
+        settings.add_layers(home, project, environment, &mut |_, error| Err(error))?;
+        Ok(settings)
+    }
+
+    /// Gathers all that can be understood, for those who want to see and mend the rest: nothing
+    /// bad counts, and all of it is among the problems.
+    pub fn survey(
+        home: &Home,
+        project: &Project,
+        environment: Environment<'_>,
+    ) -> Result<Self, EngineError> {
+        let mut settings = Self::built_in();
+        settings.add_layers(home, project, environment, &mut |settings, error| {
+            settings.problems.push(Problem::of(&error));
+            Ok(())
+        })?;
+        Ok(settings)
+    }
+
+    fn built_in() -> Self {
         let built_in = |setting: &'static Setting| {
             (
                 setting.key,
@@ -73,40 +121,58 @@ impl Settings {
                 },
             )
         };
-        let mut settings = Self {
+        Self {
             values: KNOWN.iter().map(built_in).collect(),
-        };
+            problems: Vec::new(),
+        }
+    }
+
+    fn add_layers(
+        &mut self,
+        home: &Home,
+        project: &Project,
+        environment: Environment<'_>,
+        bad: &mut dyn FnMut(&mut Self, EngineError) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         for file in [
             user_file(home),
             project.team_settings_file(),
             project.settings_file(),
         ] {
-            settings.add_file(&file)?;
+            let table = match read_file(&file) {
+                Ok(table) => table.unwrap_or_default(),
+                Err(error) => {
+                    bad(self, error)?;
+                    continue;
+                }
+            };
+            for (key, text) in flat(&table, "") {
+                let Ok(setting) = setting(&key) else {
+                    self.problems.push(Problem::of(&unknown(&key, &file)));
+                    continue;
+                };
+                if let Err(error) = self.put(setting, text, Origin::File(file.clone())) {
+                    bad(self, error)?;
+                }
+            }
         }
         for setting in KNOWN {
             // The first name counts most, so it is laid on last.
             for name in setting.environment.iter().rev() {
                 if let Some(text) = environment(name) {
-                    settings.put(setting, text, Origin::Environment((*name).to_owned()))?;
+                    let origin = Origin::Environment((*name).to_owned());
+                    if let Err(error) = self.put(setting, text, origin) {
+                        bad(self, error)?;
+                    }
                 }
             }
         }
-        Ok(settings)
+        Ok(())
     }
 
-    fn add_file(&mut self, file: &Path) -> Result<(), EngineError> {
-        let Some(table) = read_file(file)? else {
-            return Ok(());
-        };
-        for (key, text) in flat(&table, "") {
-            let setting = setting(&key).map_err(|_| EngineError::UnknownSetting {
-                nearest: nearest(&key, KNOWN.iter().map(|known| known.key)),
-                key: key.clone(),
-                origin: Some(file.display().to_string()),
-            })?;
-            self.put(setting, text, Origin::File(file.to_owned()))?;
-        }
-        Ok(())
+    /// What does not count, and why.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     fn put(
@@ -173,6 +239,30 @@ impl Settings {
     }
 }
 
+impl Problem {
+    fn of(error: &EngineError) -> Self {
+        let (key, harmless) = match error {
+            EngineError::UnknownSetting { key, .. } => (Some(key.clone()), true),
+            EngineError::BadSetting { key, .. } => (Some(key.clone()), false),
+            _ => (None, false),
+        };
+        Self {
+            key,
+            problem: error.to_string(),
+            remedy: error.hint(Voice::Cli).unwrap_or_default(),
+            harmless,
+        }
+    }
+}
+
+fn unknown(key: &str, file: &Path) -> EngineError {
+    EngineError::UnknownSetting {
+        nearest: nearest(key, KNOWN.iter().map(|known| known.key)),
+        key: key.to_owned(),
+        origin: Some(file.display().to_string()),
+    }
+}
+
 /// The user's settings file.
 fn user_file(home: &Home) -> PathBuf {
     home.config.join("config.toml")
@@ -232,20 +322,8 @@ pub fn set(
             problem,
             origin: None,
         })?;
-    let file = match scope {
-        Scope::User => user_file(home),
-        Scope::Project => project.settings_file(),
-    };
-    let text = match fs_err::read_to_string(&file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        other => other?,
-    };
-    let mut document =
-        text.parse::<toml_edit::DocumentMut>()
-            .map_err(|error| EngineError::BadSettingsFile {
-                path: file.clone(),
-                problem: error.to_string(),
-            })?;
+    let file = scope.file(home, project);
+    let mut document = document(&file)?;
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut table = document.as_table_mut();
     for part in section.split('.').filter(|part| !part.is_empty()) {
@@ -267,6 +345,60 @@ pub fn set(
     }
     crate::engine::write_private(&file, &document.to_string())?;
     Ok(file)
+}
+
+/// Takes a value out of a settings file, also under a key that nobody knows. Returns the file, if
+/// it was in there.
+pub fn unset(
+    home: &Home,
+    project: &Project,
+    scope: Scope,
+    key: &str,
+) -> Result<Option<PathBuf>, EngineError> {
+    let file = scope.file(home, project);
+    let mut document = document(&file)?;
+    if !take_out(document.as_table_mut(), key) {
+        return match setting(key) {
+            Ok(_) => Ok(None),
+            Err(unknown) => Err(unknown),
+        };
+    }
+    crate::engine::write_private(&file, &document.to_string())?;
+    Ok(Some(file))
+}
+
+/// Takes a dotted key out of a table, and tables that are empty without it.
+fn take_out(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
+    if table.remove(key).is_some() {
+        return true;
+    }
+    let Some((first, rest)) = key.split_once('.') else {
+        return false;
+    };
+    let Some(inner) = table
+        .get_mut(first)
+        .and_then(toml_edit::Item::as_table_like_mut)
+    else {
+        return false;
+    };
+    let taken = take_out(inner, rest);
+    if taken && inner.is_empty() {
+        table.remove(first);
+    }
+    taken
+}
+
+/// A settings file with its comments and order; an empty one, if there is none.
+fn document(file: &Path) -> Result<toml_edit::DocumentMut, EngineError> {
+    let text = match fs_err::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        other => other?,
+    };
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| EngineError::BadSettingsFile {
+            path: file.to_owned(),
+            problem: error.to_string(),
+        })
 }
 
 #[cfg(test)]
@@ -312,18 +444,59 @@ mod tests {
             &|name| (name == "FLAME_GC_MAX_SIZE").then(|| "lots".to_owned());
         let error = Settings::gather(&home, &project, environment).unwrap_err();
         insta::assert_snapshot!(error, @"the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)");
+    }
+
+    #[test]
+    fn an_unknown_key_stops_nothing_and_is_told() {
+        let (_dir, home, project) = ground();
         fs_err::write(project.team_settings_file(), "gc.max_sise = 3\n").unwrap();
-        let error = Settings::gather(&home, &project, &|_| None).unwrap_err();
+        let settings = Settings::gather(&home, &project, &|_| None).unwrap();
+        let [problem] = settings.problems() else {
+            panic!("{:?}", settings.problems());
+        };
         assert!(
-            error
-                .to_string()
+            problem
+                .problem
                 .starts_with("there is no setting `gc.max_sise` (from "),
-            "{error}"
+            "{problem:?}"
         );
-        assert_eq!(
-            error.hint(flamestack_core::refusal::Voice::Cli).unwrap(),
-            "did you mean `gc.max_size`?"
-        );
+        assert_eq!(problem.remedy, "did you mean `gc.max_size`?");
+        assert!(problem.harmless);
+    }
+
+    #[test]
+    fn a_survey_sees_past_what_is_bad() {
+        let (_dir, home, project) = ground();
+        set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
+        let team = "gc.max_size = 'lots'\ncolour = 'red'\nstore.busy_timeout_ms = 100\n";
+        fs_err::write(project.team_settings_file(), team).unwrap();
+        let settings = Settings::survey(&home, &project, &|_| None).unwrap();
+        assert_eq!(settings.get("gc.max_size").unwrap().text, "10 MB");
+        assert_eq!(settings.get("store.busy_timeout_ms").unwrap().text, "100");
+        let told: Vec<_> = settings
+            .problems()
+            .iter()
+            .map(|problem| (problem.key.as_deref(), problem.harmless))
+            .collect();
+        assert_eq!(told, [(Some("colour"), true), (Some("gc.max_size"), false)]);
+    }
+
+    #[test]
+    fn a_value_can_be_taken_out_again() {
+        let (_dir, home, project) = ground();
+        let file = set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
+        fs_err::write(
+            &file,
+            "# mine\nstore.busy_timeout_ms = 5\ncolour = 'red'\n[gc]\nmax_size = '1 MB'\n",
+        )
+        .unwrap();
+        let unset = |key: &str| unset(&home, &project, Scope::User, key);
+        assert_eq!(unset("gc.max_size").unwrap(), Some(file.clone()));
+        assert_eq!(unset("gc.max_size").unwrap(), None);
+        assert_eq!(unset("colour").unwrap(), Some(file.clone()));
+        assert!(unset("colour").is_err());
+        let left = fs_err::read_to_string(&file).unwrap();
+        assert_eq!(left.trim(), "# mine\nstore.busy_timeout_ms = 5");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! The log is rendered from the journal when somebody asks for it and kept under the path that is
 //! the frame's `logPath`; deleting it loses nothing.
 
+use std::collections::BTreeMap;
+
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, Status};
-use flamestack_core::id::{BlobId, FrameId};
+use flamestack_core::id::{BlobId, FrameId, Seq};
 use flamestack_core::note::{Note, NoteKind};
 use flamestack_store::{FrameRow, Reading, Slice, StoreError};
 
@@ -28,6 +30,8 @@ pub struct Log {
     pub history: Vec<Recorded>,
     /// Its children.
     pub children: Vec<FrameRow>,
+    /// The raw texts that are gone, and the events that say so.
+    pub dropped: BTreeMap<BlobId, Seq>,
 }
 
 /// Gathers a frame's log. Frames that were deleted still have a history.
@@ -37,8 +41,16 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log, EngineError> {
         limit: Some(CHILDREN),
         ..Slice::default()
     };
+    let frame = reading.whole_frame(id)?;
+    let mut dropped = BTreeMap::new();
+    for entry in frame.iter().flat_map(|frame| &frame.log) {
+        if let Some((seq, _)) = reading.dropped(entry.blob.as_str())? {
+            dropped.insert(entry.blob.clone(), seq);
+        }
+    }
     Ok(Log {
-        frame: reading.whole_frame(id)?,
+        frame,
+        dropped,
         id: id.clone(),
         history: reading.history(id)?,
         children: reading.rows(&slice)?,
@@ -52,7 +64,7 @@ pub fn markdown(log: &Log) -> String {
         Some(frame) => {
             text.push_str(&format!("# {}\n\n", one_line(frame.title.as_str(), 500)));
             text.push_str(&format!("`{}` · {}\n", frame.id, frame.status));
-            body(&mut text, frame);
+            body(&mut text, frame, &log.dropped);
         }
         None => text.push_str(&format!("# `{}`\n\nThis frame was deleted.\n", log.id)),
     }
@@ -86,7 +98,7 @@ pub fn markdown(log: &Log) -> String {
     text
 }
 
-fn body(text: &mut String, frame: &Frame) {
+fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
     let mut section = |heading: &str, body: &str| {
         text.push_str(&format!("\n## {heading}\n\n{}\n", printable(body)));
     };
@@ -123,8 +135,12 @@ fn body(text: &mut String, frame: &Frame) {
         let entries: Vec<String> = (1..)
             .zip(&frame.log)
             .map(|(n, entry)| {
+                let dropped = match dropped.get(&entry.blob) {
+                    Some(seq) => format!("; dropped by `flame gc` at event {seq}"),
+                    None => String::new(),
+                };
                 format!(
-                    "- `{}#{n}` {} ({} bytes)",
+                    "- `{}#{n}` {} ({} bytes{dropped})",
                     frame.id, entry.label, entry.bytes
                 )
             })
@@ -166,9 +182,14 @@ impl Engine {
         let log = self.read(|reading| gather(reading, id))?;
         let text = markdown(&log);
         let dir = self.project().logs_dir();
-        flamestack_store::private_dir(&dir)?;
         let path = dir.join(format!("{id}.md"));
-        write_private(&path, &text)?;
+        let written = flamestack_store::private_dir(&dir)
+            .map_err(EngineError::from)
+            .and_then(|()| write_private(&path, &text));
+        // What may only be read can still be read: the file is a copy of what is printed.
+        if let Err(failed) = written {
+            tracing::warn!("log not kept: {failed}");
+        }
         Ok((text, path))
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::command::{Actor, Command};
+use flamestack_core::command::{Actor, Command, Place};
 use flamestack_core::decide::Remark;
 use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::FrameHead;
@@ -40,6 +40,11 @@ pub fn lines(
             }
         }
     }
+    if let Command::Move { to, .. } = &receipt.command
+        && let (Some(line), Some(beside)) = (lines.last_mut(), beside(reading, to)?)
+    {
+        line.push_str(&format!(", {beside}"));
+    }
     // A frame that is in progress already is only turned to; that is worth a word too.
     if let Command::Activate { frame } = &receipt.command
         && lines.is_empty()
@@ -68,14 +73,16 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             frame,
             parent,
             goal,
+            planned,
             ..
         } => {
+            let state = if *planned { "planned" } else { "in progress" };
             let below = match parent {
                 Some(parent) => format!(", below {}", name(parent)?),
                 None => String::new(),
             };
             let title = one_line(goal.title.as_str(), 72);
-            format!("{frame} “{title}” is in progress{below}")
+            format!("{frame} “{title}” is {state}{below}")
         }
         Event::FrameStarted { frame } => format!("{} is in progress", name(frame)?),
         Event::FrameClosed {
@@ -111,7 +118,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::FrameMoved { frame, parent, .. } => match parent {
             Some(parent) => format!("{} is now below {}", name(frame)?, name(parent)?),
-            None => format!("{} is now a root", name(frame)?),
+            None => format!("{} is now a tree of its own", name(frame)?),
         },
         Event::FrameDeleted { frame, with } => match with.len() as u64 {
             0 => format!("{frame} is deleted"),
@@ -141,6 +148,15 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         _ => return Ok(None),
     }))
+}
+
+/// Between which siblings a frame was put.
+fn beside(reading: &dyn Reading, to: &Place) -> Result<Option<String>, StoreError> {
+    Ok(match to {
+        Place::Before(sibling) => Some(format!("just before {}", name(reading, sibling)?)),
+        Place::After(sibling) => Some(format!("just after {}", name(reading, sibling)?)),
+        Place::Under(_) | Place::Root => None,
+    })
 }
 
 fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
@@ -211,6 +227,7 @@ fn undo(
             }
         }
     }
+    lines.push("`flame undo` again takes back the command before it; there is no redo".to_owned());
     Ok(())
 }
 
@@ -227,6 +244,10 @@ pub fn said(remark: &Remark) -> String {
         Remark::AlreadyRecorded => "that is recorded already".to_owned(),
         Remark::AlreadyActive => "that is the active frame already".to_owned(),
         Remark::AlreadyImported => "that file was imported before".to_owned(),
+        Remark::PlannedBeside(begun) => format!(
+            "it is planned, not begun: {} was begun in the same message",
+            shown(begun)
+        ),
         Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
     }
 }

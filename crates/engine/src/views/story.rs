@@ -1,5 +1,7 @@
 //! An event in one line, for time lines and diagnostics.
 
+use flamestack_core::Model;
+use flamestack_core::context::Delivery;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, condense};
@@ -81,6 +83,15 @@ pub fn happened(event: &Event) -> String {
         Event::FrameImported(frame) => format!("imported: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::ModelUsed(Model { name, window }) => match window {
+            Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
+            None => format!("the model is {name}"),
+        },
+        Event::ContextSent(sending) => match &sending.delivery {
+            Delivery::Nothing => "nothing new was sent".to_owned(),
+            Delivery::Update(text) => format!("an update was sent ({} bytes)", text.len()),
+            Delivery::Header(text) => format!("a header was sent ({} bytes)", text.len()),
+        },
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
     }
 }

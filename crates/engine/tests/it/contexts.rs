@@ -2,10 +2,7 @@
 
 use std::cell::Cell;
 
-use flamestack_core::command::Command;
-use flamestack_core::context::{
-    Delivery, Reason, Sent, Settings, Subagent, Surroundings, assemble,
-};
+use flamestack_core::context::{Settings, Subagent, Surroundings, assemble};
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Timestamp};
 use flamestack_core::tokens::{Estimate, Tokenizer};
@@ -165,52 +162,30 @@ fn a_small_window_gets_a_small_context() {
 }
 
 #[test]
-fn what_others_do_is_added_behind_what_was_sent() {
+fn the_window_of_the_recorded_model_counts() {
     let ground = Ground::new();
-    let me = session(ME);
-    let next = |sent: Option<&Sent>, after| {
-        let delivery = ground.engine.delivery(&me, sent, after, &Wanted::default());
-        delivery.unwrap().unwrap()
-    };
-    assert!(
-        ground
-            .engine
-            .delivery(&me, None, None, &Wanted::default())
-            .unwrap()
-            .is_none()
-    );
     ground.push(ME, "Ship the login");
-    let (header, sent) = next(None, None);
-    assert_eq!(header, Delivery::Header(shown(&ground, &mine())));
-    // What a session does itself, it knows from its own calls.
-    ground.push(ME, "Verify tokens");
-    let (nothing, sent) = next(Some(&sent), None);
-    assert_eq!(nothing, Delivery::Nothing);
-    // What somebody else does comes behind.
-    let root = sent.known.iter().find(|id| **id != sent.frame).unwrap();
-    let request = flamestack_engine::Request::Note {
-        frame: Some(root.to_string()),
-        note: flamestack_engine::request::Learned::Decision("RS256".to_owned(), None),
+    let total = || {
+        let context = ground.engine.context(&mine(), &Wanted::default()).unwrap();
+        context.unwrap().budget.total()
     };
-    let other = crate::ground::actor("opencode:other");
-    ground.engine.execute(&other, &request).unwrap();
-    let (update, after) = next(Some(&sent), None);
-    assert!(
-        matches!(&update, Delivery::Update(text) if text.contains("RS256")),
-        "{update:?}"
-    );
-    assert!(after.text.starts_with(&sent.text) && after.text.len() > sent.text.len());
-    assert_eq!(next(Some(&after), None).0, Delivery::Nothing);
-    // Taken back: told again, behind it.
-    ground
-        .engine
-        .execute(&other, &flamestack_engine::Request::Ready(Command::Undo))
-        .unwrap();
-    let (_, undone) = next(Some(&after), None);
-    assert!(undone.text.starts_with(&after.text));
-    // After a compaction everything is told anew.
-    let (header, _) = next(Some(&after), Some(Reason::Compaction { count: 1 }));
-    assert!(matches!(header, Delivery::Header(text) if text.contains("compactions=\"1\"")));
+    assert_eq!(total(), 4_000);
+    ground.model(ME, "tiny", Some(32_000));
+    assert_eq!(total(), 640);
+    // What another session talks to, or what was wanted, is another matter.
+    ground.model("opencode:other", "large", Some(1_000_000));
+    assert_eq!(total(), 640);
+    let wanted = Wanted {
+        usable_window: Some(64_000),
+        ..Wanted::default()
+    };
+    let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+    assert_eq!(context.budget.total(), 1_280);
+    // Told again, it is no news.
+    let again = ground.model(ME, "tiny", Some(32_000));
+    assert!(again.events.is_empty());
+    ground.model(ME, "unknown", None);
+    assert_eq!(total(), 4_000);
 }
 
 /// Plays commands on a store and on a tree in memory.

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
+use flamestack_core::context::{Delivery, Reason};
 use flamestack_engine::clock::StoryClock;
+use flamestack_engine::context::Wanted;
 use flamestack_engine::request::Learned;
-use flamestack_engine::{Engine, Home, Project, Request, tools};
+use flamestack_engine::{Engine, Home, Project, Receipt, Request, tools};
 use serde_json::{Value, json};
 
 /// A project in a folder of its own.
@@ -20,6 +22,16 @@ impl Ground {
         let dir = tempfile::tempdir().unwrap();
         let engine = engine(dir.path(), 0);
         Self { dir, engine }
+    }
+
+    /// The folder that holds everything.
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// From now on it is another time.
+    pub(crate) fn at(&mut self, milliseconds: i64) {
+        self.engine = engine(self.dir.path(), milliseconds);
     }
 
     /// Another process's engine on the same project.
@@ -41,6 +53,23 @@ impl Ground {
         self.tool(session, "stack_frame_pop", results);
     }
 
+    /// A host says which model a session talks to.
+    pub(crate) fn model(&self, session: &str, name: &str, window: Option<u64>) -> Receipt {
+        let name = name.to_owned();
+        let request = Request::UseModel { name, window };
+        self.engine.execute(&actor(session), &request).unwrap()
+    }
+
+    /// A session comes with a message.
+    pub(crate) fn deliver(
+        &self,
+        session: &str,
+        message: Option<&str>,
+        after: Option<Reason>,
+    ) -> Delivery {
+        deliver(&self.engine, session, message, after)
+    }
+
     pub(crate) fn say(&self, session: &str, text: &str) {
         let note = Learned::Directive(text.to_owned());
         let request = Request::Note { frame: None, note };
@@ -60,7 +89,22 @@ pub(crate) fn actor(name: &str) -> Actor {
     }
 }
 
-fn engine(dir: &std::path::Path, start: i64) -> Engine {
+/// A session comes to an engine with a message.
+pub(crate) fn deliver(
+    engine: &Engine,
+    session: &str,
+    message: Option<&str>,
+    after: Option<Reason>,
+) -> Delivery {
+    let actor = Actor {
+        message: message.map(str::to_owned),
+        ..actor(session)
+    };
+    engine.deliver(&actor, after, &Wanted::default()).unwrap()
+}
+
+/// An engine on the project in a folder, whose clock starts at a time.
+pub(crate) fn engine(dir: &std::path::Path, start: i64) -> Engine {
     let home = Home {
         state: dir.join("state"),
         config: dir.join("config"),

@@ -6,4 +6,6 @@
 )]
 
 mod contexts;
+mod deliveries;
 mod ground;
+mod stability;

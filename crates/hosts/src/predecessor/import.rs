@@ -147,6 +147,7 @@ impl Stack {
                 worktree: session.worktree.clone(),
                 own: renamed(&session.own),
                 active: renamed(&session.active),
+                turn: None,
             })
             .collect()
     }

@@ -217,10 +217,8 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             }
             frame.session = session.filter(|key| known.iter().all(|other| other.key != *key));
             known.extend(frame.session.iter().map(|key| Session {
-                key: key.clone(),
-                worktree: None,
                 own: Some(frame.id.clone()),
-                active: None,
+                ..Session::new(key.clone())
             }));
             frame.aliases = aliases;
             let taken = |alias: &String| frames.iter().any(|other| other.aliases.contains(alias));
@@ -234,10 +232,9 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             match known.iter_mut().find(|session| session.key == key) {
                 Some(session) => session.active = active,
                 None => known.push(Session {
-                    key,
                     worktree,
-                    own: None,
                     active,
+                    ..Session::new(key)
                 }),
             }
         }

@@ -1,12 +1,17 @@
 //! From the journal's format to the domain.
 
+use flamestack_core::Model;
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, Invalidation, LogEntry, Rank, Span, Status};
 use flamestack_core::id::{BlobId, FrameId, NotAFrameId, NotASession, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
 
-use super::{EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, Record, ResultsRecord};
+use super::{
+    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
+    ResultsRecord, SendingRecord,
+};
 
 /// A frame id out of the journal.
 pub(crate) fn frame_id(text: &str) -> Result<FrameId, String> {
@@ -160,6 +165,31 @@ impl TryFrom<Record> for Event {
                 blob: blob(&hash)?,
                 bytes,
             },
+            Record::ModelUsed { name, window } => Self::ModelUsed(Model {
+                name: Title::recorded(name),
+                window,
+            }),
+            Record::ContextSent(sending) => Self::ContextSent(Box::new(sending.try_into()?)),
+        })
+    }
+}
+
+impl TryFrom<SendingRecord> for Sending {
+    type Error = String;
+
+    fn try_from(record: SendingRecord) -> Result<Self, String> {
+        Ok(Self {
+            delivery: match (record.header, record.update) {
+                (Some(text), _) => Delivery::Header(text),
+                (None, Some(text)) => Delivery::Update(text),
+                (None, None) => Delivery::Nothing,
+            },
+            after: record.after.map(|after| match after {
+                ReasonRecord::Compaction(count) => Reason::Compaction { count },
+                ReasonRecord::Resume => Reason::Resume,
+            }),
+            frame: opt_id(record.frame.as_ref())?,
+            known: all_ids(&record.known)?,
         })
     }
 }

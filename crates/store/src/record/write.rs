@@ -1,12 +1,16 @@
 //! From the domain to the journal's format.
 
+use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::{Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, LogEntry};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Prose;
 
-use super::{EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, Record, ResultsRecord};
+use super::{
+    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
+    ResultsRecord, SendingRecord,
+};
 
 fn text(prose: &Prose) -> String {
     prose.as_str().to_owned()
@@ -126,6 +130,31 @@ impl From<&Event> for Record {
                 blob: blob.to_string(),
                 bytes: *bytes,
             },
+            Event::ModelUsed(model) => Self::ModelUsed {
+                name: model.name.as_str().to_owned(),
+                window: model.window,
+            },
+            Event::ContextSent(sending) => Self::ContextSent(sending.as_ref().into()),
+        }
+    }
+}
+
+impl From<&Sending> for SendingRecord {
+    fn from(sending: &Sending) -> Self {
+        let (header, update) = match &sending.delivery {
+            Delivery::Header(text) => (Some(text.clone()), None),
+            Delivery::Update(text) => (None, Some(text.clone())),
+            Delivery::Nothing => (None, None),
+        };
+        Self {
+            header,
+            update,
+            after: sending.after.map(|after| match after {
+                Reason::Compaction { count } => ReasonRecord::Compaction(count),
+                Reason::Resume => ReasonRecord::Resume,
+            }),
+            frame: sending.frame.as_ref().map(ToString::to_string),
+            known: ids(&sending.known),
         }
     }
 }

@@ -21,7 +21,7 @@ const APPLICATION_ID: i64 = 0x464c_4d53;
 /// The journal's format. Each step up is a file in `schema/`.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_journal.sql")];
 /// The projections' format; another one means that they are folded anew.
-const PROJECTIONS_VERSION: &str = "3";
+const PROJECTIONS_VERSION: &str = "5";
 /// All projections.
 pub(super) const PROJECTIONS: &str = include_str!("schema/projections.sql");
 
@@ -62,33 +62,76 @@ impl OpenOptions {
     }
 
     fn open_database(self, path: PathBuf) -> Result<SqliteStore, StoreError> {
-        let prepared = || -> Result<Connection, StoreError> {
-            // SQLite takes a file without a page for a new database and writes on it.
-            match fs_err::metadata(&path)?.len() {
-                0 => return Err(unreadable("the file is empty")),
-                length if length < SHORTEST => return Err(unreadable("the file is cut short")),
-                _ => {}
+        let opened = match self.prepared(&path, Access::Full) {
+            // Where nothing can be written, SQLite cannot make the files that readers share, unless
+            // it is told that nobody else writes either. What is only in a WAL would be missed.
+            Err(StoreError::ReadOnly { .. }) if !has_wal(&path) => {
+                self.prepared(&path, Access::ReadOnly)
             }
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(&path, flags)?;
-            leave_as_it_is(&connection, true)?;
-            connection.busy_timeout(self.busy_timeout)?;
-            connection.set_prepared_statement_cache_capacity(64);
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            // Plans must not depend on what is bound, or the statements that partial indexes serve
-            // would be planned again each time.
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            check_format(&connection, &path)?;
-            leave_as_it_is(&connection, false)?;
-            Ok(connection)
+            other => other,
         };
-        let connection = prepared().map_err(|error| error.at(&path))?;
+        let connection = opened.map_err(|error| error.at(&path))?;
         Ok(SqliteStore {
             connection,
             path,
             written: 0,
         })
     }
+
+    fn prepared(self, path: &Path, access: Access) -> Result<Connection, StoreError> {
+        // SQLite takes a file without a page for a new database and writes on it.
+        match fs_err::metadata(path)?.len() {
+            0 => return Err(unreadable("the file is empty")),
+            length if length < SHORTEST => return Err(unreadable("the file is cut short")),
+            _ => {}
+        }
+        let connection = match access {
+            Access::Full => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Connection::open_with_flags(path, flags)?
+            }
+            Access::ReadOnly => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                    | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                    | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(immutable(path), flags)?
+            }
+        };
+        leave_as_it_is(&connection, true)?;
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        // Plans must not depend on what is bound, or the statements that partial indexes serve
+        // would be planned again each time.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        check_format(&connection, path)?;
+        leave_as_it_is(&connection, false)?;
+        Ok(connection)
+    }
+}
+
+/// How a database is opened.
+#[derive(Clone, Copy)]
+enum Access {
+    Full,
+    ReadOnly,
+}
+
+/// Whether some of a database is still in its write-ahead log.
+fn has_wal(path: &Path) -> bool {
+    let mut wal = path.to_owned().into_os_string();
+    wal.push("-wal");
+    fs_err::metadata(PathBuf::from(wal)).is_ok_and(|file| file.len() > 0)
+}
+
+/// The name of a database that nobody writes.
+fn immutable(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let path = path
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    format!("file:{path}?immutable=1")
 }
 
 fn unreadable(problem: &str) -> StoreError {

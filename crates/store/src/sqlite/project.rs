@@ -10,7 +10,7 @@ use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows};
+use super::{append, rows, sent};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -39,9 +39,11 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
                 .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
         }
+        Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
+        Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
         _ => {}
     }
-    project_session(connection, &recorded.event)?;
+    project_session(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }
@@ -61,8 +63,8 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(),
     Ok(())
 }
 
-fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreError> {
-    match event {
+fn project_session(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    match &recorded.event {
         Event::SessionOpened { session, worktree } => {
             require_session(connection, session)?;
             connection
@@ -73,15 +75,22 @@ fn project_session(connection: &Connection, event: &Event) -> Result<(), StoreEr
         }
         Event::SessionFocused { session, to, .. } => {
             // A journal with a gap may never have said that the session is there.
+            let turn = fold::turn(recorded);
             connection
                 .prepare_cached(
-                    "INSERT INTO sessions (key, id, active) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (key) DO UPDATE SET active = ?3",
+                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
+                     VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (key) DO UPDATE
+                     SET active = ?3, turn_message = ?4, turn_before = ?5",
                 )?
                 .execute(params![
                     session.to_string(),
                     session.id(),
-                    to.as_ref().map(FrameId::as_str)
+                    to.as_ref().map(FrameId::as_str),
+                    turn.as_ref().map(|turn| turn.message.as_str()),
+                    turn.as_ref()
+                        .and_then(|turn| turn.before.as_ref())
+                        .map(FrameId::as_str)
                 ])?;
         }
         Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
@@ -139,9 +148,9 @@ fn project_frame(
     let Some(mut frame) = load(connection, id)? else {
         return Ok(());
     };
-    let before = (frame.parent.clone(), frame.status);
+    let (parent, status) = (frame.parent.clone(), frame.status);
     fold::change(&mut frame, recorded);
-    rows::put_frame(connection, &frame)?;
+    rows::update_frame(connection, status, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
         connection
             .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
@@ -151,10 +160,10 @@ fn project_frame(
                 frame.rank.0
             ])?;
     }
-    let (parent, status) = before;
-    if (&parent, status) != (&frame.parent, frame.status) {
-        count(connection, parent.as_ref(), status, -1)?;
-        count(connection, frame.parent.as_ref(), frame.status, 1)?;
+    let before = (parent.as_ref(), status);
+    let after = (frame.parent.as_ref(), frame.status);
+    if before != after {
+        recount(connection, before, after)?;
     }
     Ok(())
 }
@@ -169,7 +178,7 @@ fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreErr
 }
 
 fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
-    rows::put_frame(connection, frame)?;
+    rows::insert_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
         insert_note(connection, &frame.id, seq, n, note)?;
     }
@@ -248,14 +257,76 @@ fn count(
     status: Status,
     by: i64,
 ) -> Result<(), StoreError> {
-    for scope in [parent.map_or(ROOTS, FrameId::as_str), EVERYWHERE] {
-        connection
-            .prepare_cached(
-                "INSERT INTO totals VALUES (?1, ?2, ?3)
-                 ON CONFLICT (scope, status) DO UPDATE SET n = n + ?3",
-            )?
-            .execute(params![scope, status.as_str(), by])?;
+    let deltas = deltas(&[(status, by)]);
+    tally(connection, parent.map_or(ROOTS, FrameId::as_str), deltas)?;
+    tally(connection, EVERYWHERE, deltas)
+}
+
+/// Counts a frame that has another status, another parent, or both.
+fn recount(
+    connection: &Connection,
+    (parent, status): (Option<&FrameId>, Status),
+    (new_parent, new_status): (Option<&FrameId>, Status),
+) -> Result<(), StoreError> {
+    let (old, new) = ((status, -1), (new_status, 1));
+    let below = parent.map_or(ROOTS, FrameId::as_str);
+    if parent == new_parent {
+        tally(connection, below, deltas(&[old, new]))?;
+    } else {
+        tally(connection, below, deltas(&[old]))?;
+        let below = new_parent.map_or(ROOTS, FrameId::as_str);
+        tally(connection, below, deltas(&[new]))?;
     }
+    if status == new_status {
+        return Ok(());
+    }
+    tally(connection, EVERYWHERE, deltas(&[old, new]))
+}
+
+/// The columns of `totals` behind the scope, in their order.
+pub(super) const COUNTED: [Status; 6] = [
+    Status::Planned,
+    Status::InProgress,
+    Status::Completed,
+    Status::Failed,
+    Status::Blocked,
+    Status::Invalidated,
+];
+
+/// What is added to each of them.
+fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
+    COUNTED.map(|status| {
+        let mine = changes.iter().filter(|(changed, _)| *changed == status);
+        mine.map(|(_, by)| by).sum()
+    })
+}
+
+fn tally(connection: &Connection, scope: &str, deltas: [i64; 6]) -> Result<(), StoreError> {
+    let [
+        planned,
+        in_progress,
+        completed,
+        failed,
+        blocked,
+        invalidated,
+    ] = deltas;
+    connection
+        .prepare_cached(
+            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (scope) DO UPDATE SET
+                 planned = planned + ?2, in_progress = in_progress + ?3,
+                 completed = completed + ?4, failed = failed + ?5,
+                 blocked = blocked + ?6, invalidated = invalidated + ?7",
+        )?
+        .execute(params![
+            scope,
+            planned,
+            in_progress,
+            completed,
+            failed,
+            blocked,
+            invalidated
+        ])?;
     Ok(())
 }
 
@@ -290,7 +361,7 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
                     entry.event,
                     Event::SessionBound { .. } | Event::SessionUnbound { .. }
                 ) {
-                    project_session(connection, &entry.event)?;
+                    project_session(connection, &entry)?;
                 }
             }
         }

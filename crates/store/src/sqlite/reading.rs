@@ -3,15 +3,15 @@
 use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
-use super::view::{FINISHED, OPEN, SqliteView, session};
+use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
-use crate::store::{Ended, FrameRow, Named, Reading, Slice, Totals};
+use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -55,7 +55,9 @@ impl Reading for SqliteView<'_> {
             return Ok(Named::Frame(id));
         }
         let sessions = self.many(
-            "SELECT key, worktree, own, active FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key",
+            &format!(
+                "SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key"
+            ),
             params![name],
             session,
         )?;
@@ -90,12 +92,13 @@ impl Reading for SqliteView<'_> {
 
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError> {
         let columns = row_columns();
-        let open = match slice.open {
-            None => String::new(),
-            Some(true) => format!("AND {OPEN}"),
-            Some(false) => format!("AND {FINISHED}"),
+        let (order, sign) = if slice.last {
+            (Order::LastToFirst, "DESC")
+        } else {
+            (Order::FirstToLast, "ASC")
         };
-        let order = if slice.last { "DESC" } else { "ASC" };
+        let wanted = |status: Status| slice.open.is_none_or(|open| open == status.is_open());
+        let level = level(wanted, "", order);
         let limit = slice
             .limit
             .and_then(|limit| i64::try_from(limit).ok())
@@ -103,8 +106,8 @@ impl Reading for SqliteView<'_> {
         let parent = slice.parent.as_ref().map(FrameId::as_str);
         let mut found = self.many(
             &format!(
-                "SELECT {columns} FROM frames f WHERE f.parent IS ?1 {open}
-                 ORDER BY f.rank {order}, f.id {order} LIMIT ?2"
+                "SELECT {columns} FROM ({level} LIMIT ?2) l CROSS JOIN frames f ON f.id = l.id
+                 ORDER BY l.rank {sign}, l.id {sign}"
             ),
             params![parent, limit],
             frame_row,
@@ -120,10 +123,11 @@ impl Reading for SqliteView<'_> {
     }
 
     fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM frames WHERE parent IS ?1 AND (rank, id) < (?2, ?3)";
+        let before = level(|_| true, "AND (rank, id) < (?2, ?3)", Order::FirstToLast);
+        let sql = format!("SELECT count(*) FROM ({before})");
         let parent = frame.parent.as_ref().map(FrameId::as_str);
         let count = self.one(
-            sql,
+            &sql,
             params![parent, frame.rank.0, frame.id.as_str()],
             |row| row.get::<_, i64>(0),
         )?;
@@ -139,8 +143,7 @@ impl Reading for SqliteView<'_> {
         self.one(
             &format!(
                 "SELECT {columns} FROM frames f
-                 WHERE f.parent = ?1 AND f.rank > ?2 AND {OPEN}
-                   AND f.status = 'planned'
+                 WHERE f.parent = ?1 AND f.status = 'planned' AND f.rank > ?2
                  ORDER BY f.rank, f.id LIMIT 1"
             ),
             params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
@@ -168,7 +171,8 @@ impl Reading for SqliteView<'_> {
                  SELECT id, parent, 0 FROM frames WHERE id = ?1
                  UNION ALL
                  SELECT f.id, f.parent, level + 1 FROM up CROSS JOIN frames f ON f.id = up.parent
-                 LIMIT (SELECT sum(n) FROM totals WHERE scope = ?2))
+                 LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
+                        FROM totals WHERE scope = ?2))
              SELECT id, level FROM up ORDER BY level DESC LIMIT 1",
             params![frame.as_str(), project::EVERYWHERE],
             |row| {
@@ -184,17 +188,9 @@ impl Reading for SqliteView<'_> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<FrameId>, StoreError> {
-        // The planner takes a partial index only if the query says what the index says.
-        let index = match status {
-            Status::InProgress | Status::Blocked => "AND f.status IN ('in_progress', 'blocked')",
-            Status::Planned => "AND f.status IN ('planned', 'in_progress', 'blocked')",
-            Status::Completed | Status::Failed | Status::Invalidated => "",
-        };
         self.many(
-            &format!(
-                "SELECT f.id FROM frames f WHERE f.parent = ?1 AND f.status = ?2 {index}
-                 ORDER BY f.rank, f.id LIMIT ?3"
-            ),
+            "SELECT f.id FROM frames f WHERE f.parent = ?1 AND f.status = ?2
+             ORDER BY f.rank, f.id LIMIT ?3",
             params![
                 parent.as_str(),
                 status.as_str(),
@@ -211,9 +207,9 @@ impl Reading for SqliteView<'_> {
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError> {
         self.many(
-            "SELECT coalesce(f.closed, f.changed), f.rank, f.id FROM frames f
+            "SELECT f.closed, f.rank, f.id FROM frames f
              WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
-             ORDER BY coalesce(f.closed, f.changed) DESC, f.rank DESC, f.id DESC LIMIT ?3",
+             ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3",
             params![
                 parent.as_str(),
                 status.as_str(),
@@ -231,9 +227,18 @@ impl Reading for SqliteView<'_> {
 
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
         self.many(
-            "SELECT f.id FROM frames f
-             WHERE f.parent = ?1 AND f.changed > ?2 AND f.status IN ('completed', 'failed')
-             ORDER BY f.changed",
+            "SELECT id, changed FROM frames
+             WHERE parent = ?1 AND status = 'completed' AND closed > ?2
+               AND status IN ('completed', 'failed')
+             UNION
+             SELECT id, changed FROM frames
+             WHERE parent = ?1 AND status = 'failed' AND closed > ?2
+               AND status IN ('completed', 'failed')
+             UNION
+             SELECT id, changed FROM frames
+             WHERE parent = ?1 AND changed > ?2
+               AND status IN ('completed', 'failed') AND changed > closed
+             ORDER BY changed",
             params![parent.as_str(), after.0],
             |row| rows::id(row, 0),
         )
@@ -261,6 +266,14 @@ impl Reading for SqliteView<'_> {
         )
     }
 
+    fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError> {
+        SqliteView::finished_spans(self, session, after)
+    }
+
     fn totals(&self) -> Result<Totals, StoreError> {
         self.totals_of(project::EVERYWHERE)
     }
@@ -285,7 +298,7 @@ impl Reading for SqliteView<'_> {
         } else {
             ""
         };
-        let sql = format!("SELECT key, worktree, own, active FROM sessions {live} ORDER BY key");
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
         self.many(&sql, params![], session)
     }
 
@@ -312,6 +325,30 @@ impl Reading for SqliteView<'_> {
         )
     }
 
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError> {
+        let last = self.deliveries(
+            "true ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string()],
+        )?;
+        Ok(last.into_iter().next())
+    }
+
+    fn sent_with(
+        &self,
+        session: &SessionRef,
+        message: &str,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let found = self.deliveries(
+            "s.message = ?2 ORDER BY s.seq DESC LIMIT 1",
+            params![session.to_string(), message],
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError> {
+        self.deliveries("s.told > 0 ORDER BY s.seq", params![session.to_string()])
+    }
+
     fn imports(&self) -> Result<Vec<String>, StoreError> {
         self.many(
             "SELECT foreign_json FROM imports ORDER BY seq",
@@ -333,14 +370,12 @@ impl Reading for SqliteView<'_> {
     }
 
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let sql = format!(
-            "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN frames f ON f.id = l.frame
+        let sql = "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN frames f ON f.id = l.frame
              WHERE l.blob NOT IN (SELECT blob FROM dropped)
              GROUP BY l.blob
-             HAVING sum({OPEN}) = 0
-             ORDER BY max(f.closed), l.blob"
-        );
-        self.many(&sql, params![], |row| {
+             HAVING sum(f.status IN ('planned', 'in_progress', 'blocked')) = 0
+             ORDER BY max(f.closed), l.blob";
+        self.many(sql, params![], |row| {
             Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
         })
     }
@@ -356,15 +391,16 @@ impl SqliteView<'_> {
     }
 
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
-        let sql = "SELECT status, n FROM totals WHERE scope = ?1";
-        let counts = self.many(sql, params![scope], |row| {
-            Ok((rows::status(row, 0)?, row.get::<_, i64>(1)?))
+        let sql = "SELECT planned, in_progress, completed, failed, blocked, invalidated
+             FROM totals WHERE scope = ?1";
+        let totals = self.one(sql, params![scope], |row| {
+            let mut totals = Totals::default();
+            for (column, status) in project::COUNTED.into_iter().enumerate() {
+                totals.add(status, row.get::<_, i64>(column)?.unsigned_abs());
+            }
+            Ok(totals)
         })?;
-        let mut totals = Totals::default();
-        for (status, count) in counts {
-            totals.add(status, count.unsigned_abs());
-        }
-        Ok(totals)
+        Ok(totals.unwrap_or_default())
     }
 
     /// The frame whose id, or former id, begins with what was typed.

@@ -113,23 +113,17 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
     })
 }
 
-/// Writes a frame's row: a new one, or what may change of the one that is there. The place of a
-/// frame is not among that: naming its columns would make SQLite write the indexes of places again.
-pub(super) fn put_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
+/// Writes a new frame's row. A journal that was mended may open a frame twice; the later one counts.
+pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
     let span = frame.span.as_ref();
     connection
         .prepare_cached(
-            "INSERT INTO frames (id, parent, rank, status, title, criteria, criteria_compacted,
-                 results, results_compacted, blocked_on, invalidation_reason, invalidated_at,
-                 span_session, span_first, span_last, session, foreign_json, created_at,
-                 updated_at, changed, closed)
+            "INSERT OR REPLACE INTO frames (id, parent, rank, status, title, criteria,
+                 criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
+                 invalidated_at, span_session, span_first, span_last, session, foreign_json,
+                 created_at, updated_at, changed, closed)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21)
-             ON CONFLICT (id) DO UPDATE SET
-                 status = ?4, title = ?5, criteria = ?6, criteria_compacted = ?7, results = ?8,
-                 results_compacted = ?9, blocked_on = ?10, invalidation_reason = ?11,
-                 invalidated_at = ?12, span_session = ?13, span_first = ?14, span_last = ?15,
-                 session = ?16, updated_at = ?19, changed = ?20, closed = ?21",
+                 ?18, ?19, ?20, ?21)",
         )?
         .execute(params![
             frame.id.as_str(),
@@ -159,6 +153,57 @@ pub(super) fn put_frame(connection: &Connection, frame: &Frame) -> Result<(), St
         ])?;
     Ok(())
 }
+
+/// Writes what may have changed of a frame, except its place. Its status only if it did change:
+/// naming the column makes SQLite write the indexes again.
+pub(super) fn update_frame(
+    connection: &Connection,
+    before: Status,
+    frame: &Frame,
+) -> Result<(), StoreError> {
+    let span = frame.span.as_ref();
+    let values = params![
+        frame.id.as_str(),
+        frame.title.as_str(),
+        text(frame.criteria.as_ref()),
+        text(frame.criteria_compacted.as_ref()),
+        text(frame.results.as_ref()),
+        text(frame.results_compacted.as_ref()),
+        text(frame.blocked_on.as_ref()),
+        frame
+            .invalidation
+            .as_ref()
+            .map(|known| known.reason.as_str()),
+        frame.invalidation.as_ref().map(|known| known.at.0),
+        span.map(|span| span.session.to_string()),
+        span.and_then(|span| span.first.as_deref()),
+        span.and_then(|span| span.last.as_deref()),
+        frame.session.as_ref().map(ToString::to_string),
+        frame.updated_at.0,
+        frame.changed.0,
+        frame.status.as_str(),
+        frame.closed.map(|seq| seq.0),
+    ];
+    let (sql, used) = if frame.status == before {
+        (UPDATE_FRAME, 15)
+    } else {
+        (UPDATE_FRAME_AND_STATUS, values.len())
+    };
+    connection.prepare_cached(sql)?.execute(&values[..used])?;
+    Ok(())
+}
+
+const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
+         results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
+         invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,
+         session = ?13, updated_at = ?14, changed = ?15
+     WHERE id = ?1";
+const UPDATE_FRAME_AND_STATUS: &str = "UPDATE frames SET title = ?2, criteria = ?3,
+         criteria_compacted = ?4, results = ?5, results_compacted = ?6, blocked_on = ?7,
+         invalidation_reason = ?8, invalidated_at = ?9, span_session = ?10, span_first = ?11,
+         span_last = ?12, session = ?13, updated_at = ?14, changed = ?15, status = ?16,
+         closed = ?17
+     WHERE id = ?1";
 
 fn text(prose: Option<&Prose>) -> Option<&str> {
     prose.map(Prose::as_str)

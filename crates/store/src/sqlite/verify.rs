@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 10] = [
+const COMPARED: [(&str, &str); 12] = [
     (
         "frames",
         "id, parent, rank, status, title, criteria, criteria_compacted, results, \
@@ -21,12 +21,20 @@ const COMPARED: [(&str, &str); 10] = [
     ("notes", "frame, seq, n, kind, text, why, code"),
     ("log_entries", "frame, seq, n, label, blob, bytes"),
     ("aliases", "alias, frame, n"),
-    ("sessions", "key, id, worktree, own, active"),
+    (
+        "sessions",
+        "key, id, worktree, own, active, turn_message, turn_before",
+    ),
     ("subjects", "name, seq, role"),
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
-    ("totals", "scope, status, n"),
+    (
+        "totals",
+        "scope, planned, in_progress, completed, failed, blocked, invalidated",
+    ),
+    ("models", "session, name, tokens"),
+    ("sent", "session, seq, message, told"),
 ];
 
 /// How many damaged events a check lists before it stops.

@@ -5,7 +5,8 @@ use flamestack_core::frame::{FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
 use flamestack_core::note::Note;
-use flamestack_core::{Neighbourhood, Session};
+use flamestack_core::session::Turn;
+use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{append, project, rows};
@@ -16,15 +17,43 @@ pub(super) struct SqliteView<'c> {
     pub(super) connection: &'c Connection,
 }
 
-/// Whether a frame is open, as the partial index spells it.
-///
-/// Not `IN (…)`: for a list of more than two SQLite opens a temporary table each time, which for a
-/// partial index means with every write.
-pub(super) const OPEN: &str =
-    "(f.status = 'planned' OR f.status = 'in_progress' OR f.status = 'blocked')";
-/// Whether a frame is finished, as the partial index spells it.
-pub(super) const FINISHED: &str =
-    "(f.status <> 'planned' AND f.status <> 'in_progress' AND f.status <> 'blocked')";
+/// The frames of one level in some of the statuses, in order: a query for `rank` and `id` that has
+/// the parent as `?1`. Each status is a range of the same index; SQLite merges them and reads no
+/// further than asked.
+pub(super) fn level(which: impl Fn(Status) -> bool, further: &str, order: Order) -> String {
+    let ranges: Vec<String> = Status::ALL
+        .into_iter()
+        .filter(|status| which(*status))
+        .map(|status| {
+            let status = status.as_str();
+            format!(
+                "SELECT rank, id FROM frames
+                 WHERE parent IS ?1 AND status = '{status}' {further}"
+            )
+        })
+        .collect();
+    let order = match order {
+        Order::FirstToLast => "rank, id",
+        Order::LastToFirst => "rank DESC, id DESC",
+    };
+    format!("{} ORDER BY {order}", ranges.join(" UNION ALL "))
+}
+
+/// Which end of a level comes first.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    FirstToLast,
+    LastToFirst,
+}
+
+/// The highest rank of a level: the end of each of the ranges. Every push asks for it.
+const LAST_RANK: &str = "SELECT max(rank) FROM (
+     SELECT max(rank) AS rank FROM frames WHERE parent IS ?1 AND status = 'planned' UNION ALL
+     SELECT max(rank) FROM frames WHERE parent IS ?1 AND status = 'in_progress' UNION ALL
+     SELECT max(rank) FROM frames WHERE parent IS ?1 AND status = 'completed' UNION ALL
+     SELECT max(rank) FROM frames WHERE parent IS ?1 AND status = 'failed' UNION ALL
+     SELECT max(rank) FROM frames WHERE parent IS ?1 AND status = 'blocked' UNION ALL
+     SELECT max(rank) FROM frames WHERE parent IS ?1 AND status = 'invalidated')";
 
 impl<'c> SqliteView<'c> {
     pub(super) fn new(connection: &'c Connection) -> Self {
@@ -60,12 +89,22 @@ impl<'c> SqliteView<'c> {
     }
 }
 
+/// What [`session`] reads.
+pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         key: rows::session(row, 0)?,
         worktree: row.get(1)?,
         own: rows::opt_id(row, 2)?,
         active: rows::opt_id(row, 3)?,
+        turn: match row.get(4)? {
+            Some(message) => Some(Turn {
+                message,
+                before: rows::opt_id(row, 5)?,
+            }),
+            None => None,
+        },
     })
 }
 
@@ -87,8 +126,12 @@ impl Neighbourhood for SqliteView<'_> {
     }
 
     fn session(&self, key: &SessionRef) -> Result<Option<Session>, StoreError> {
-        let sql = "SELECT key, worktree, own, active FROM sessions WHERE key = ?1";
-        self.one(sql, params![key.to_string()], session)
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1");
+        self.one(&sql, params![key.to_string()], session)
+    }
+
+    fn model(&self, session: &SessionRef) -> Result<Option<Model>, StoreError> {
+        self.model_of(session)
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {
@@ -106,10 +149,11 @@ impl Neighbourhood for SqliteView<'_> {
             return Ok((Vec::new(), 0));
         }
         let columns = rows::HEAD_COLUMNS;
+        let open = level(Status::is_open, "", Order::FirstToLast);
         let first = self.many(
             &format!(
-                "SELECT {columns} FROM frames f WHERE f.parent = ?1 AND {OPEN}
-                 ORDER BY f.rank, f.id LIMIT ?2"
+                "SELECT {columns} FROM ({open} LIMIT ?2) o CROSS JOIN frames f ON f.id = o.id
+                 ORDER BY o.rank, o.id"
             ),
             params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
             rows::head,
@@ -140,10 +184,11 @@ impl Neighbourhood for SqliteView<'_> {
     }
 
     fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, StoreError> {
-        let sql = "SELECT rank FROM frames WHERE parent IS ?1 ORDER BY rank DESC LIMIT 1";
-        self.one(sql, params![parent.map(FrameId::as_str)], |row| {
-            row.get(0).map(Rank)
-        })
+        let parent = parent.map(FrameId::as_str);
+        let last = self.one(LAST_RANK, params![parent], |row| {
+            row.get::<_, Option<i64>>(0)
+        })?;
+        Ok(last.flatten().map(Rank))
     }
 
     fn ranks_around(
@@ -151,14 +196,14 @@ impl Neighbourhood for SqliteView<'_> {
         parent: Option<&FrameId>,
         Rank(rank): Rank,
     ) -> Result<(Option<Rank>, Option<Rank>), StoreError> {
-        let lower =
-            "SELECT rank FROM frames WHERE parent IS ?1 AND rank < ?2 ORDER BY rank DESC LIMIT 1";
-        let higher =
-            "SELECT rank FROM frames WHERE parent IS ?1 AND rank > ?2 ORDER BY rank LIMIT 1";
         let parent = parent.map(FrameId::as_str);
+        let nearest = |side: &str, order: Order| {
+            let sql = level(|_| true, side, order) + " LIMIT 1";
+            self.one(&sql, params![parent, rank], |row| row.get(0).map(Rank))
+        };
         Ok((
-            self.one(lower, params![parent, rank], |row| row.get(0).map(Rank))?,
-            self.one(higher, params![parent, rank], |row| row.get(0).map(Rank))?,
+            nearest("AND rank < ?2", Order::LastToFirst)?,
+            nearest("AND rank > ?2", Order::FirstToLast)?,
         ))
     }
 
@@ -190,17 +235,11 @@ impl Neighbourhood for SqliteView<'_> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut found = statement.query(params![session.to_string()])?;
             let mut batches = Vec::new();
-            // Imports and clean-ups are not commands in this sense; look past them.
+            // Imports, clean-ups and reports of hosts are not commands in this sense.
             while let Some(row) = found.next()? {
                 let batch = row.get(0)?;
                 let events = project::of_batch(self.connection, Seq(batch))?;
-                let kept = |event: &Event| {
-                    matches!(
-                        event,
-                        Event::StackImported { .. } | Event::BlobDropped { .. }
-                    )
-                };
-                if !events.iter().any(|entry| kept(&entry.event)) {
+                if events.iter().all(|entry| entry.event.can_be_undone()) {
                     batches.push(batch);
                     break;
                 }

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
-use flamestack_core::context::Interest;
+use flamestack_core::context::{Delivery, Interest};
 use flamestack_core::decide::Rejected;
-use flamestack_core::event::Recorded;
+use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::Status;
-use flamestack_core::id::{FrameId, Seq, Timestamp};
-use flamestack_core::{Tree, decide};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::{Neighbourhood, Tree, decide};
 use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Store};
 use flamestack_testkit::{Wish, wishes};
 use proptest::prelude::*;
@@ -49,10 +49,32 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 sessions,
                 tree.sessions().values().cloned().collect::<Vec<_>>()
             );
+            for session in tree.sessions().keys() {
+                let known = Neighbourhood::model(tree, session).unwrap();
+                assert_eq!(reading.model(session)?, known);
+                assert_eq!(reading.sent(session)?, sent(tree, session));
+            }
             assert_eq!(reading.totals()?.all(), tree.frames().len() as u64);
             Ok(())
         })
         .unwrap();
+}
+
+/// What a session was sent: its last header and the updates behind it.
+fn sent(tree: &Tree, session: &SessionRef) -> Vec<Recorded> {
+    let mut sent = Vec::new();
+    for recorded in tree.journal() {
+        if let Event::ContextSent(sending) = &recorded.event
+            && recorded.session == *session
+        {
+            match sending.delivery {
+                Delivery::Nothing => {}
+                Delivery::Update(_) => sent.push(recorded.clone()),
+                Delivery::Header(_) => sent = vec![recorded.clone()],
+            }
+        }
+    }
+    sent
 }
 
 /// What holds in every tree, whatever was asked.

@@ -304,6 +304,7 @@ impl TryFrom<WireSession> for Session {
             own: wire.own.as_deref().map(parsed).transpose()?,
             active: wire.active.as_deref().map(parsed).transpose()?,
             worktree: wire.worktree,
+            turn: None,
         })
     }
 }

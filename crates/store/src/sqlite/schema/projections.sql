@@ -24,21 +24,15 @@ CREATE TABLE frames (
     changed             INTEGER NOT NULL,
     closed              INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX frames_in_order ON frames (parent, rank, id);
--- Listings want the open children, or the last few finished ones, however many the others are.
-CREATE INDEX frames_open ON frames (parent, rank, id)
-    WHERE status = 'planned' OR status = 'in_progress' OR status = 'blocked';
-CREATE INDEX frames_finished ON frames (parent, rank, id)
-    WHERE status <> 'planned' AND status <> 'in_progress' AND status <> 'blocked';
-
--- A context wants what is being worked on among ten thousand plans, and what ended last.
-CREATE INDEX frames_begun ON frames (parent, status, rank, id)
-    WHERE status IN ('in_progress', 'blocked');
-CREATE INDEX frames_ended ON frames (parent, status, coalesce(closed, changed), rank, id)
+-- Every listing in order, of all children or of some: open ones, finished ones, those being worked
+-- on among ten thousand plans. One index, since each more is one more page that a command writes; a
+-- listing of several statuses merges their ranges.
+CREATE INDEX frames_by_place ON frames (parent, status, rank, id);
+-- A context wants what ended last, and what was amended after its end.
+CREATE INDEX frames_ended ON frames (parent, status, closed, rank, id)
     WHERE status IN ('completed', 'failed');
-
-CREATE INDEX frames_ended_changed ON frames (parent, changed)
-    WHERE status IN ('completed', 'failed');
+CREATE INDEX frames_amended ON frames (parent, changed)
+    WHERE status IN ('completed', 'failed') AND changed > closed;
 
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
@@ -76,7 +70,9 @@ CREATE TABLE sessions (
     id       TEXT NOT NULL,     -- the part after `host:`
     worktree TEXT,
     own      TEXT,
-    active   TEXT
+    active   TEXT,
+    turn_message TEXT,          -- the message in which it last turned to another frame by itself
+    turn_before  TEXT           -- and what it worked on before that
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
@@ -110,8 +106,32 @@ CREATE TABLE dropped (
 -- How many frames there are: below a parent, at the root (''), in all ('*'). Counted along, since a
 -- parent may have a hundred thousand children.
 CREATE TABLE totals (
-    scope  TEXT    NOT NULL,
-    status TEXT    NOT NULL,
-    n      INTEGER NOT NULL,
-    PRIMARY KEY (scope, status)
+    scope       TEXT    PRIMARY KEY,
+    planned     INTEGER NOT NULL,
+    in_progress INTEGER NOT NULL,
+    completed   INTEGER NOT NULL,
+    failed      INTEGER NOT NULL,
+    blocked     INTEGER NOT NULL,
+    invalidated INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Folding wants the finished frames of one conversation. What happened at a terminal is in none.
+CREATE INDEX frames_by_span ON frames (span_session, closed)
+    WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
+      AND status IN ('completed', 'failed');
+
+-- The model that a session talks to.
+CREATE TABLE models (
+    session TEXT PRIMARY KEY,
+    name    TEXT    NOT NULL,
+    tokens  INTEGER             -- what a prompt may have
+) STRICT, WITHOUT ROWID;
+
+-- The deliveries to a session since its last header, which stand in the journal.
+CREATE TABLE sent (
+    session TEXT    NOT NULL,
+    seq     INTEGER NOT NULL,
+    message TEXT,
+    told    INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
+    PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;

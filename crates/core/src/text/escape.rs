@@ -1,0 +1,114 @@
+//! Terminal escape sequences in text: found whole, so that no remnant of one is left.
+
+use std::borrow::Cow;
+
+/// The text without terminal escape sequences. Colours and cursor movements are no part of what
+/// somebody said; without its first byte alone, `ESC [31m` would leave `[31m` behind.
+pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains(begins) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(begins) {
+        let (before, sequence) = rest.split_at(at);
+        kept.push_str(before);
+        rest = sequence.get(length(sequence)..).unwrap_or_default();
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// ESC, and the single characters that stand for ESC and another one.
+fn begins(c: char) -> bool {
+    matches!(
+        c,
+        '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}'
+    )
+}
+
+/// How long the sequence is that a text begins with.
+fn length(text: &str) -> usize {
+    let mut chars = text.chars();
+    let first = chars.next();
+    let kind = match first {
+        Some('\u{1b}') => chars.next(),
+        Some('\u{9b}') => Some('['),
+        Some('\u{9d}') => Some(']'),
+        _ => Some('P'),
+    };
+    let begun = text.len() - chars.as_str().len();
+    let esc = first.map_or(0, char::len_utf8);
+    match kind {
+        Some('[') => begun + control_length(chars.as_str()),
+        Some(']' | 'P' | 'X' | '^' | '_') => begun + string_length(chars.as_str()),
+        // Others are up to two characters of their own class, then one that ends them.
+        Some(' '..='/') => begun + chars.next().map_or(0, char::len_utf8),
+        // Those of two characters that terminals know; a stray ESC before a word takes no letter.
+        Some('7' | '8' | '=' | '>' | 'c' | 'D' | 'E' | 'H' | 'M' | 'N' | 'O' | 'Z') => begun,
+        _ => esc,
+    }
+}
+
+/// A control sequence: parameters, then one character that ends it.
+fn control_length(text: &str) -> usize {
+    let parameters = text
+        .find(|c: char| !matches!(c, ' '..='?'))
+        .unwrap_or(text.len());
+    match text.get(parameters..).and_then(|rest| rest.chars().next()) {
+        Some('@'..='~') => parameters + 1,
+        // Cut off: what follows is no part of it.
+        _ => parameters,
+    }
+}
+
+/// A string for the terminal, such as a window's title or a link: up to its terminator. One that
+/// never ends takes nothing with it.
+fn string_length(text: &str) -> usize {
+    let ends = [("\u{7}", 1), ("\u{1b}\\", 2), ("\u{9c}", 2)];
+    ends.into_iter()
+        .filter_map(|(end, length)| text.find(end).map(|at| at + length))
+        .min()
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sequences_go_whole() {
+        for (text, left) in [
+            ("plain [31m text", "plain [31m text"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            (
+                "\u{1b}[38;5;196mred\u{1b}[m and \u{1b}[1;4mmore",
+                "red and more",
+            ),
+            ("a\u{1b}[2Kb\u{1b}[?25lc", "abc"),
+            ("\u{1b}]0;a title\u{7}after", "after"),
+            (
+                "\u{1b}]8;;https://example.org\u{1b}\\link\u{1b}]8;;\u{1b}\\",
+                "link",
+            ),
+            ("\u{1b}P1;2|data\u{1b}\\x", "x"),
+            ("\u{1b}(Bx\u{1b}Mx\u{1b}=", "xx"),
+            ("\u{9b}31mred", "red"),
+            ("\u{1b}[31", ""),
+            ("\u{1b}[31é", "é"),
+            ("\u{1b}]never ended", "never ended"),
+            ("\u{1b}é", "é"),
+            ("\u{1b}", ""),
+        ] {
+            assert_eq!(without_escapes(text), left, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_begins_a_sequence_is_left(text in "[\u{1b}\u{9b}\\[\\]0-9;m a-cé\u{7}\\\\]{0,40}") {
+            prop_assert!(!without_escapes(&text).contains(begins));
+        }
+    }
+}

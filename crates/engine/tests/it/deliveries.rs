@@ -1,0 +1,195 @@
+//! What sessions are sent, message by message, and what is remembered of it.
+
+use flamestack_core::command::Command;
+use flamestack_core::context::{Delivery, Reason};
+use flamestack_core::id::Seq;
+use flamestack_engine::context::{Wanted, Whose};
+use flamestack_engine::request::Learned;
+use flamestack_engine::{Engine, Request};
+
+use crate::ground::{Ground, actor, deliver, session};
+
+const ME: &str = "opencode:me";
+const OTHER: &str = "opencode:other";
+
+fn decide_elsewhere(engine: &Engine, frame: &str, text: &str) {
+    let request = Request::Note {
+        frame: Some(frame.to_owned()),
+        note: Learned::Decision(text.to_owned(), None),
+    };
+    engine.execute(&actor(OTHER), &request).unwrap();
+}
+
+/// The frame that a session works on.
+fn active(ground: &Ground) -> String {
+    let known = ground
+        .engine
+        .read(|reading| Ok(reading.session(&session(ME))?));
+    known.unwrap().unwrap().active.unwrap().to_string()
+}
+
+fn last(engine: &Engine) -> Seq {
+    engine.read(|reading| Ok(reading.position()?)).unwrap()
+}
+
+fn as_sent(engine: &Engine) -> String {
+    engine.sent(&session(ME)).unwrap().unwrap().text()
+}
+
+fn text(delivery: Delivery) -> String {
+    match delivery {
+        Delivery::Nothing => String::new(),
+        Delivery::Update(text) | Delivery::Header(text) => text,
+    }
+}
+
+#[test]
+fn what_others_do_is_added_behind_what_was_sent() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let root = active(&ground);
+    let header = ground.deliver(ME, None, None);
+    let context = ground
+        .engine
+        .context(&Whose::Session(session(ME)), &Wanted::default())
+        .unwrap();
+    assert_eq!(header, Delivery::Header(context.unwrap().text.clone()));
+    // What a session does itself, it knows from its own calls.
+    ground.push(ME, "Verify tokens");
+    assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
+    // What somebody else does comes behind.
+    decide_elsewhere(&ground.engine, &root, "RS256");
+    let update = ground.deliver(ME, None, None);
+    assert!(
+        matches!(&update, Delivery::Update(text) if text.contains("RS256")),
+        "{update:?}"
+    );
+    assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
+    assert_eq!(as_sent(&ground.engine), text(header) + &text(update));
+    // Taken back: told again, behind it.
+    let before = as_sent(&ground.engine);
+    let undo = Request::Ready(Command::Undo);
+    ground.engine.execute(&actor(OTHER), &undo).unwrap();
+    let told = text(ground.deliver(ME, None, None));
+    assert_eq!(as_sent(&ground.engine), before + &told);
+}
+
+#[test]
+fn another_process_goes_on_where_one_ended() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let root = active(&ground);
+    let header = text(ground.deliver(ME, Some("m1"), None));
+    let elsewhere = ground.elsewhere();
+    // The same message, asked about by a process that knows nothing.
+    let again = deliver(&elsewhere, ME, Some("m1"), None);
+    assert_eq!(again, Delivery::Header(header.clone()));
+    assert_eq!(deliver(&elsewhere, ME, Some("m2"), None), Delivery::Nothing);
+    decide_elsewhere(&ground.engine, &root, "RS256");
+    let update = text(deliver(&elsewhere, ME, Some("m3"), None));
+    assert_eq!(
+        ground.deliver(ME, Some("m3"), None),
+        Delivery::Update(update.clone())
+    );
+    let sent = ground.engine.sent(&session(ME)).unwrap().unwrap();
+    assert_eq!(sent.header.message.as_deref(), Some("m1"));
+    let messages: Vec<_> = sent.updates.iter().map(|told| &told.message).collect();
+    assert_eq!(messages, [&Some("m3".to_owned())]);
+    assert_eq!(sent.text(), header + &update);
+}
+
+#[test]
+fn a_message_gets_the_same_bytes_however_often_it_is_asked_about() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let root = active(&ground);
+    ground.deliver(ME, Some("m1"), None);
+    assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+    // In the middle of a turn somebody decides something: the next message is told.
+    decide_elsewhere(&ground.engine, &root, "RS256");
+    let position = last(&ground.engine);
+    for _ in 0..3 {
+        assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+    }
+    assert_eq!(last(&ground.engine), position);
+    let update = ground.deliver(ME, Some("m3"), None);
+    assert!(matches!(update, Delivery::Update(_)));
+    decide_elsewhere(&ground.engine, &root, "ES256");
+    assert_eq!(ground.deliver(ME, Some("m3"), None), update);
+    // Older ones too, as long as the header stands.
+    assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+}
+
+#[test]
+fn after_a_compaction_or_a_resume_there_is_a_new_header_once() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    ground.deliver(ME, Some("m1"), None);
+    let second = Some(Reason::Compaction { count: 2 });
+    let header = text(ground.deliver(ME, None, second));
+    assert!(header.contains("compactions=\"2\""), "{header}");
+    ground.push(ME, "Verify tokens");
+    for message in [None, Some("m2")] {
+        let again = ground.deliver(ME, message, second);
+        assert_eq!(again, Delivery::Header(header.clone()));
+    }
+    assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+    assert_eq!(as_sent(&ground.engine), header);
+    let resumed = text(ground.deliver(ME, Some("m3"), Some(Reason::Resume)));
+    assert!(resumed.contains("Verify tokens"), "{resumed}");
+    // The steps of the same turn.
+    for after in [None, Some(Reason::Resume)] {
+        let again = ground.deliver(ME, Some("m3"), after);
+        assert_eq!(again, Delivery::Header(resumed.clone()));
+    }
+    assert_eq!(as_sent(&ground.engine), resumed);
+}
+
+#[test]
+fn a_header_of_nothing_is_frozen_too() {
+    let ground = Ground::new();
+    // No store, nothing to remember.
+    let nothing = Delivery::Header(String::new());
+    assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
+    assert_eq!(ground.engine.sent(&session(ME)).unwrap(), None);
+    ground.push(OTHER, "Somebody else's work");
+    assert_eq!(ground.deliver(ME, Some("m1"), None), nothing);
+    assert_eq!(as_sent(&ground.engine), "");
+    ground.push(ME, "Ship the login");
+    assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+    decide_elsewhere(&ground.engine, &active(&ground), "RS256");
+    let update = ground.deliver(ME, Some("m3"), None);
+    assert!(matches!(update, Delivery::Update(_)));
+}
+
+#[test]
+fn undo_looks_past_what_was_sent_and_which_model_answers() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    let root = active(&ground);
+    ground.push(ME, "Verify tokens");
+    ground.deliver(ME, Some("m1"), None);
+    ground.model(ME, "large", Some(200_000));
+    let undo = Request::Ready(Command::Undo);
+    ground.engine.execute(&actor(ME), &undo).unwrap();
+    assert_eq!(active(&ground), root);
+    // What it did itself it knows; what was sent stays sent.
+    assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
+    assert!(as_sent(&ground.engine).contains("Verify tokens"));
+}
+
+#[test]
+fn a_long_silence_is_noted_once() {
+    let ground = Ground::new();
+    ground.push(ME, "Ship the login");
+    ground.deliver(ME, None, None);
+    for n in 0..250 {
+        ground.push(OTHER, &format!("Far away {n}"));
+        ground.pop(OTHER, "done");
+    }
+    let before = last(&ground.engine);
+    assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
+    assert_eq!(last(&ground.engine), Seq(before.0 + 1));
+    assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
+    assert_eq!(last(&ground.engine), Seq(before.0 + 1));
+}

@@ -1,0 +1,40 @@
+//! `flame sidecar`: serves one host process over a pipe, as `docs/protocol.md` describes.
+//!
+//! - [`wire`]: what crosses the pipe;
+//! - `rpc`: lines in, lines out, and what is wrong with a bad one;
+//! - `serve`: who handles what, so that conversations do not wait for each other;
+//! - `methods`: what each method does;
+//! - `conversation`: what is kept of one conversation while it is served;
+//! - `entries`: messages as the neutral entries that the engine takes.
+//!
+//! Nothing here knows a host's hooks; those are a shim's business.
+
+mod conversation;
+mod entries;
+mod methods;
+mod rpc;
+mod serve;
+pub mod wire;
+
+use flamestack_engine::Engine;
+use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::tools::Profile;
+
+pub use methods::commands;
+pub use serve::serve;
+
+/// An engine and how it is to serve a host.
+pub struct Sidecar {
+    /// The project's engine.
+    pub engine: Engine,
+    /// The directory that the host works in, as sessions know it.
+    pub worktree: Option<String>,
+    /// Which tools are on offer.
+    pub tools: Profile,
+    /// Where what a model is told goes.
+    pub placement: wire::Placement,
+    /// What is folded.
+    pub fold: FoldPolicy,
+    /// How a planned frame is taken up.
+    pub isolation: wire::Isolation,
+}

@@ -1,0 +1,223 @@
+//! Messages of a host as the neutral entries that the engine takes.
+
+use flamestack_core::id::Timestamp;
+use flamestack_core::transcript::{self, Answer, CallKind, Entry, Todo, TodoStatus, Voice, What};
+
+use super::conversation::is_ours;
+use super::wire::{CallState, Message, Part, Role, TodoItem, Usage};
+
+/// What a message says, as far as it is final. A call that still runs is told without its answer.
+pub(super) fn of_message(message: &Message) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for part in &message.parts {
+        entries.extend(of_part(message, part));
+    }
+    if let Some(usage) = &message.usage {
+        entries.push(entry(message, &message.id, What::Usage(cost(usage))));
+    }
+    if message.error.as_deref() == Some("aborted") {
+        let how = "stopped by the user".to_owned();
+        entries.push(entry(message, &message.id, What::Interrupted { how }));
+    }
+    entries
+}
+
+fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
+    let one = |id: &str, what| vec![entry(message, id, what)];
+    match part {
+        // What Flamestack or the host put there is nobody's word.
+        Part::Text { text, .. } if is_ours(text) || text.trim().is_empty() => Vec::new(),
+        Part::Text {
+            id,
+            text,
+            synthetic,
+        } => {
+            let text = text.clone();
+            let what = match (message.role, message.summary) {
+                (Role::Assistant, true) => What::Compacted {
+                    automatic: false,
+                    summary: Some(text),
+                    tokens_before: None,
+                },
+                (Role::Assistant, false) => What::Assistant { text },
+                (Role::User, _) => What::User {
+                    voice: match synthetic {
+                        true => Voice::Host,
+                        false => Voice::Person,
+                    },
+                    text,
+                },
+            };
+            one(id, what)
+        }
+        Part::Thinking { id, text } => one(id, What::Thinking { text: text.clone() }),
+        Part::Changed { id, paths } => one(
+            id,
+            What::Changed {
+                paths: paths.clone(),
+            },
+        ),
+        // The summary itself follows as a message of its own.
+        Part::Compaction { .. } => Vec::new(),
+        Part::Call { .. } => of_call(message, part),
+    }
+}
+
+fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
+    let Part::Call {
+        id,
+        call,
+        tool,
+        state,
+        input,
+        output,
+        exit_code,
+        changed,
+        session,
+    } = part
+    else {
+        return Vec::new();
+    };
+    let kind = kind_of(tool);
+    let text = |name: &str| {
+        let value = input.get(name).and_then(serde_json::Value::as_str);
+        value.unwrap_or_default().to_owned()
+    };
+    let mut entries = vec![entry(
+        message,
+        id,
+        What::Call(transcript::Call {
+            id: call.clone(),
+            tool: tool.clone(),
+            kind,
+            arguments: input.to_string(),
+            paths: paths_of(input),
+            command: (kind == CallKind::Execute).then(|| text("command")),
+        }),
+    )];
+    if let Some(child) = session {
+        entries.push(entry(
+            message,
+            child,
+            What::SubagentStarted {
+                id: child.clone(),
+                call: Some(call.clone()),
+                kind: Some(text("subagent_type")).filter(|kind| !kind.is_empty()),
+                title: text("description"),
+                prompt: text("prompt"),
+            },
+        ));
+    }
+    if *state == CallState::Running {
+        return entries;
+    }
+    let ok = *state == CallState::Completed;
+    let answered = output.clone().unwrap_or_default();
+    if let Some(child) = session {
+        let text = answered.clone();
+        let id = child.clone();
+        entries.push(entry(message, child, What::SubagentEnded { id, ok, text }));
+    }
+    entries.push(entry(
+        message,
+        id,
+        What::Answer(Answer {
+            call: call.clone(),
+            ok,
+            exit_code: *exit_code,
+            text: answered,
+        }),
+    ));
+    if !changed.is_empty() {
+        let paths = changed.clone();
+        entries.push(entry(message, id, What::Changed { paths }));
+    }
+    entries
+}
+
+fn entry(message: &Message, id: &str, what: What) -> Entry {
+    Entry {
+        id: Some(id.to_owned()),
+        message: Some(message.id.clone()),
+        at: message.at.map(Timestamp),
+        agent: None,
+        what,
+    }
+}
+
+fn cost(usage: &Usage) -> transcript::Usage {
+    transcript::Usage {
+        model: None,
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+        reasoning: usage.reasoning,
+        micro_dollars: micro(usage.cost),
+    }
+}
+
+/// Dollars in millionths; a host's nonsense is no cost.
+fn micro(dollars: f64) -> Option<u64> {
+    let micro = (dollars * 1e6).round();
+    let sane = micro.is_finite() && (0.0..1e15).contains(&micro);
+    // Within these bounds nothing is cut off.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked just above"
+    )]
+    sane.then_some(micro as u64)
+}
+
+/// The to-do list as it is from now on.
+pub(super) fn of_todos(items: &[TodoItem]) -> Entry {
+    let todos = items.iter().map(|item| Todo {
+        text: item.text.clone(),
+        status: match item.status.as_str() {
+            "in_progress" => TodoStatus::Active,
+            "completed" => TodoStatus::Done,
+            "cancelled" => TodoStatus::Cancelled,
+            _ => TodoStatus::Pending,
+        },
+    });
+    plain(What::Todos(todos.collect()))
+}
+
+/// Something that belongs to no message.
+pub(super) fn plain(what: What) -> Entry {
+    Entry {
+        id: None,
+        message: None,
+        at: None,
+        agent: None,
+        what,
+    }
+}
+
+/// What a tool does, by the names that hosts give their tools.
+fn kind_of(tool: &str) -> CallKind {
+    match tool {
+        "read" | "list" => CallKind::Read,
+        "grep" | "glob" | "codesearch" => CallKind::Search,
+        "edit" | "multiedit" | "patch" | "apply_patch" => CallKind::Edit,
+        "write" => CallKind::Write,
+        "bash" | "shell" => CallKind::Execute,
+        "task" | "subagent" => CallKind::Delegate,
+        "todowrite" | "todoread" => CallKind::Todo,
+        "webfetch" | "websearch" => CallKind::Web,
+        "question" => CallKind::Ask,
+        tool if tool.starts_with("stack_") => CallKind::Stack,
+        _ => CallKind::Other,
+    }
+}
+
+/// The files that arguments name.
+fn paths_of(input: &serde_json::Value) -> Vec<String> {
+    ["filePath", "path", "file"]
+        .iter()
+        .filter_map(|name| input.get(name)?.as_str())
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

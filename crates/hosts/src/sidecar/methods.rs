@@ -1,0 +1,239 @@
+//! What each method of the protocol does.
+
+use std::io::Write;
+
+use flamestack_core::id::SessionRef;
+use flamestack_core::refusal::Voice;
+use flamestack_engine::{EngineError, tools};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Sidecar;
+use super::conversation::Conversation;
+use super::rpc::{Answers, Asked, Fault, params};
+use super::wire::{
+    Call, Called, CommandDeclaration, Happening, Hello, Instructions, Observe, PROTOCOL, Prepare,
+    Prompt, Returned, Rewritten, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
+};
+
+/// The methods that belong to a conversation.
+pub(super) const METHODS: [&str; 8] = [
+    "observe",
+    "prompt",
+    "prepare",
+    "call",
+    "returned",
+    "summarizing",
+    "written",
+    "show",
+];
+
+/// Answers a request of a conversation.
+pub(super) fn handle<W: Write>(
+    sidecar: &Sidecar,
+    answers: &Answers<W>,
+    conversation: &mut Conversation,
+    asked: &Asked,
+) {
+    let id = asked.id.as_ref();
+    match asked.method.as_str() {
+        "observe" => answers.answer(
+            id,
+            &params(asked)
+                .and_then(|observe: Observe| observed(sidecar, conversation, &observe.happenings)),
+        ),
+        "prompt" => answers.answer(
+            id,
+            &asking(asked, |prompt: &Prompt| {
+                conversation.prompt(sidecar, prompt)
+            }),
+        ),
+        "prepare" => answers.answer(
+            id,
+            &asking(asked, |prepare: &Prepare| {
+                conversation.prepare(sidecar, prepare)
+            }),
+        ),
+        "call" => answers.answer(
+            id,
+            &params(asked).map(|call: Call| called(sidecar, conversation, &call)),
+        ),
+        "returned" => answers.answer(
+            id,
+            &params(asked).map(|returned: Returned| came_back(sidecar, conversation, &returned)),
+        ),
+        "summarizing" => answers.answer(
+            id,
+            &params(asked).map(|_: Summarizing| Instructions::default()),
+        ),
+        "written" => answers.answer(id, &params(asked).map(|_: Written| Rewritten::default())),
+        _ => answers.answer(
+            id,
+            &asking(asked, |show: &Show| shown(sidecar, conversation, show)),
+        ),
+    }
+}
+
+/// Reads the parameters, asks, and says what went wrong in words.
+fn asking<T, A>(asked: &Asked, ask: impl FnOnce(&T) -> Result<A, EngineError>) -> Result<A, Fault>
+where
+    T: serde::de::DeserializeOwned,
+    A: Serialize,
+{
+    let asking = params(asked)?;
+    ask(&asking).map_err(|error| failed(&error))
+}
+
+fn failed(error: &EngineError) -> Fault {
+    Fault::Failed(sentence(error))
+}
+
+/// An error and what to do about it, for a model.
+fn sentence(error: &EngineError) -> String {
+    match error.hint(Voice::Tool) {
+        Some(hint) => format!("{error}\n{hint}"),
+        None => error.to_string(),
+    }
+}
+
+/// Greets a host: its name, and what is on offer.
+pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(String, Welcome), Fault> {
+    let hello: Hello = params(asked)?;
+    if hello.protocol != PROTOCOL {
+        return Err(Fault::Failed(format!(
+            "the shim speaks version {} of the protocol and this is version {PROTOCOL}: \
+             install a plugin and a `flame` of the same release",
+            hello.protocol
+        )));
+    }
+    if format!("{}:x", hello.host).parse::<SessionRef>().is_err() {
+        return Err(Fault::BadParams {
+            method: asked.method.clone(),
+            problem: "at `host`: a host's name has only a-z, 0-9 and -".to_owned(),
+        });
+    }
+    tracing::info!(
+        host = %hello.host,
+        version = hello.host_version.as_deref().unwrap_or("unknown"),
+        shim = hello.shim_version.as_deref().unwrap_or("unknown"),
+        "Host connected"
+    );
+    let tools = sidecar.tools.tools().map(|tool| ToolDeclaration {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        schema: (tool.schema)(),
+    });
+    let welcome = Welcome {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        tools: tools.collect(),
+        commands: commands(),
+        placement: sidecar.placement,
+        isolation: sidecar.isolation,
+    };
+    Ok((hello.host, welcome))
+}
+
+/// The commands that a person may type in a host.
+pub fn commands() -> Vec<CommandDeclaration> {
+    [
+        (
+            "push",
+            "Open a frame for a piece of work",
+            "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS",
+        ),
+        (
+            "pop",
+            "Close the active frame with its results",
+            "Close the active frame with stack_frame_pop: its status, and results that stand on \
+             their own. $ARGUMENTS",
+        ),
+        (
+            "plan",
+            "Plan the steps of the active frame",
+            "Plan the steps towards this with stack_frame_plan_children, without beginning any \
+             of them: $ARGUMENTS",
+        ),
+    ]
+    .map(|(name, description, template)| CommandDeclaration {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        template: template.to_owned(),
+    })
+    .into()
+}
+
+fn observed(
+    sidecar: &Sidecar,
+    conversation: &mut Conversation,
+    happenings: &[Happening],
+) -> Result<Value, Fault> {
+    for happening in happenings {
+        conversation
+            .observe(sidecar, happening)
+            .map_err(|error| failed(&error))?;
+    }
+    Ok(Value::Null)
+}
+
+/// A tool call. What is wrong with it is told to the model, which can do something about it.
+fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called {
+    let actor = conversation.actor(sidecar, call.message.as_deref());
+    let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
+    let (output, refused) = match answer {
+        Ok(output) => (output, false),
+        Err(error) => (sentence(&error), true),
+    };
+    Called {
+        title: title(&output),
+        output,
+        refused,
+        delegate: None,
+    }
+}
+
+fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned) -> Called {
+    let actor = conversation.actor(sidecar, None);
+    let status = if returned.ok { "completed" } else { "failed" };
+    let arguments = serde_json::json!({
+        "frameID": returned.frame,
+        "status": status,
+        "results": returned.text,
+    });
+    let answer = tools::call(&sidecar.engine, &actor, "stack_frame_pop", arguments);
+    // The child may have popped its frame itself; its words are what the parent asked for.
+    if let Err(error) = &answer {
+        tracing::debug!("frame of {} not popped: {error}", returned.child);
+    }
+    Called {
+        title: title(&returned.text),
+        output: returned.text.clone(),
+        refused: false,
+        delegate: None,
+    }
+}
+
+/// The first line, for a person.
+fn title(output: &str) -> String {
+    flamestack_core::text::condense(output.lines().next().unwrap_or_default(), 80)
+}
+
+fn shown(
+    sidecar: &Sidecar,
+    conversation: &Conversation,
+    show: &Show,
+) -> Result<Shown, EngineError> {
+    let tool = match show.what.as_str() {
+        "tree" => "stack_tree",
+        "status" => "stack_status",
+        other => {
+            return Err(EngineError::BadInput(format!(
+                "`{}` cannot be shown: ask for `status` or `tree`",
+                other.chars().take(40).collect::<String>()
+            )));
+        }
+    };
+    let actor = conversation.actor(sidecar, None);
+    let text = tools::call(&sidecar.engine, &actor, tool, Value::Null)?;
+    Ok(Shown { text })
+}

@@ -1,0 +1,37 @@
+//! Finished frames by the conversation that they happened in.
+
+use flamestack_core::id::{FrameId, Seq, SessionRef};
+use rusqlite::params;
+
+use super::rows;
+use super::view::SqliteView;
+use crate::error::StoreError;
+use crate::store::FinishedSpan;
+
+impl SqliteView<'_> {
+    /// The frames of a session that were completed or failed after a point, in that order.
+    pub(super) fn finished_spans(
+        &self,
+        session: &SessionRef,
+        after: Seq,
+    ) -> Result<Vec<FinishedSpan>, StoreError> {
+        self.many(
+            "SELECT f.id, f.span_first, f.span_last, f.closed
+             FROM frames f INDEXED BY frames_by_span
+             WHERE f.span_session = ?1 AND f.closed > ?2 AND f.session IS NOT ?1
+               AND (f.span_session < 'shell:' OR f.span_session > 'shell;')
+               AND f.status IN ('completed', 'failed')
+             ORDER BY f.closed",
+            params![session.to_string(), after.0],
+            |row| {
+                let frame: FrameId = rows::id(row, 0)?;
+                Ok(FinishedSpan {
+                    frame,
+                    first: row.get(1)?,
+                    last: row.get(2)?,
+                    closed: Seq(row.get(3)?),
+                })
+            },
+        )
+    }
+}

@@ -1,0 +1,237 @@
+// A real OpenCode server in a home of its own, with the plugin and a scripted model.
+
+import { execFileSync, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { FLAME, OPENCODE, PLUGIN, RIPGREP, install } from "./install.mjs"
+import { ScriptedModel } from "./model.mjs"
+import { WIRES } from "./wires.mjs"
+
+const TURN = 60_000
+
+/** A home, a project under git, a scripted model and a server. */
+export class Lab {
+  /**
+   * `plugin`: false for none, or the options of ours. `sidecar`: a program in place of `flame`.
+   * `config`: more of OpenCode's configuration. `env`: more environment.
+   */
+  static async start({ plugin = {}, config = {}, env = {}, plugins = [] } = {}) {
+    install()
+    const lab = new Lab()
+    lab.root = realpathSync(mkdtempSync(join(tmpdir(), "flame-e2e-")))
+    lab.project = join(lab.root, "project")
+    lab.state = join(lab.root, "state")
+    lab.model = new ScriptedModel()
+    await lab.model.start()
+    lab.environment = lab.#environment(env)
+    lab.#project()
+    lab.#configure(plugin, plugins, config)
+    await lab.serve()
+    return lab
+  }
+
+  #environment(env) {
+    const under = (name) => {
+      const path = join(this.root, name)
+      mkdirSync(path, { recursive: true })
+      return path
+    }
+    return {
+      PATH: `${RIPGREP}${delimiter}${process.env.PATH}`,
+      HOME: under("home"),
+      TMPDIR: under("tmp"),
+      XDG_CONFIG_HOME: under("config"),
+      XDG_DATA_HOME: under("data"),
+      XDG_CACHE_HOME: under("cache"),
+      XDG_STATE_HOME: under("xdg-state"),
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+      FLAME_STATE_DIR: this.state,
+      FLAME_BIN: FLAME,
+      // Nothing of the machine's own settings may reach a test.
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_CONFIG_NOSYSTEM: "1",
+      ...env,
+    }
+  }
+
+  #project() {
+    mkdirSync(this.project)
+    const git = (...words) => execFileSync("git", words, { cwd: this.project, env: this.environment, stdio: "pipe" })
+    git("init", "--quiet", "--initial-branch=main")
+    writeFileSync(join(this.project, "README.md"), "# A shop\n")
+    git("add", ".")
+    git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "-m", "Begin")
+  }
+
+  #configure(plugin, plugins, config) {
+    const provider = (npm) => ({
+      npm,
+      options: { baseURL: this.model.url, apiKey: "none" },
+      models: { "mock-1": { name: "Mock", tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+    })
+    const ours = plugin === false ? [] : [[PLUGIN, plugin]]
+    const text = JSON.stringify({
+      $schema: "https://opencode.ai/config.json",
+      model: WIRES.chat.model,
+      small_model: WIRES.chat.model,
+      autoupdate: false,
+      share: "disabled",
+      permission: { "*": "allow" },
+      plugin: [...plugins, ...ours],
+      provider: {
+        mock: provider("@ai-sdk/openai-compatible"),
+        anthropic: provider("@ai-sdk/anthropic"),
+        openai: provider("@ai-sdk/openai"),
+      },
+      ...config,
+    })
+    const directory = join(this.environment.XDG_CONFIG_HOME, "opencode")
+    seed(directory)
+    writeFileSync(join(directory, "opencode.json"), text)
+  }
+
+  /** Starts the server; a test that stops it starts it again. */
+  async serve() {
+    this.server = spawn(OPENCODE, ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+      cwd: this.project,
+      env: this.environment,
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    this.terminal = ""
+    this.url = await new Promise((resolve, reject) => {
+      const hear = (chunk) => {
+        this.terminal += chunk
+        const found = /listening on (http:\S+)/.exec(this.terminal)
+        if (found) resolve(found[1])
+      }
+      this.server.stdout.on("data", hear)
+      this.server.stderr.on("data", hear)
+      this.server.on("exit", (code) => reject(new Error(`opencode ended (${code}): ${this.terminal}`)))
+    })
+    this.listening = this.#listen()
+  }
+
+  /** Ends the server and waits for it. */
+  async halt() {
+    const ended = new Promise((resolve) => this.server.once("exit", resolve))
+    this.events?.abort()
+    this.server.kill()
+    await ended
+  }
+
+  async stop() {
+    await this.halt()
+    this.model.stop()
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10 })
+  }
+
+  async #listen() {
+    this.events = new AbortController()
+    this.happened = []
+    this.waiting = []
+    const url = `${this.url}/event?directory=${encodeURIComponent(this.project)}`
+    try {
+      const stream = await fetch(url, { signal: this.events.signal })
+      let rest = ""
+      for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
+        const lines = (rest + chunk).split("\n\n")
+        rest = lines.pop()
+        for (const line of lines) {
+          const event = JSON.parse(line.replace(/^data: /, ""))
+          this.happened.push(event)
+          this.waiting = this.waiting.filter(({ matches, resolve }) => !(matches(event) && (resolve(event), true)))
+        }
+      }
+    } catch (error) {
+      if (!this.events.signal.aborted) throw error
+    }
+  }
+
+  /** The next event that matches. Ask before doing what makes it happen. */
+  next(matches) {
+    return new Promise((resolve) => this.waiting.push({ matches, resolve }))
+  }
+
+  async api(method, path, body) {
+    const mark = path.includes("?") ? "&" : "?"
+    const answer = await fetch(`${this.url}${path}${mark}directory=${encodeURIComponent(this.project)}`, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      signal: AbortSignal.timeout(TURN),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return text === "" ? undefined : JSON.parse(text)
+  }
+
+  async session(body = {}) {
+    return (await this.api("POST", "/session", body)).id
+  }
+
+  /** Prompts and waits for the end of the turn. */
+  async prompt(session, text, { wire = "chat", ...more } = {}) {
+    const idle = this.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
+    const answer = await this.api("POST", `/session/${session}/message`, this.#prompt(text, wire, more))
+    await idle
+    return answer
+  }
+
+  /** Prompts and goes on. */
+  async begin(session, text, { wire = "chat", ...more } = {}) {
+    await this.api("POST", `/session/${session}/prompt_async`, this.#prompt(text, wire, more))
+  }
+
+  #prompt(text, wire, more) {
+    const [providerID, modelID] = WIRES[wire].model.split("/")
+    return { model: { providerID, modelID }, parts: [{ type: "text", text }], ...more }
+  }
+
+  /** Compacts as a person would. */
+  async summarize(session, wire = "chat") {
+    const [providerID, modelID] = WIRES[wire].model.split("/")
+    await this.api("POST", `/session/${session}/summarize`, { providerID, modelID })
+  }
+
+  messages(session) {
+    return this.api("GET", `/session/${session}/message`)
+  }
+
+  /** Runs `flame` in the project, as the sessions see it. */
+  flame(words, env = {}) {
+    return execFileSync(FLAME, words, {
+      cwd: this.project,
+      env: { ...this.environment, ...env },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+  }
+
+  /** What OpenCode wrote into its log. */
+  log() {
+    const directory = join(this.environment.XDG_DATA_HOME, "opencode/log")
+    return readdirSync(directory)
+      .map((name) => readFileSync(join(directory, name), "utf8"))
+      .join("\n")
+  }
+
+  /** What reached the terminal besides OpenCode's own first lines. */
+  noise() {
+    const own = [/^Warning: OPENCODE_SERVER_PASSWORD/, /^opencode server listening on/]
+    return this.terminal.split("\n").filter((line) => line.trim() !== "" && !own.some((one) => one.test(line)))
+  }
+}
+
+/** What keeps OpenCode from installing its plugin package first, which takes a minute offline. */
+function seed(directory) {
+  const dependencies = { "@opencode-ai/plugin": "1.18.33" }
+  mkdirSync(join(directory, "node_modules"), { recursive: true })
+  writeFileSync(join(directory, "package.json"), JSON.stringify({ dependencies }))
+  writeFileSync(
+    join(directory, "package-lock.json"),
+    JSON.stringify({ lockfileVersion: 3, packages: { "": { dependencies } } }),
+  )
+}

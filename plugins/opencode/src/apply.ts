@@ -1,0 +1,97 @@
+// Doing to OpenCode's list of messages and system prompt what the sidecar said.
+//
+// The host hands out its own objects: lists are changed in place, because that is what it reads
+// afterwards, and messages are copied before anything in them changes, because it may keep them.
+
+import type { Part as HostPart, TextPart, UserMessage } from "@opencode-ai/sdk"
+import type { HostMessage } from "./messages.js"
+import type { Prepared } from "./protocol.js"
+
+/** How a text that Flamestack added to a message begins. */
+const UPDATE = "<stack-update"
+
+/** Providers whose APIs take a system prompt in several blocks; the others get a single one. */
+const TAKES_BLOCKS = new Set([
+  "@ai-sdk/anthropic",
+  "@ai-sdk/amazon-bedrock",
+  "@ai-sdk/azure",
+  "@ai-sdk/google",
+  "@ai-sdk/google-vertex",
+  "@ai-sdk/google-vertex/anthropic",
+  "@ai-sdk/openai",
+])
+
+/** Leaves out, puts in and appends; a request that is answered, not summarised. */
+export function applyToRequest(messages: HostMessage[], plan: Prepared): void {
+  fold(messages, plan, new Set())
+  if (plan.tail === undefined) return
+  const index = messages.findLastIndex((message) => message.info.role === "user")
+  const newest = messages[index]
+  if (newest) messages[index] = { info: newest.info, parts: [...newest.parts, words(newest, "tail", plan.tail)] }
+}
+
+/** Leaves out what is folded and what Flamestack added itself; nothing is told to a summariser. */
+export function applyToSummary(messages: HostMessage[], plan: Prepared | undefined): void {
+  const strip = new Set(plan?.strip)
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type === "text" && part.synthetic && part.text.startsWith(UPDATE)) strip.add(part.id)
+    }
+  }
+  fold(messages, plan ?? { drop: [], strip: [], insert: [] }, strip)
+}
+
+/** Puts the end of the system prompt in its place. */
+export function applyToSystem(system: string[], text: string | undefined, provider: string | undefined): void {
+  if (text === undefined || text === "") return
+  if (system.length > 0 && !TAKES_BLOCKS.has(provider ?? "")) system[0] = `${system[0]}\n${text}`
+  else system.push(text)
+}
+
+function fold(messages: HostMessage[], plan: Prepared, strip: Set<string>): void {
+  if (plan.drop.length === 0 && plan.insert.length === 0 && strip.size === 0) return
+  const drop = new Set(plan.drop)
+  const insert = new Map<string, Prepared["insert"]>()
+  for (const one of plan.insert) insert.set(one.before, [...(insert.get(one.before) ?? []), one])
+  const host = messages.find((message) => message.info.role === "user")
+  const result: HostMessage[] = []
+  for (const message of messages) {
+    for (const one of insert.get(message.info.id) ?? []) {
+      if (host) result.push(inserted(host, one.id, one.text))
+    }
+    if (drop.has(message.info.id)) continue
+    if (strip.size > 0 && message.parts.some((part) => strip.has(part.id))) {
+      const parts = message.parts.filter((part) => !strip.has(part.id))
+      if (parts.length > 0) result.push({ info: message.info, parts })
+    } else {
+      result.push(message)
+    }
+  }
+  for (const [index, message] of result.entries()) messages[index] = message
+  messages.length = result.length
+}
+
+/** A message of the user's side that exists in this request only, shaped like one of the host's. */
+function inserted(host: HostMessage, id: string, text: string): HostMessage {
+  const info: UserMessage = { ...(host.info as UserMessage), id: `msg_${id}` }
+  const message: HostMessage = { info, parts: [] }
+  return { info, parts: [words(message, id, text)] }
+}
+
+/** A text part for a message that sorts behind the parts that are there. */
+export function words(message: HostMessage, name: string, text: string): TextPart {
+  const last = message.parts.reduce((most, part) => (part.id > most ? part.id : most), "")
+  return {
+    id: last === "" ? `prt_${name}` : `${last}${name}`,
+    sessionID: message.info.sessionID,
+    messageID: message.info.id,
+    type: "text",
+    text,
+    synthetic: true,
+  }
+}
+
+/** Appends words to a user's message for good, as a part of their own. */
+export function appendTo(message: UserMessage, parts: HostPart[], text: string): void {
+  parts.push(words({ info: message, parts }, "flame", text))
+}

@@ -1,0 +1,115 @@
+// What the shim remembers of each conversation: what the sidecar has seen of it, and what it said.
+
+import { unchanged } from "./messages.js"
+import type { Message, Model, Prepared } from "./protocol.js"
+import type { Sidecar } from "./sidecar.js"
+
+/** For how many conversations the messages are remembered; of others all messages cross again. */
+const REMEMBERED = 64
+
+/** One conversation. There is no "current" one. */
+export type Conversation = {
+  id: string
+  /** The messages of the last `prepare`, and the process that was told. */
+  sent: Message[]
+  generation: number
+  /** What the sidecar said last, and which question that answered. */
+  plan: Prepared | undefined
+  asked: number
+  answered: number
+  /** A summary of it is being made. */
+  compacting: boolean
+  /** Its model, as far as the host has said. */
+  model: Model | undefined
+}
+
+export class Conversations {
+  #all = new Map<string, Conversation>()
+  #recent = new Map<string, Conversation>()
+
+  /** The conversation of an id, made if it is new. */
+  of(id: string): Conversation {
+    let found = this.#all.get(id)
+    if (!found) {
+      found = {
+        id,
+        sent: [],
+        generation: 0,
+        plan: undefined,
+        asked: 0,
+        answered: 0,
+        compacting: false,
+        model: undefined,
+      }
+      this.#all.set(id, found)
+    }
+    return found
+  }
+
+  /** Forgets a conversation that was deleted. */
+  forget(id: string): void {
+    this.#all.delete(id)
+    this.#recent.delete(id)
+  }
+
+  /** Asks what to do with the messages of a request. Without an answer the plan stays what it was. */
+  async prepare(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<void> {
+    this.#remember(conversation)
+    const answer = await this.#ask(sidecar, conversation, list)
+    if (answer?.resync) {
+      conversation.sent = []
+      await this.#ask(sidecar, conversation, list)
+    }
+  }
+
+  async #ask(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<Prepared | undefined> {
+    if (!sidecar.start()) throw new Error("the sidecar is not running")
+    if (conversation.generation !== sidecar.generation) conversation.sent = []
+    conversation.generation = sidecar.generation
+    const known = unchanged(conversation.sent, list)
+    conversation.sent = list
+    conversation.asked += 1
+    const question = conversation.asked
+    const keep = (answer: Prepared) => {
+      if (!usable(answer)) throw new Error("the sidecar's answer makes no sense")
+      if (answer.resync || question < conversation.answered) return
+      conversation.answered = question
+      conversation.plan = answer
+    }
+    const answer = await sidecar.ask(
+      "prepare",
+      {
+        session: conversation.id,
+        known,
+        messages: list.slice(known),
+        ...(conversation.compacting && { compacting: true }),
+        ...(conversation.model && { model: conversation.model }),
+      },
+      undefined,
+      (late) => {
+        // The sidecar lost its place while nobody listened: the next question tells everything.
+        if (late.resync) conversation.sent = []
+        else if (usable(late)) keep(late)
+      },
+    )
+    keep(answer)
+    return answer
+  }
+
+  #remember(conversation: Conversation): void {
+    this.#recent.delete(conversation.id)
+    this.#recent.set(conversation.id, conversation)
+    if (this.#recent.size <= REMEMBERED) return
+    for (const [id, oldest] of this.#recent) {
+      oldest.sent = []
+      this.#recent.delete(id)
+      break
+    }
+  }
+}
+
+/** Whether an answer has the shape that the protocol promises. */
+function usable(answer: Prepared): boolean {
+  if (answer.resync) return true
+  return Array.isArray(answer.drop) && Array.isArray(answer.strip) && Array.isArray(answer.insert)
+}

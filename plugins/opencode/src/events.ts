@@ -1,0 +1,174 @@
+// OpenCode's events as happenings of the protocol.
+//
+// Events come often and unawaited. They are translated at once and leave together at the end of
+// the tick, one notification a conversation, in their order.
+
+import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"
+import type { Conversations } from "./conversations.js"
+import { isFinal, message } from "./messages.js"
+import type { Happening, SessionFacts } from "./protocol.js"
+
+/** Where this plugin keeps its word in a session's metadata. */
+export const LINK = "flamestack"
+
+/** What the link says: whose it is (a copy of the session carries the original's) and the frame it was made for. */
+export type Link = { session?: string; frame?: string }
+
+/** What translating needs from the rest of the shim. */
+export type Surroundings = {
+  conversations: Conversations
+  tell: (session: string, happenings: Happening[]) => void
+  /** Writes the link into a session. */
+  link: (session: SessionInfo, link: Link) => void
+}
+
+/** A session as this version of OpenCode describes it; its types are older. */
+export type SessionInfo = Session & { agent?: string; metadata?: Record<string, unknown> }
+
+type Tracked = { facts: string; revert: string | undefined }
+
+export class Events {
+  readonly #around: Surroundings
+  #queue = new Map<string, Happening[]>()
+  #messages = new Map<string, HostInfo>()
+  #sessions = new Map<string, Tracked>()
+  #prompted = new Set<string>()
+
+  constructor(around: Surroundings) {
+    this.#around = around
+  }
+
+  /** A user's message whose words the sidecar has got already. */
+  prompted(id: string): void {
+    this.#prompted.add(id)
+  }
+
+  /** Takes an event. */
+  take(event: Event): void {
+    switch (event.type) {
+      case "session.created":
+      case "session.updated":
+        this.session(event.properties.info)
+        break
+      case "session.deleted":
+        this.#add(event.properties.info.id, { kind: "deleted" })
+        this.#sessions.delete(event.properties.info.id)
+        this.#around.conversations.forget(event.properties.info.id)
+        break
+      case "message.updated":
+        this.#message(event.properties.info)
+        break
+      case "message.removed":
+        this.#removed(event.properties.sessionID, event.properties.messageID)
+        break
+      case "message.part.updated":
+        this.#part(event.properties.part)
+        break
+      case "todo.updated":
+        this.#add(event.properties.sessionID, {
+          kind: "todos",
+          items: event.properties.todos.map((todo) => ({ text: todo.content, status: todo.status })),
+        })
+        break
+      case "session.compacted":
+        this.#around.conversations.of(event.properties.sessionID).compacting = false
+        this.#add(event.properties.sessionID, { kind: "compacted" })
+        break
+      case "session.error":
+        this.#failed(event.properties.sessionID, event.properties.error?.name)
+        break
+      case "session.idle":
+        this.#idle(event.properties.sessionID)
+        break
+    }
+  }
+
+  /** Takes what is known of a session, from an event or from asking. */
+  session(info: SessionInfo): void {
+    const link = (info.metadata?.[LINK] ?? {}) as Link
+    const facts: SessionFacts = { title: info.title, directory: info.directory }
+    if (info.parentID) facts.parent = info.parentID
+    if (info.agent) facts.agent = info.agent
+    if (link.frame && !isCopy(link, info)) facts.frame = link.frame
+    if (isCopy(link, info) && link.session) facts.copyOf = link.session
+    if (info.summary) facts.diff = [info.summary.additions, info.summary.deletions, info.summary.files]
+    const before = this.#sessions.get(info.id)
+    const text = JSON.stringify(facts)
+    if (before?.facts !== text) this.#add(info.id, { kind: "session", ...facts })
+    if (link.session !== info.id) {
+      const { frame, session } = link
+      // What a copy was made for stays with the original.
+      this.#around.link(info, { session: info.id, ...(frame && !isCopy({ session }, info) && { frame }) })
+    }
+    const revert = info.revert?.messageID
+    if (revert !== undefined && revert !== before?.revert) this.#add(info.id, { kind: "reverted", message: revert })
+    if (revert === undefined && before?.revert !== undefined) this.#add(info.id, { kind: "reverted" })
+    this.#sessions.set(info.id, { facts: text, revert })
+  }
+
+  /** Whether a session was described already. */
+  knows(session: string): boolean {
+    return this.#sessions.has(session)
+  }
+
+  #message(info: HostInfo): void {
+    this.#messages.set(info.id, info)
+    if (info.role === "assistant" && (info.time.completed !== undefined || info.error)) {
+      this.#add(info.sessionID, { kind: "message", ...message(info, []) })
+    }
+  }
+
+  #part(part: Extract<Event, { type: "message.part.updated" }>["properties"]["part"]): void {
+    const info = this.#messages.get(part.messageID)
+    if (!info || this.#prompted.has(part.messageID)) return
+    // A subagent's conversation is known while its call still runs.
+    const linked = part.type === "tool" && part.tool === "task" && part.state.status === "running"
+    if (!linked && !isFinal(part, info.role)) return
+    const told = message(info, [part])
+    if (told.parts.length > 0) this.#add(part.sessionID, { kind: "message", ...told })
+  }
+
+  #removed(session: string, message: string): void {
+    this.#add(session, { kind: "removed", message })
+    const tracked = this.#sessions.get(session)
+    // Wound back and then removed: that was for good, and no step forward again.
+    if (tracked?.revert === message) tracked.revert = undefined
+  }
+
+  #failed(session: string | undefined, name: string | undefined): void {
+    if (session === undefined) return
+    this.#around.conversations.of(session).compacting = false
+    if (name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
+  }
+
+  #idle(session: string): void {
+    this.#around.conversations.of(session).compacting = false
+    this.#add(session, { kind: "idle" })
+    for (const [id, info] of this.#messages) {
+      if (info.sessionID !== session) continue
+      this.#messages.delete(id)
+      this.#prompted.delete(id)
+    }
+  }
+
+  #add(session: string, happening: Happening): void {
+    const waiting = this.#queue.get(session)
+    if (waiting) {
+      waiting.push(happening)
+      return
+    }
+    this.#queue.set(session, [happening])
+    queueMicrotask(() => this.flush(session))
+  }
+
+  /** Sends what waits, so that it arrives before a question that is asked next. */
+  flush(session: string): void {
+    const happenings = this.#queue.get(session)
+    this.#queue.delete(session)
+    if (happenings) this.#around.tell(session, happenings)
+  }
+}
+
+function isCopy(link: Link | { session: string | undefined }, info: SessionInfo): boolean {
+  return link.session !== undefined && link.session !== info.id
+}

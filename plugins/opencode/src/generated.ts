@@ -1,0 +1,332 @@
+// Made from crates/engine/src/tools by `cargo xtask generate`.
+
+import type { CommandDeclaration, ToolDeclaration } from "./protocol.js"
+
+/** The version of Flamestack that this was made from. */
+export const VERSION = "0.1.0"
+
+/** All tools. */
+export const TOOLS: ToolDeclaration[] = [
+  {
+    "description": "Open a child frame of the active frame and make it active: a unit of work with its own goal. Its messages can be folded away once it is popped.",
+    "name": "stack_frame_push",
+    "schema": {
+      "properties": {
+        "successCriteria": {
+          "description": "What defines done",
+          "type": "string"
+        },
+        "successCriteriaCompacted": {
+          "description": "Dense version; derived when absent",
+          "type": "string"
+        },
+        "title": {
+          "description": "Short name, 2-5 words",
+          "type": "string"
+        }
+      },
+      "required": [
+        "title",
+        "successCriteria"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Finish a frame (by default the active one) and return to its parent. The results are what the parent keeps of it.",
+    "name": "stack_frame_pop",
+    "schema": {
+      "properties": {
+        "frameID": {
+          "description": "Frame to pop, if not the active one",
+          "type": "string"
+        },
+        "results": {
+          "description": "What was done or learned: files, names, decisions, open ends",
+          "type": "string"
+        },
+        "resultsCompacted": {
+          "description": "Dense version; derived when absent",
+          "type": "string"
+        },
+        "status": {
+          "enum": [
+            "completed",
+            "failed",
+            "blocked"
+          ],
+          "type": "string"
+        }
+      },
+      "required": [
+        "status",
+        "results"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Plan one frame for later, below the active frame or the one named.",
+    "name": "stack_frame_plan",
+    "schema": {
+      "properties": {
+        "parentSessionID": {
+          "description": "Parent frame id, if not the active frame",
+          "type": "string"
+        },
+        "successCriteria": {
+          "type": "string"
+        },
+        "successCriteriaCompacted": {
+          "type": "string"
+        },
+        "title": {
+          "type": "string"
+        }
+      },
+      "required": [
+        "title",
+        "successCriteria"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Plan several frames at once, in order, below the active frame or the one named. Each may have children of its own.",
+    "name": "stack_frame_plan_children",
+    "schema": {
+      "properties": {
+        "children": {
+          "items": {
+            "properties": {
+              "children": {
+                "description": "Frames below it, of the same shape",
+                "items": {
+                  "type": "object"
+                },
+                "type": "array"
+              },
+              "successCriteria": {
+                "type": "string"
+              },
+              "successCriteriaCompacted": {
+                "type": "string"
+              },
+              "title": {
+                "type": "string"
+              }
+            },
+            "required": [
+              "title",
+              "successCriteria"
+            ],
+            "type": "object"
+          },
+          "type": "array"
+        },
+        "parentSessionID": {
+          "description": "Parent frame id, if not the active frame",
+          "type": "string"
+        }
+      },
+      "required": [
+        "children"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Turn to a frame, beginning it if it is planned.",
+    "name": "stack_frame_activate",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "Frame id",
+          "type": "string"
+        }
+      },
+      "required": [
+        "sessionID"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Give up a frame (by default the active one) and the planned frames below it. Work in progress below it is reported and left alone.",
+    "name": "stack_frame_invalidate",
+    "schema": {
+      "properties": {
+        "reason": {
+          "type": "string"
+        },
+        "sessionID": {
+          "description": "Frame id, if not the active one",
+          "type": "string"
+        }
+      },
+      "required": [
+        "reason"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Record a decision, with its reason, in the active frame. It survives compaction.",
+    "name": "stack_add_decision",
+    "schema": {
+      "properties": {
+        "decision": {
+          "type": "string"
+        }
+      },
+      "required": [
+        "decision"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Record a file or resource that the active frame produced.",
+    "name": "stack_add_artifact",
+    "schema": {
+      "properties": {
+        "artifact": {
+          "type": "string"
+        }
+      },
+      "required": [
+        "artifact"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Where this session stands: the path to the active frame, its place, what is next.",
+    "name": "stack_status",
+    "schema": {
+      "properties": {},
+      "type": "object"
+    }
+  },
+  {
+    "description": "The tree of frames with statuses, counts and a legend.",
+    "name": "stack_tree",
+    "schema": {
+      "properties": {
+        "rootID": {
+          "description": "Only below this frame",
+          "type": "string"
+        },
+        "showDetails": {
+          "description": "Criteria and results too",
+          "type": "boolean"
+        },
+        "showFull": {
+          "description": "Finished work too",
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Everything recorded about a frame, with what its children returned.",
+    "name": "stack_frame_details",
+    "schema": {
+      "properties": {
+        "frameID": {
+          "type": "string"
+        }
+      },
+      "required": [
+        "frameID"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "What is recorded of a frame's outcome so far (by default of the active frame).",
+    "name": "stack_get_summary",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "Frame id, if not the active one",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "The complete state as JSON, for user interfaces.",
+    "name": "stack_get_state",
+    "schema": {
+      "properties": {},
+      "type": "object"
+    }
+  },
+  {
+    "description": "What this session's context is made of: tokens by section, what was left out and why.",
+    "name": "stack_context_info",
+    "schema": {
+      "properties": {},
+      "type": "object"
+    }
+  },
+  {
+    "description": "The beginning of this session's context, as the model gets it.",
+    "name": "stack_context_preview",
+    "schema": {
+      "properties": {
+        "maxLength": {
+          "description": "Characters (default 2000)",
+          "type": "number"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Forget kept contexts, of one session or all. They are made again when asked for.",
+    "name": "stack_cache_clear",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "Only this session's",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  }
+]
+
+/** The names of those in the profile `core`. */
+export const CORE: string[] = [
+  "stack_frame_push",
+  "stack_frame_pop",
+  "stack_frame_plan_children",
+  "stack_frame_activate",
+  "stack_frame_invalidate",
+  "stack_add_decision",
+  "stack_status"
+]
+
+/** The commands that a person may type. */
+export const COMMANDS: CommandDeclaration[] = [
+  {
+    "name": "push",
+    "description": "Open a frame for a piece of work",
+    "template": "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS"
+  },
+  {
+    "name": "pop",
+    "description": "Close the active frame with its results",
+    "template": "Close the active frame with stack_frame_pop: its status, and results that stand on their own. $ARGUMENTS"
+  },
+  {
+    "name": "plan",
+    "description": "Plan the steps of the active frame",
+    "template": "Plan the steps towards this with stack_frame_plan_children, without beginning any of them: $ARGUMENTS"
+  }
+]

@@ -1,0 +1,173 @@
+// OpenCode's hooks, each one a translation into the protocol.
+//
+// A hook never throws and never waits longer than its deadline. What the sidecar said last for a
+// conversation is applied again when it does not answer: a prompt that was folded stays folded.
+
+import type { Hooks, PluginInput, PluginOptions } from "@opencode-ai/plugin"
+import { appendTo, applyToRequest, applyToSummary, applyToSystem } from "./apply.js"
+import { sidecarCommand } from "./binary.js"
+import { Conversations } from "./conversations.js"
+import { commands, toolsOf, VERSION } from "./declared.js"
+import { Events, LINK, type SessionInfo } from "./events.js"
+import { Figures } from "./figures.js"
+import { message } from "./messages.js"
+import { PROTOCOL, type ToolDeclaration } from "./protocol.js"
+import { Sidecar } from "./sidecar.js"
+import { toolMap } from "./tools.js"
+
+/** How OpenCode's own calls begin that are no work of the agent: naming a session, summarising it. */
+const OWN_CALLS = ["You are a title generator", "You are a context summarization agent"]
+
+export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
+  const { client } = input
+  const figures = new Figures()
+  const conversations = new Conversations()
+  let offered: ToolDeclaration[] = toolsOf(options["tools"] ?? process.env["FLAME_TOOLS"])
+  const ownCalls = [...OWN_CALLS]
+
+  const log = (text: string) => {
+    const body = { service: "flamestack", level: "warn" as const, message: text }
+    client.app.log({ body }).catch(() => {})
+  }
+  const sidecar = new Sidecar({
+    command: sidecarCommand(options["command"]),
+    hello: {
+      protocol: PROTOCOL,
+      host: "opencode",
+      hostVersion: null,
+      directory: input.directory,
+      shimVersion: VERSION,
+    },
+    lost: (why) => log(`the sidecar is gone (${why}); sessions go on with what it said last`),
+    welcome: (welcome) => {
+      if (Array.isArray(welcome.tools)) offered = welcome.tools
+    },
+  })
+  const events = new Events({
+    conversations,
+    tell: (session, happenings) => {
+      if (happenings.some((one) => one.kind === "idle")) happenings.push({ kind: "shim", hooks: figures.report() })
+      sidecar.tell({ session, happenings })
+    },
+    link: (session, link) => {
+      const metadata = { ...session.metadata, [LINK]: link }
+      // Newer than the types: what is in `metadata` stays with the session and with its copies.
+      const body = { metadata } as { title?: string }
+      client.session.update({ path: { id: session.id }, body }).catch(() => {})
+    },
+  })
+  /** Describes a session that was there before the plugin was. */
+  const introduce = (session: string) => {
+    if (events.knows(session)) return
+    client.session.get({ path: { id: session } }).then(
+      (found) => found.data && !events.knows(session) && events.session(found.data as SessionInfo),
+      () => {},
+    )
+  }
+
+  sidecar.start()
+
+  return {
+    // Read by OpenCode some time after this function: by then the sidecar has often said what it offers.
+    get tool() {
+      return toolMap(offered, client, sidecar)
+    },
+
+    "tool.definition": figures.guard("tool.definition", ({ toolID }, output) => {
+      const tool = toolID.startsWith("stack_") ? offered.find((one) => one.name === toolID) : undefined
+      if (!tool) return
+      output.description = tool.description
+      ;(output as { jsonSchema?: unknown }).jsonSchema = tool.schema
+    }),
+
+    config: figures.guard("config", (config) => {
+      config.command ??= {}
+      for (const { name, template, description } of commands) config.command[name] ??= { template, description }
+      for (const agent of ["title", "compaction"]) {
+        const prompt = config.agent?.[agent]?.prompt
+        if (prompt) ownCalls.push(prompt)
+      }
+    }),
+
+    event: figures.guard("event", ({ event }) => events.take(event)),
+
+    "chat.message": figures.guard("chat.message", async ({ sessionID, agent }, output) => {
+      conversations.of(sessionID).compacting = false
+      events.prompted(output.message.id)
+      introduce(sessionID)
+      events.flush(sessionID)
+      const prompt = { session: sessionID, message: message(output.message, output.parts), ...(agent && { agent }) }
+      const { append } = await sidecar.ask("prompt", prompt)
+      if (append) appendTo(output.message, output.parts, append)
+    }),
+
+    "command.execute.before": figures.guard("command.execute.before", ({ sessionID }) => introduce(sessionID)),
+
+    "experimental.chat.messages.transform": figures.guard(
+      "experimental.chat.messages.transform",
+      async (_input, { messages }) => {
+        const session = messages[0]?.info.sessionID
+        if (session === undefined) return
+        const conversation = conversations.of(session)
+        const newest = messages.findLast((one) => one.info.role === "user")?.info
+        if (newest?.role === "user" && newest.model) {
+          const name = `${newest.model.providerID}/${newest.model.modelID}`
+          if (conversation.model?.name !== name) conversation.model = { name }
+        }
+        events.flush(session)
+        try {
+          const list = messages.map((one) => message(one.info, one.parts))
+          await conversations.prepare(sidecar, conversation, list)
+        } finally {
+          if (conversation.compacting) applyToSummary(messages, conversation.plan)
+          else if (conversation.plan) applyToRequest(messages, conversation.plan)
+        }
+      },
+    ),
+
+    "experimental.chat.system.transform": figures.guard(
+      "experimental.chat.system.transform",
+      ({ sessionID, model }, { system }) => {
+        if (sessionID === undefined || ownCalls.some((beginning) => system[0]?.startsWith(beginning))) return
+        const conversation = conversations.of(sessionID)
+        if (conversation.compacting) return
+        const name = `${model.providerID}/${model.id}`
+        const window = model.limit?.context
+        if (conversation.model?.name === name && window > 0) conversation.model = { name, window }
+        applyToSystem(system, conversation.plan?.system, model.api?.npm)
+      },
+    ),
+
+    "tool.execute.before": figures.guard("tool.execute.before", ({ sessionID }) => events.flush(sessionID)),
+
+    "tool.execute.after": figures.guard("tool.execute.after", ({ sessionID }) => events.flush(sessionID)),
+
+    "shell.env": figures.guard("shell.env", ({ sessionID, callID }, { env }) => {
+      if (sessionID) env["FLAME_SESSION"] = `opencode:${sessionID}`
+      if (callID) env["FLAME_CALL"] = callID
+    }),
+
+    "experimental.session.compacting": figures.guard(
+      "experimental.session.compacting",
+      async ({ sessionID }, output) => {
+        conversations.of(sessionID).compacting = true
+        events.flush(sessionID)
+        const { instructions } = await sidecar.ask("summarizing", { session: sessionID })
+        // `output.prompt` would lose the summary before this one.
+        output.context.push(...instructions)
+      },
+    ),
+
+    "experimental.text.complete": figures.guard(
+      "experimental.text.complete",
+      async ({ sessionID, messageID }, output) => {
+        if (!conversations.of(sessionID).compacting) return
+        const written = { session: sessionID, message: messageID, summary: true, text: output.text }
+        const { text } = await sidecar.ask("written", written)
+        if (text) output.text = text
+      },
+    ),
+
+    dispose: async () => sidecar.close(),
+  }
+}

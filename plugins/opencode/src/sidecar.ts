@@ -1,0 +1,242 @@
+// The sidecar process: starting it, asking it within a deadline, and going on without it.
+//
+// Nothing here knows about OpenCode. A request is answered in time or rejected; the process is
+// started again when it is gone, at growing intervals, the next time somebody needs it.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import type {
+  Call,
+  Called,
+  Hello,
+  Instructions,
+  Observe,
+  Prepare,
+  Prepared,
+  Prompt,
+  Prompted,
+  Returned,
+  Rewritten,
+  Show,
+  Shown,
+  Summarizing,
+  Welcome,
+  Written,
+} from "./protocol.js"
+
+/** How long a hook waits for an answer, in milliseconds. */
+export const DEADLINE = 250
+/** How long a tool call waits: a model is waiting anyway, and a busy store may need a moment. */
+export const CALL_DEADLINE = 5_000
+/** A process that has answered nothing for this long is replaced. */
+const HUNG = 30_000
+/** Bytes that may wait for a process that does not read. */
+const BACKLOG = 32 * 1024 * 1024
+/** The longest line that is taken for an answer. */
+const LONGEST_LINE = 64 * 1024 * 1024
+/** The shortest and the longest time between two starts. */
+const BACK_OFF = { first: 500, most: 60_000 }
+
+/** What can be asked, and what the answer is. */
+type Methods = {
+  hello: [Hello, Welcome]
+  prompt: [Prompt, Prompted]
+  prepare: [Prepare, Prepared]
+  call: [Call, Called]
+  returned: [Returned, Called]
+  summarizing: [Summarizing, Instructions]
+  written: [Written, Rewritten]
+  show: [Show, Shown]
+}
+
+type Pending = { since: number; settle: (answer: { result?: unknown; error?: { message?: string } }) => void }
+
+/** Why there is no answer. */
+export class Unanswered extends Error {
+  override name = "Unanswered"
+}
+
+/** What the sidecar needs to know about the shim that starts it. */
+export type Setup = {
+  /** The program and its arguments. */
+  command: string[]
+  hello: Hello
+  /** Told once for each time the sidecar is lost. */
+  lost: (why: string) => void
+  /** Told of each welcome. */
+  welcome?: (welcome: Welcome) => void
+}
+
+export class Sidecar {
+  /** Goes up with each process: what one was told, the next does not know. */
+  generation = 0
+
+  readonly #setup: Setup
+  #child: ChildProcess | undefined
+  #pending = new Map<number, Pending>()
+  #nextId = 1
+  #startedAt = Number.NEGATIVE_INFINITY
+  #backOff = BACK_OFF.first
+  #answeredAt = 0
+  /** A deadline was missed and nothing has been heard since: nobody waits for it any more. */
+  #silent = false
+  #reported = false
+  #closed = false
+
+  constructor(setup: Setup) {
+    this.#setup = setup
+  }
+
+  /** Starts the process if there is none and it may be tried again. */
+  start(): boolean {
+    if (this.#child) return true
+    const now = performance.now()
+    if (this.#closed || now < this.#startedAt + this.#backOff) return false
+    // A process that lived for long earns a fresh start; one that keeps dying is left alone longer.
+    this.#backOff =
+      now > this.#startedAt + BACK_OFF.most ? BACK_OFF.first : Math.min(this.#backOff * 2, BACK_OFF.most)
+    this.#startedAt = now
+    this.#answeredAt = now
+    this.#silent = false
+    this.generation += 1
+    const [program, ...rest] = this.#setup.command
+    let child: ChildProcess
+    try {
+      child = spawn(program ?? "flame", rest, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+    } catch (error) {
+      this.#lose(undefined, String(error))
+      return false
+    }
+    this.#child = child
+    child.on("error", (error) => this.#lose(child, error.message))
+    child.on("exit", (code, signal) => this.#lose(child, `it ended (${signal ?? code})`))
+    child.stdin?.on("error", (error) => this.#lose(child, error.message))
+    child.stdout?.on("error", () => {})
+    this.#listen(child)
+    // The host must be able to end while the sidecar lives; the end of its input then ends it.
+    child.unref()
+    for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
+    this.#ask("hello", this.#setup.hello, DEADLINE, this.#setup.welcome).then(this.#setup.welcome, () => {})
+    return true
+  }
+
+  /**
+   * Asks, and waits no longer than the deadline. `late` is given the answer that comes after it:
+   * what was said then still counts.
+   */
+  async ask<M extends keyof Methods>(
+    method: M,
+    params: Methods[M][0],
+    deadline = DEADLINE,
+    late?: (result: Methods[M][1]) => void,
+  ): Promise<Methods[M][1]> {
+    if (!this.start()) throw new Unanswered("the sidecar is not running")
+    if (performance.now() > this.#answeredAt + HUNG && this.#pending.size > 0) {
+      this.#lose(this.#child, "it does not answer")
+      throw new Unanswered("the sidecar does not answer")
+    }
+    return this.#ask(method, params, this.#silent ? 0 : deadline, late)
+  }
+
+  /** Tells what happened; nobody waits for it. */
+  tell(observe: Observe): void {
+    if (this.start()) this.#write({ jsonrpc: "2.0", method: "observe", params: observe })
+  }
+
+  /** Ends the process: the end of its input is its signal, a kill follows if it does not go. */
+  close(): void {
+    this.#closed = true
+    const child = this.#child
+    if (!child) return
+    child.stdin?.end()
+    setTimeout(() => child.kill("SIGKILL"), 2_000).unref()
+  }
+
+  #ask<M extends keyof Methods>(
+    method: M,
+    params: Methods[M][0],
+    deadline: number,
+    late?: (result: Methods[M][1]) => void,
+  ): Promise<Methods[M][1]> {
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      let waiting = true
+      const give_up = () => {
+        waiting = false
+        this.#silent = true
+        reject(new Unanswered(`${method} was not answered in time`))
+      }
+      const timer = deadline > 0 ? setTimeout(give_up, deadline) : undefined
+      if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, performance.now())
+      this.#pending.set(id, {
+        since: performance.now(),
+        settle: (answer) => {
+          clearTimeout(timer)
+          if ("result" in answer && answer.result !== undefined) {
+            const result = answer.result as Methods[M][1]
+            if (waiting) resolve(result)
+            else late?.(result)
+          } else {
+            reject(new Unanswered(answer.error?.message ?? `${method} was answered with nothing`))
+          }
+        },
+      })
+      this.#write({ jsonrpc: "2.0", id, method, params })
+      if (deadline <= 0) give_up()
+    })
+  }
+
+  #write(message: unknown): void {
+    const child = this.#child
+    if (!child?.stdin) return
+    child.stdin.write(`${JSON.stringify(message)}\n`)
+    if (child.stdin.writableLength > BACKLOG) this.#lose(child, "it does not read")
+  }
+
+  #listen(child: ChildProcess): void {
+    let rest = ""
+    child.stdout?.setEncoding("utf8")
+    child.stdout?.on("data", (chunk: string) => {
+      if (child !== this.#child) return
+      // Only the new chunk is searched: a long answer comes in many.
+      let from = 0
+      let end = chunk.indexOf("\n")
+      while (end >= 0) {
+        this.#hear(rest + chunk.slice(from, end))
+        rest = ""
+        from = end + 1
+        end = chunk.indexOf("\n", from)
+      }
+      rest += chunk.slice(from)
+      if (rest.length > LONGEST_LINE) this.#lose(child, "its answer has no end")
+    })
+  }
+
+  #hear(line: string): void {
+    let answer: { id?: unknown; result?: unknown; error?: { message?: string } }
+    try {
+      answer = JSON.parse(line)
+    } catch {
+      return
+    }
+    if (typeof answer !== "object" || answer === null || typeof answer.id !== "number") return
+    const pending = this.#pending.get(answer.id)
+    if (!pending) return
+    this.#pending.delete(answer.id)
+    this.#answeredAt = performance.now()
+    this.#silent = false
+    this.#reported = false
+    pending.settle(answer)
+  }
+
+  #lose(child: ChildProcess | undefined, why: string): void {
+    if (child !== this.#child) return
+    this.#child = undefined
+    child?.kill("SIGKILL")
+    const pending = [...this.#pending.values()]
+    this.#pending.clear()
+    for (const one of pending) one.settle({ error: { message: `the sidecar is gone: ${why}` } })
+    if (this.#reported || this.#closed) return
+    this.#reported = true
+    this.#setup.lost(why)
+  }
+}

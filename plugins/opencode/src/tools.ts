@@ -1,0 +1,93 @@
+// The tools, as OpenCode wants them, and frames that become sessions of their own.
+
+import type { PluginInput, ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin"
+import { LINK } from "./events.js"
+import type { Called, Delegation, ToolDeclaration } from "./protocol.js"
+import { CALL_DEADLINE, type Sidecar } from "./sidecar.js"
+
+const UNANSWERED =
+  "Flamestack did not answer, so it is not known whether this took effect. Go on with the work; stack_status tells."
+
+/** The map of tools that OpenCode reads. */
+export function toolMap(
+  declared: ToolDeclaration[],
+  client: PluginInput["client"],
+  sidecar: Sidecar,
+): Record<string, ToolDefinition> {
+  const entries = declared.map((tool) => [tool.name, definition(tool, client, sidecar)] as const)
+  return Object.fromEntries(entries)
+}
+
+function definition(tool: ToolDeclaration, client: PluginInput["client"], sidecar: Sidecar): ToolDefinition {
+  const properties = tool.schema["properties"]
+  return {
+    description: tool.description,
+    // Plain JSON Schema by property, all of them required: `tool.definition` puts the whole schema in its place.
+    args: (typeof properties === "object" && properties !== null ? properties : {}) as ToolDefinition["args"],
+    async execute(args, context): Promise<ToolResult> {
+      try {
+        const { sessionID: session, messageID } = context
+        const called = await sidecar.ask(
+          "call",
+          { session, message: messageID, name: tool.name, arguments: args },
+          CALL_DEADLINE,
+        )
+        return result(called.delegate ? await delegate(client, sidecar, context, called.delegate) : called)
+      } catch {
+        return { title: tool.name, output: UNANSWERED, metadata: {} }
+      }
+    },
+  }
+}
+
+function result(called: Called): ToolResult {
+  return { title: called.title, output: called.output, metadata: { refused: called.refused } }
+}
+
+/** Has a frame worked on in a session of its own, and tells the sidecar what came of it. */
+async function delegate(
+  client: PluginInput["client"],
+  sidecar: Sidecar,
+  context: ToolContext,
+  frame: Delegation,
+): Promise<Called> {
+  const parent = await client.session.get({ path: { id: context.sessionID } })
+  const permission = (parent.data as { permission?: unknown } | undefined)?.permission
+  const made = await client.session.create({
+    // Metadata and permission are newer than these types.
+    body: {
+      parentID: context.sessionID,
+      title: frame.title,
+      metadata: { [LINK]: { frame: frame.frame } },
+      ...(permission !== undefined && { permission }),
+    } as { parentID: string; title: string },
+  })
+  const child = made.data?.id
+  if (child === undefined) throw new Error("the session could not be made")
+  // OpenCode stops only the sessions that its own tools made.
+  const stop = () => void client.session.abort({ path: { id: child } }).catch(() => {})
+  context.abort.addEventListener("abort", stop, { once: true })
+  if (context.abort.aborted) stop()
+  let ok = false
+  let text = ""
+  try {
+    const answer = await client.session.prompt({
+      path: { id: child },
+      body: { agent: context.agent, ...model(context), parts: [{ type: "text", text: frame.prompt }] },
+    })
+    const words = (answer.data?.parts ?? []).filter((part) => part.type === "text")
+    text = words.at(-1)?.text ?? ""
+    ok = answer.data !== undefined && answer.data.info.error === undefined && !context.abort.aborted
+  } finally {
+    context.abort.removeEventListener("abort", stop)
+  }
+  return sidecar.ask("returned", { session: context.sessionID, frame: frame.frame, child, ok, text }, CALL_DEADLINE)
+}
+
+/** The model that the calling session works with, so that its child does too. */
+function model(context: ToolContext): { model?: { providerID: string; modelID: string } } {
+  const extra = (context as { extra?: { model?: { providerID?: unknown; id?: unknown } } }).extra?.model
+  return typeof extra?.providerID === "string" && typeof extra.id === "string"
+    ? { model: { providerID: extra.providerID, modelID: extra.id } }
+    : {}
+}
