@@ -75,6 +75,9 @@ pub struct Moment<'a> {
     pub ok: Option<bool>,
 }
 
+/// So many calls wait for their answers at a time.
+const MOST_OPEN: usize = 64;
+
 /// The moments of a conversation's own thread: what its subagents said among themselves is left to
 /// the frames of those.
 pub fn moments(entries: &[Entry]) -> Vec<Moment<'_>> {
@@ -142,12 +145,16 @@ pub fn of_thread<'a>(entries: impl Iterator<Item = (usize, &'a Entry)>) -> Vec<M
                 };
                 moment.text = joined(&call.arguments);
                 moment.paths = &call.paths;
+                // Calls that are never answered must not make each later one dearer.
+                if open.len() >= MOST_OPEN {
+                    open.remove(0);
+                }
                 open.push((&call.id, moments.len()));
             }
             What::Answer(answer) => {
                 let called = open.iter().rposition(|(id, _)| *id == answer.call);
                 if let Some(called) = called {
-                    let (_, index) = open.swap_remove(called);
+                    let (_, index) = open.remove(called);
                     moment.answers = Some(index);
                     if let Some(call) = moments.get_mut(index) {
                         call.ok = Some(answer.ok);

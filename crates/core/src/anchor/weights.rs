@@ -67,7 +67,6 @@ pub const PHRASES: [f32; crate::summary::phrase::FEATURES] = [
     0.0,     // summary
     0.702,   // prompted
     0.1417,  // this_turn
-    0.1563,  // name
     -0.1221, // age_1
     -0.4796, // age_3
     -0.3562, // age_8

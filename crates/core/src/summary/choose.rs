@@ -42,7 +42,7 @@ pub(super) struct Choice<'a> {
     /// Which passages are in.
     pub(super) chosen: Vec<bool>,
     /// Which moments have a passage in.
-    pub(super) opened: Vec<bool>,
+    opened: Vec<bool>,
     heap: BinaryHeap<Offer>,
 }
 
@@ -51,17 +51,12 @@ const HEADER: f32 = 14.0;
 
 impl<'a> Choice<'a> {
     /// Nothing is chosen yet. `worth` says for every phrase how likely it is needed.
-    pub(super) fn new(
-        units: &'a [Unit],
-        phrases: &'a Phrases,
-        worth: &'a [f32],
-        covered: Vec<bool>,
-    ) -> Self {
+    pub(super) fn new(units: &'a [Unit], phrases: &'a Phrases, worth: &'a [f32]) -> Self {
         let mut choice = Self {
             units,
             phrases,
             worth,
-            covered,
+            covered: phrases.all.iter().map(|phrase| phrase.already).collect(),
             chosen: vec![false; units.len()],
             opened: vec![false; phrases.words.len()],
             heap: BinaryHeap::new(),

@@ -1,231 +1,216 @@
 //! Putting a summary together within its tokens.
 
+use super::Told;
 use super::choose::{Choice, Room};
-use super::index::index;
+use super::index::{Form, index};
 use super::phrase::{self, Phrases};
-use super::said::said;
-use super::unit::{Unit, units};
+use super::said::{said, todo_lines, told_lines};
+use super::story::{heading, passage, story};
+use super::unit::units;
 use crate::anchor::known::Names;
-use crate::anchor::moment::{Moment, Source};
-use crate::anchor::worth;
-use crate::tokens::Tokenizer;
-use crate::transcript::{Todo, TodoStatus};
+use crate::anchor::moment::Moment;
+use crate::anchor::{weights, worth};
+use crate::tokens::{Tokenizer, prefix};
+use crate::transcript::Todo;
 
-/// How a budget is divided, in thousandths.
+/// Room for the headings and the seams between parts.
+const SEAMS: usize = 28;
+/// No passage is shorter: what is left below this is left over.
+const SHORTEST_PASSAGE: usize = 12;
+
+/// How a budget is divided, in thousandths. What a part does not need goes to the passages.
 #[derive(Clone, Copy, Debug)]
-pub struct Shares {
-    /// For what the user said.
-    pub said: usize,
-    /// For the to-do list.
-    pub todos: usize,
-    /// For the index of names.
-    pub names: usize,
-    /// Weigh names as what a parent needs of a finished frame.
-    pub result: bool,
+struct Shares {
+    said: usize,
+    todos: usize,
+    names: usize,
 }
 
-pub(super) fn draft(
-    moments: &[Moment<'_>],
-    todos: &[Todo],
-    limit: usize,
-    tokenizer: &dyn Tokenizer,
-    shares: Shares,
-) -> String {
-    let todo_texts: Vec<&str> = todos.iter().map(|todo| todo.text.as_str()).collect();
-    let names = Names::gather(moments, &todo_texts);
-    let worths: Vec<f32> = names
-        .all
-        .iter()
-        .map(|known| {
-            worth::probability(
-                &worth::features(known, &names),
-                if shares.result {
-                    &crate::anchor::weights::RESULTS
+impl Shares {
+    /// Names are cheap and soon complete: the more room there is, the less of it they need.
+    fn of(limit: usize) -> Self {
+        let names = match limit {
+            0..=4_000 => 400,
+            4_001..16_000 => 400 - 150 * (limit - 4_000) / 12_000,
+            _ => 250,
+        };
+        Self {
+            said: 220,
+            todos: 60,
+            names,
+        }
+    }
+}
+
+/// A conversation, and what else is known of it.
+pub(super) struct Draft<'a> {
+    pub(super) moments: &'a [Moment<'a>],
+    pub(super) todos: &'a [Todo],
+    pub(super) told: &'a Told<'a>,
+    pub(super) limit: usize,
+    pub(super) tokenizer: &'a dyn Tokenizer,
+}
+
+impl Draft<'_> {
+    /// The brief of a conversation that goes on.
+    pub(super) fn brief(&self) -> String {
+        let shares = Shares::of(self.limit);
+        let share = |thousandths: usize| self.limit * thousandths / 1000;
+        let names = self.names();
+        let name_worths = worths(&names, &weights::NAMES);
+        let phrases = Phrases::gather(self.moments, self.told.already);
+        let phrase_worths: Vec<f32> = phrases
+            .all
+            .iter()
+            .map(|known| {
+                let features = phrase::features(known, phrases.calls);
+                worth::probability(&features, &weights::PHRASES)
+            })
+            .collect();
+
+        let facts = told_lines(self.told, share(shares.said), self.tokenizer);
+        let words = said(
+            self.moments,
+            self.told,
+            share(shares.said).saturating_sub(self.count(&facts)),
+            self.tokenizer,
+        );
+        let list = todo_lines(self.todos, share(shares.todos), self.tokenizer);
+        let fixed = self.count(&facts) + self.count(&words) + self.count(&list) + SEAMS;
+
+        let units = units(self.moments, &phrases);
+        let mut choice = Choice::new(&units, &phrases, &phrase_worths);
+        let mut used = 0;
+        let mut fill = |choice: &mut Choice<'_>, room: usize| {
+            choice.take(&mut |unit, opens| {
+                let known = units.get(unit);
+                let moment = known.and_then(|known| self.moments.get(known.moment));
+                let (Some(known), Some(moment)) = (known, moment) else {
+                    return Room::TooLittle;
+                };
+                let mut text = passage(moment, known);
+                text.push('\n');
+                if opens {
+                    text.push_str(&heading(moment, self.moments));
+                }
+                let cost = self.count(&text);
+                if used + cost <= room {
+                    used += cost;
+                    Room::Enough
+                } else if used + SHORTEST_PASSAGE > room {
+                    Room::None
                 } else {
-                    &crate::anchor::weights::NAMES
-                },
-            )
-        })
-        .collect();
-    let phrases = Phrases::gather(moments, &|_| 0.0);
-    let phrase_worths: Vec<f32> = phrases
-        .all
-        .iter()
-        .map(|known| {
-            worth::probability(
-                &phrase::features(known, phrases.calls),
-                &crate::anchor::weights::PHRASES,
-            )
-        })
-        .collect();
-    let share = |thousandths: usize| limit * thousandths / 1000;
+                    Room::TooLittle
+                }
+            });
+        };
+        fill(
+            &mut choice,
+            self.limit.saturating_sub(fixed + share(shares.names)),
+        );
+        let body = story(self.moments, &units, &choice.chosen);
+        let left = self.limit.saturating_sub(fixed + self.count(&body));
+        let elsewhere = [&facts, &words, &list, &body, self.told.already];
+        let listed = index(
+            &names,
+            &name_worths,
+            &elsewhere,
+            left,
+            self.tokenizer,
+            Form::Whole,
+        );
+        // What the names left over.
+        fill(
+            &mut choice,
+            self.limit.saturating_sub(fixed + self.count(&listed)),
+        );
+        let body = story(self.moments, &units, &choice.chosen);
+        self.whole(&[
+            ("", &facts),
+            ("What the user said", &words),
+            ("To do", &list),
+            ("Names", &listed),
+            (&self.story_title(), &body),
+        ])
+    }
 
-    let head = said(moments, share(shares.said), tokenizer);
-    let list = todo_lines(todos, share(shares.todos), tokenizer);
-    let covered = vec![false; phrases.all.len()];
-    let units = units(moments, &phrases);
-    let mut choice = Choice::new(&units, &phrases, &phrase_worths, covered);
-    let fixed = tokenizer.count(&head) + tokenizer.count(&list) + 24;
-    let content_limit = limit.saturating_sub(fixed + share(shares.names));
-    let mut used = 0;
-    let mut fill = |choice: &mut Choice<'_>, limit: usize, used: &mut usize| {
-        choice.take(&mut |unit, header| {
-            let Some(unit) = units.get(unit) else {
-                return Room::TooLittle;
-            };
-            let Some(moment) = moments.get(unit.moment) else {
-                return Room::TooLittle;
-            };
-            let mut text = passage(moment, unit);
-            text.push('\n');
-            if header {
-                text.push_str(&heading(moment, moments));
-            }
-            let cost = tokenizer.count(&text);
-            if *used + cost <= limit {
-                *used += cost;
-                Room::Enough
-            } else if *used + 12 > limit {
-                Room::None
-            } else {
-                Room::TooLittle
-            }
+    /// What a parent needs of a frame that is finished: its last words, then its names.
+    pub(super) fn result(&self) -> String {
+        let names = self.names();
+        let name_worths = worths(&names, &weights::RESULTS);
+        let last = self
+            .moments
+            .iter()
+            .rfind(|moment| moment.source == crate::anchor::moment::Source::Prose);
+        let last = last.map_or("", |moment| moment.text.trim());
+        let last = super::story::clean(last);
+        let head = prefix(&last, self.limit * LAST_WORDS / 1000, &|text| {
+            self.count(text)
         });
-    };
-    fill(&mut choice, content_limit, &mut used);
-    let body = story(moments, &units, &choice);
-    let left = limit.saturating_sub(fixed + tokenizer.count(&body));
-    let list_of_names = index(
-        &names,
-        &worths,
-        &[&head, &list, &body],
-        left,
-        tokenizer,
-        shares.result,
-    );
-    let left = limit.saturating_sub(fixed + tokenizer.count(&list_of_names));
-    fill(&mut choice, left.saturating_sub(8), &mut used);
-    let body = story(moments, &units, &choice);
+        let mut head = head.to_owned();
+        if !head.is_empty() {
+            head.push_str(if head.len() < last.len() {
+                " …\n"
+            } else {
+                "\n"
+            });
+        }
+        let left = self
+            .limit
+            .saturating_sub(self.count(&head) + SEAMS_OF_RESULT);
+        let elsewhere = [head.as_str(), self.told.already];
+        let listed = index(
+            &names,
+            &name_worths,
+            &elsewhere,
+            left,
+            self.tokenizer,
+            Form::Short,
+        );
+        self.whole(&[("", &head), ("Names", &listed)])
+    }
 
-    let mut whole = String::new();
-    for (title, part) in [
-        ("User", &head),
-        ("Todo", &list),
-        ("Names", &list_of_names),
-        ("Log", &body),
-    ] {
-        if !part.is_empty() {
-            whole.push_str("## ");
-            whole.push_str(title);
-            whole.push('\n');
+    fn count(&self, text: &str) -> usize {
+        self.tokenizer.count(text)
+    }
+
+    fn names(&self) -> Names<'_> {
+        let todos: Vec<&str> = self.todos.iter().map(|todo| todo.text.as_str()).collect();
+        Names::gather(self.moments, &todos)
+    }
+
+    fn story_title(&self) -> String {
+        match self.told.log {
+            Some(log) => format!("What happened (`flame log {log}#n` shows all of #n)"),
+            None => "What happened".to_owned(),
+        }
+    }
+
+    fn whole(&self, parts: &[(&str, &str)]) -> String {
+        let mut whole = String::new();
+        for (title, part) in parts {
+            if part.is_empty() {
+                continue;
+            }
+            if !title.is_empty() {
+                whole.push_str(&format!("## {title}\n"));
+            }
             whole.push_str(part);
         }
+        // Parts are counted one by one; should a tokenizer make more of the whole, the end goes.
+        prefix(&whole, self.limit, &|text| self.count(text)).to_owned()
     }
-    crate::tokens::prefix(&whole, limit, &|text| tokenizer.count(text)).to_owned()
 }
 
-fn todo_lines(todos: &[Todo], limit: usize, tokenizer: &dyn Tokenizer) -> String {
-    let mut text = String::new();
-    let open = todos
+/// The share of a result that its last words may have, in thousandths.
+const LAST_WORDS: usize = 300;
+/// Room for the one heading of a result.
+const SEAMS_OF_RESULT: usize = 5;
+
+fn worths(names: &Names<'_>, weights: &[f32]) -> Vec<f32> {
+    names
+        .all
         .iter()
-        .filter(|todo| matches!(todo.status, TodoStatus::Active | TodoStatus::Pending));
-    let done = todos.iter().filter(|todo| todo.status == TodoStatus::Done);
-    for todo in open.chain(done) {
-        let mark = match todo.status {
-            TodoStatus::Active => "now",
-            TodoStatus::Pending => "next",
-            _ => "done",
-        };
-        let line = format!("{mark}: {}\n", crate::text::condense(&todo.text, 160));
-        if tokenizer.count(&text) + tokenizer.count(&line) > limit {
-            break;
-        }
-        text.push_str(&line);
-    }
-    text
-}
-
-/// The line that says which moment passages are from.
-fn heading(moment: &Moment<'_>, moments: &[Moment<'_>]) -> String {
-    let number = moment.entry + 1;
-    let path = moment.paths.first().map_or("", String::as_str);
-    let outcome = match moment.ok {
-        Some(false) => " failed",
-        _ => "",
-    };
-    match moment.source {
-        Source::Command => format!("#{number} ran{outcome}: "),
-        Source::Edit if moment.text.starts_with(path) => format!("#{number} edit{outcome}: "),
-        Source::Edit => format!("#{number} edit{outcome} {path}: "),
-        Source::Output | Source::FailedOutput => {
-            let called = moment.answers.and_then(|called| moments.get(called));
-            let path = called.and_then(|call| call.paths.first());
-            match path {
-                Some(path) => format!("#{number} {path}: "),
-                None => format!("#{number} out: "),
-            }
-        }
-        Source::Call => format!("#{number} call{outcome}: "),
-        Source::Plan => format!("#{number} plan: "),
-        _ => format!("#{number} "),
-    }
-}
-
-/// A passage as it is shown: without indentation and line numbers.
-fn passage(moment: &Moment<'_>, unit: &Unit) -> String {
-    let text = moment
-        .text
-        .get(unit.start as usize..unit.end as usize)
-        .unwrap_or_default();
-    let mut shown = String::with_capacity(text.len());
-    for line in text.lines() {
-        let mut line = line.trim();
-        if matches!(moment.source, Source::Output | Source::FailedOutput) {
-            line = without_number(line);
-        }
-        if line.is_empty() {
-            continue;
-        }
-        if !shown.is_empty() {
-            shown.push('\n');
-        }
-        shown.push_str(line);
-    }
-    shown
-}
-
-/// A line of a file without the number that a tool put before it.
-fn without_number(line: &str) -> &str {
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == line.len() {
-        return line;
-    }
-    match rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t')) {
-        Some(rest) => rest.trim_start(),
-        None => line,
-    }
-}
-
-/// The chosen passages in the order in which things happened.
-fn story(moments: &[Moment<'_>], units: &[Unit], choice: &Choice<'_>) -> String {
-    let mut text = String::new();
-    let mut before: Option<usize> = None;
-    for (number, unit) in units.iter().enumerate() {
-        if choice.chosen.get(number) != Some(&true) {
-            continue;
-        }
-        let Some(moment) = moments.get(unit.moment) else {
-            continue;
-        };
-        let previous = before.and_then(|before| units.get(before));
-        if previous.is_none_or(|previous| previous.moment != unit.moment) {
-            text.push_str(&heading(moment, moments));
-        } else if before != number.checked_sub(1) {
-            text.push_str("… ");
-        }
-        text.push_str(&passage(moment, unit));
-        text.push('\n');
-        before = Some(number);
-    }
-    text
+        .map(|known| worth::probability(&worth::features(known, names), weights))
+        .collect()
 }

@@ -5,6 +5,19 @@ use crate::anchor::name::NameKind;
 use crate::anchor::scan;
 use crate::tokens::Tokenizer;
 
+/// How paths are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// From the project's root.
+    Whole,
+    /// The file and its folder.
+    Short,
+}
+
+/// How far a name's length counts against it: 0 would be not at all, 1 in full. In full, short names
+/// would crowd out the likely ones.
+const PRICE: f32 = 0.6;
+
 /// The names most likely needed that stand nowhere else in the summary.
 pub(super) fn index(
     names: &Names<'_>,
@@ -12,7 +25,7 @@ pub(super) fn index(
     elsewhere: &[&str],
     limit: usize,
     tokenizer: &dyn Tokenizer,
-    short: bool,
+    form: Form,
 ) -> String {
     let mut there = vec![false; names.all.len()];
     for text in elsewhere {
@@ -33,14 +46,14 @@ pub(super) fn index(
             let worth = worths.get(number).copied().unwrap_or(0.0);
             #[expect(clippy::cast_precision_loss, reason = "names are short")]
             let length = known.shown.len() as f32 + 2.0;
-            (worth / length.powf(ALPHA), number)
+            (worth / length.powf(PRICE), number)
         })
         .collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     let mut room = limit * 4;
     let mut text = String::new();
     for _ in 0..4 {
-        text = listed(names, &order, room, short);
+        text = listed(names, &order, room, form);
         let cost = tokenizer.count(&text);
         if cost <= limit {
             return text;
@@ -52,12 +65,12 @@ pub(super) fn index(
 }
 
 /// The first names in `order` that fit into so many bytes, grouped by file.
-fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -> String {
+fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, form: Form) -> String {
     let shown = |number: usize| {
-        names
-            .all
-            .get(number)
-            .map_or("", |known| if short { known.key } else { known.shown })
+        names.all.get(number).map_or("", |known| match form {
+            Form::Whole => known.shown,
+            Form::Short => known.key,
+        })
     };
     // Files with what is in them, in the order in which they were chosen.
     let mut files: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -116,5 +129,3 @@ fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, short: bool) -
     }
     text
 }
-
-const ALPHA: f32 = 0.6;

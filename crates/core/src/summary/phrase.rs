@@ -28,8 +28,8 @@ pub struct Phrase {
     pub prompted: bool,
     /// Since the newest prompt, or in it.
     pub this_turn: bool,
-    /// The worth of the best name in it.
-    pub name: f32,
+    /// The reader has it anyway.
+    pub already: bool,
     stamp: u32,
 }
 
@@ -66,8 +66,8 @@ pub fn looked_at<'a>(moment: &'a Moment<'_>) -> &'a str {
 }
 
 impl Phrases {
-    /// Gathers the phrases of a conversation. `worth` says what the name is worth that a word is.
-    pub fn gather(moments: &[Moment<'_>], worth: &dyn Fn(u64) -> f32) -> Self {
+    /// Gathers the phrases of a conversation. `already` is text that the reader has anyway.
+    pub fn gather(moments: &[Moment<'_>], already: &str) -> Self {
         let bytes: usize = moments.iter().map(|moment| looked_at(moment).len()).sum();
         let mut table = Table::with_room(bytes / 10);
         let mut all: Vec<Phrase> = Vec::new();
@@ -85,13 +85,11 @@ impl Phrases {
                 let Some(four) = hashes.get(at..at + WORDS) else {
                     break;
                 };
-                let joined = four.iter().fold(0, |sum, word| mix(sum, *word));
-                let (phrase, new) = table.number(joined);
+                let (phrase, new) = table.number(joined(four));
                 if let Some(place) = places.get_mut(at) {
                     place.phrase = Some(phrase);
                 }
                 if new {
-                    let name = four.iter().map(|word| worth(*word)).fold(0.0, f32::max);
                     all.push(Phrase {
                         last: 0,
                         last_by_model: None,
@@ -100,7 +98,7 @@ impl Phrases {
                         source: moment.source,
                         prompted: false,
                         this_turn: false,
-                        name,
+                        already: false,
                         stamp: 0,
                     });
                 }
@@ -109,6 +107,13 @@ impl Phrases {
                 }
             }
             words.push(places);
+        }
+        split(already, &mut hashes);
+        for four in hashes.windows(WORDS) {
+            let known = table.find(joined(four));
+            if let Some(phrase) = known.and_then(|known| all.get_mut(known as usize)) {
+                phrase.already = true;
+            }
         }
         Self { all, words, calls }
     }
@@ -178,13 +183,12 @@ fn split(text: &str, hashes: &mut Vec<u64>) -> Vec<Word> {
     words
 }
 
-/// The hash by which a word is known to `worth` of [`Phrases::gather`].
-pub fn word_hash(word: &str) -> u64 {
-    hash(word.as_bytes())
+fn joined(words: &[u64]) -> u64 {
+    words.iter().fold(0, |sum, word| mix(sum, *word))
 }
 
 /// How many features a phrase has.
-pub const FEATURES: usize = 27;
+pub const FEATURES: usize = 26;
 
 /// What they are called, in the order of [`features`].
 pub const FEATURE_NAMES: [&str; FEATURES] = [
@@ -206,7 +210,6 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
     "summary",
     "prompted",
     "this_turn",
-    "name",
     "age_1",
     "age_3",
     "age_8",
@@ -244,7 +247,6 @@ pub fn features(phrase: &Phrase, calls: u32) -> [f32; FEATURES] {
         source(Source::Summary),
         flag(phrase.prompted),
         flag(phrase.this_turn),
-        phrase.name,
         flag(age <= 1),
         flag(age <= 3),
         flag(age <= 8),
