@@ -17,6 +17,7 @@ pub mod request;
 pub mod settings;
 pub mod tools;
 pub mod views;
+pub mod witness;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};
@@ -24,3 +25,4 @@ pub use error::EngineError;
 pub use names::exactly;
 pub use project::{Home, Project};
 pub use request::{Parent, Request};
+pub use witness::View;

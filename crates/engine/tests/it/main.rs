@@ -9,3 +9,4 @@ mod contexts;
 mod deliveries;
 mod ground;
 mod stability;
+mod witness;

@@ -21,6 +21,10 @@ struct Served {
     _dir: tempfile::TempDir,
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "literals, written where they are asked"
+)]
 impl Served {
     fn new() -> Self {
         Self::with(|_| {})
@@ -311,4 +315,90 @@ fn nothing_is_folded_where_that_is_not_wanted() {
     host.pop("s", "3", "Seen");
     let prepared = host.prepare("s", 0, &[work("1"), work("2"), work("3")]);
     assert_eq!(prepared["drop"], json!([]));
+}
+
+fn answered(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "assistant", "parts": [{ "kind": "text", "id": format!("{id}t"), "text": text }] })
+}
+
+impl Served {
+    fn observe(&mut self, session: &str, happenings: &Value) {
+        let params = json!({ "session": session, "happenings": happenings });
+        self.ask("observe", params);
+    }
+
+    fn tree(&mut self, session: &str) -> String {
+        let shown = self.ask("show", json!({ "session": session, "what": "tree" }));
+        let text = shown["text"].as_str().unwrap();
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A turn in which the model only talks.
+    fn turn(&mut self, session: &str, n: usize, prompt: &str, answer: &str) -> Value {
+        let (asked, said_by_model) = (format!("{n}u"), format!("{n}a"));
+        self.prompt(session, &asked, prompt);
+        let known = (n - 1) * 2;
+        let plan = self.prepare(session, known, &[said(&asked, prompt)]);
+        self.prepare(session, known + 1, &[answered(&said_by_model, answer)]);
+        let message = answered(&said_by_model, answer);
+        let mut told = json!({ "kind": "message" });
+        told.as_object_mut()
+            .unwrap()
+            .extend(message.as_object().unwrap().clone());
+        self.observe(session, &json!([told, { "kind": "idle" }]));
+        plan
+    }
+}
+
+#[test]
+fn a_model_that_never_calls_us_still_has_a_tree() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    host.observe(
+        "s",
+        &json!([{ "kind": "todos", "items": [
+            { "text": "Write tests", "status": "pending" },
+            { "text": "Ship it", "status": "in_progress" },
+        ] }]),
+    );
+    host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(host.tree("s"), @"
+    → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
+    ├─ ✓ we79889v  Fix the login · claimed
+    ├─ ✓ qnhe4wn9  Now the logout · claimed
+    ├─ ○ rk49779d  Write tests
+    ├─ → shq5bkyj  Ship it
+    └─ → mr19669z  And the docs
+    ");
+}
+
+#[test]
+fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
+    let mut host = Served::with(|sidecar| sidecar.fold = FoldPolicy::Auto);
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    let plan = host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap(), @r#"
+    {
+      "drop": [
+        "1a",
+        "2a"
+      ],
+      "insert": [
+        {
+          "before": "2u",
+          "id": "flame_we79889v",
+          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\">The cookie was missing.</frame-results>\n"
+        },
+        {
+          "before": "3u",
+          "id": "flame_qnhe4wn9",
+          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\">It redirects now.</frame-results>\n"
+        }
+      ],
+      "strip": []
+    }
+    "#);
 }
