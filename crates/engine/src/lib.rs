@@ -6,6 +6,7 @@
 
 pub mod brief;
 pub mod clock;
+pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod maintain;
 mod names;
 pub mod project;
 pub mod request;
+pub mod resume;
 pub mod settings;
 pub mod tools;
 pub mod views;
