@@ -7,6 +7,8 @@
 //! - [`decide()`] turns a [`Command`] into [`Event`]s or a [`Refusal`];
 //! - [`Tree`] folds events into the state they describe.
 
+pub mod anchor;
+pub mod arguments;
 pub mod brief;
 pub mod command;
 pub mod context;
@@ -20,6 +22,7 @@ pub mod neighbourhood;
 pub mod note;
 pub mod refusal;
 pub mod session;
+pub mod summary;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

@@ -87,13 +87,12 @@ impl Engine {
         let results = untold
             .into_iter()
             .map(|(frame, before)| {
-                let text = match spans.results.get(&frame) {
-                    Some(text) => text.clone(),
-                    None => {
-                        let text = self.read(|reading| Ok(results(reading, &frame)?))?;
-                        spans.results.insert(frame.clone(), text.clone());
-                        text
-                    }
+                let text = if let Some(text) = spans.results.get(&frame) {
+                    text.clone()
+                } else {
+                    let text = self.read(|reading| Ok(results(reading, &frame)?))?;
+                    spans.results.insert(frame.clone(), text.clone());
+                    text
                 };
                 Ok(Untold {
                     frame,

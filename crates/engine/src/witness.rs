@@ -53,7 +53,7 @@ pub struct View {
 
 /// One thing to do, in order.
 enum Deed<'e> {
-    See(Cow<'e, Entry>),
+    See(Box<Cow<'e, Entry>>),
     Keep(Box<Kept>),
 }
 
@@ -164,7 +164,7 @@ impl Engine {
                 pending.text.push_str(&transcript::encode(entry));
                 pending.marks.extend(entry.text_mark(&actor.session));
             }
-            deeds.push(Deed::See(within(&self.project().root, entry)));
+            deeds.push(Deed::See(Box::new(within(&self.project().root, entry))));
             let full = watch.pending.get(&thread);
             if full.is_some_and(|pending| pending.text.len() >= PIECE) {
                 self.keep_thread(watch, &thread, &mut deeds)?;

@@ -169,15 +169,13 @@ impl Conversation {
     /// The header that this conversation was sent; it is settled by its first message.
     fn header(&mut self, sidecar: &Sidecar) -> Result<Option<String>, EngineError> {
         if self.header.is_none() {
-            let sent = sidecar.engine.sent(&self.session)?;
-            self.header = match sent {
-                Some(sent) => Some(sent.header.text),
-                None => {
-                    let actor = self.actor(sidecar, None);
-                    match sidecar.engine.deliver(&actor, None, &Wanted::default())? {
-                        Delivery::Header(text) => Some(text),
-                        Delivery::Update(_) | Delivery::Nothing => Some(String::new()),
-                    }
+            self.header = if let Some(sent) = sidecar.engine.sent(&self.session)? {
+                Some(sent.header.text)
+            } else {
+                let actor = self.actor(sidecar, None);
+                match sidecar.engine.deliver(&actor, None, &Wanted::default())? {
+                    Delivery::Header(text) => Some(text),
+                    Delivery::Update(_) | Delivery::Nothing => Some(String::new()),
                 }
             };
         }
@@ -243,7 +241,9 @@ fn named(prepared: Prepared, held: Option<&str>) -> Prepared {
         add(text);
     }
     for Insertion { before, id, text } in &prepared.insert {
-        [before, id, text].into_iter().for_each(|text| add(text));
+        for text in [before, id, text] {
+            add(text);
+        }
     }
     for text in [&prepared.system, &prepared.tail] {
         // One sign more than the text, so that none is not the same as an empty one.
@@ -258,13 +258,14 @@ fn named(prepared: Prepared, held: Option<&str>) -> Prepared {
         .chars()
         .take(16)
         .collect::<String>();
-    match held == Some(plan.as_str()) {
-        true => Prepared {
+    if held == Some(plan.as_str()) {
+        Prepared {
             same: true,
             plan,
             ..Prepared::default()
-        },
-        false => Prepared { plan, ..prepared },
+        }
+    } else {
+        Prepared { plan, ..prepared }
     }
 }
 

@@ -21,6 +21,10 @@ struct Served {
     _dir: tempfile::TempDir,
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "literals, written where they are asked"
+)]
 impl Served {
     fn new() -> Self {
         Self::with(|_| {})
