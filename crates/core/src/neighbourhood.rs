@@ -6,9 +6,10 @@
 
 use crate::event::Event;
 use crate::frame::{FrameHead, Rank, Status};
-use crate::id::{FrameId, Seq, SessionRef};
+use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
-use crate::session::{Model, Session};
+use crate::session::{Conversation, Model, Session};
+use crate::text::{Prose, Title};
 
 /// A view of the tree at one point of the journal. All answers are of that same point.
 pub trait Neighbourhood {
@@ -49,6 +50,20 @@ pub trait Neighbourhood {
     ) -> Result<(Option<Rank>, Option<Rank>), Self::Error>;
     /// Whether a frame already has a note with this kind and text.
     fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Self::Error>;
+    /// The child of a frame that mirrors a to-do item of this text; the last one, if there are
+    /// several.
+    fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>, Self::Error>;
+    /// With which code a command exited when it was last recorded in a frame, and how many runs of
+    /// commands the frame holds.
+    fn command_runs(
+        &self,
+        frame: &FrameId,
+        command: &Prose,
+    ) -> Result<(Option<i32>, u64), Self::Error>;
+    /// What was seen of a session so far; nothing much, of one that nothing was seen of.
+    fn conversation(&self, session: &SessionRef) -> Result<Conversation, Self::Error>;
+    /// Whether a thing was seen before.
+    fn is_seen(&self, mark: Mark) -> Result<bool, Self::Error>;
     /// Whether a file was brought in before.
     fn is_imported(&self, source: &str) -> Result<bool, Self::Error>;
     /// The frame that a former name belongs to.

@@ -22,6 +22,7 @@ use crate::error::EngineError;
 use crate::names;
 use crate::project::Project;
 use crate::request::Request;
+use crate::witness::Watches;
 
 /// The longest piece of raw text that is kept, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 16 * 1024 * 1024;
@@ -35,6 +36,7 @@ pub struct Engine {
     clock: Box<dyn Clock>,
     options: OpenOptions,
     pub(crate) contexts: Contexts,
+    watches: Mutex<Watches>,
 }
 
 /// What a granted request came to.
@@ -73,6 +75,7 @@ impl Engine {
             clock,
             options: OpenOptions { busy_timeout },
             contexts: Contexts::default(),
+            watches: Mutex::default(),
         }
     }
 
@@ -102,6 +105,12 @@ impl Engine {
 
     /// Grants a request or says why not.
     pub fn execute(&self, actor: &Actor, request: &Request) -> Result<Receipt, EngineError> {
+        // What was said until now belongs to the frame that the session is about to leave.
+        if request.turns()
+            && let Err(error) = self.keep_pending(actor)
+        {
+            tracing::warn!("raw text not kept: {error}");
+        }
         for _ in 1..DRAWS {
             match self.attempt(actor, request) {
                 Err(EngineError::Refused(refusal))
@@ -289,6 +298,12 @@ impl Engine {
     fn lock(&self) -> MutexGuard<'_, Option<SqliteStore>> {
         // A panic elsewhere cannot have left the store half-written: it writes in transactions.
         self.store
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }

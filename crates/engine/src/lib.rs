@@ -4,6 +4,7 @@
 //! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
+pub mod brief;
 pub mod clock;
 pub mod context;
 mod engine;
@@ -17,6 +18,7 @@ pub mod request;
 pub mod settings;
 pub mod tools;
 pub mod views;
+pub mod witness;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};
@@ -24,3 +26,4 @@ pub use error::EngineError;
 pub use names::exactly;
 pub use project::{Home, Project};
 pub use request::{Parent, Request};
+pub use witness::View;

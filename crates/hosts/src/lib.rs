@@ -5,3 +5,4 @@
 
 pub mod predecessor;
 pub mod sidecar;
+pub mod transcript;

@@ -5,6 +5,7 @@
 //! - `serve`: who handles what, so that conversations do not wait for each other;
 //! - `methods`: what each method does;
 //! - `conversation`: what is kept of one conversation while it is served;
+//! - `observing`: what happens in it, as the engine is told it;
 //! - `entries`: messages as the neutral entries that the engine takes.
 //!
 //! Nothing here knows a host's hooks; those are a shim's business.
@@ -12,6 +13,7 @@
 mod conversation;
 mod entries;
 mod methods;
+mod observing;
 mod rpc;
 mod serve;
 pub mod wire;

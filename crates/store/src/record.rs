@@ -34,6 +34,36 @@ enum Record {
         session: String,
         frame: String,
     },
+    SessionPrompted {
+        session: String,
+    },
+    SessionTurned {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
+    SessionInterrupted {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        how: Option<String>,
+    },
+    SessionCompacted {
+        session: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        automatic: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_before: Option<u64>,
+    },
+    SessionSpent {
+        session: String,
+        #[serde(flatten)]
+        usage: UsageRecord,
+    },
+    /// The marks are 16 hex digits each, without anything between them.
+    SessionWitnessed {
+        session: String,
+        marks: String,
+    },
     FrameOpened {
         frame: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +71,8 @@ enum Record {
         rank: i64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         planned: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<String>,
         #[serde(flatten)]
         goal: GoalRecord,
     },
@@ -136,6 +168,24 @@ enum ReasonRecord {
 }
 
 #[derive(Serialize, Deserialize)]
+struct UsageRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    input: u64,
+    #[serde(default)]
+    cache_read: u64,
+    #[serde(default)]
+    cache_write: u64,
+    #[serde(default)]
+    output: u64,
+    #[serde(default)]
+    reasoning: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    micro_dollars: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
 struct GoalRecord {
     title: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,6 +260,8 @@ struct FrameRecord {
     parent: Option<String>,
     rank: i64,
     status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(flatten)]
     goal: GoalRecord,
     results: Option<String>,

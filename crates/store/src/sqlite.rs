@@ -12,6 +12,7 @@ mod reading;
 mod recover;
 mod rows;
 mod sent;
+mod sessions;
 mod spans;
 mod verify;
 mod view;
@@ -20,13 +21,16 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::Connection;
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version};
+use crate::store::{
+    Committed, NextStep, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -74,6 +78,14 @@ impl Store for SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         self.commit_once(at, actor, decide)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        self.commit_steps_once(next)
             .map_err(|rejected| match rejected {
                 Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
                 refused @ Rejected::Refused(_) => refused,
@@ -132,8 +144,8 @@ impl SqliteStore {
                 remarks: decision.remarks,
             });
         }
-        let events =
-            append::append(&self.connection, at, actor, decision.events).map_err(unreadable)?;
+        let events = append::append(&self.connection, at, actor, decision.events, None)
+            .map_err(unreadable)?;
         for recorded in &events {
             project::project(&self.connection, recorded).map_err(unreadable)?;
         }
@@ -143,6 +155,27 @@ impl SqliteStore {
             events,
             remarks: decision.remarks,
         })
+    }
+
+    fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        let unreadable = Rejected::Unreadable;
+        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let mut recorded: Vec<Recorded> = Vec::new();
+        while let Some(step) = next(&SqliteView::new(&self.connection))? {
+            let batch = recorded.first().map(|first| first.batch);
+            let events = append::append(&self.connection, step.at, &step.actor, step.events, batch)
+                .map_err(unreadable)?;
+            for entry in &events {
+                project::project(&self.connection, entry).map_err(unreadable)?;
+            }
+            recorded.extend(events);
+        }
+        if recorded.is_empty() {
+            return Ok(recorded);
+        }
+        transaction.commit().map_err(unreadable)?;
+        self.written += 1;
+        Ok(recorded)
     }
 
     /// An error that names the file. Once it cannot be read, it is left exactly as it is.

@@ -7,7 +7,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Neighbourhood, Session};
 
@@ -15,6 +15,9 @@ use crate::error::StoreError;
 
 /// Why a command changed nothing.
 pub type Rejection = Rejected<StoreError>;
+
+/// What answers with one step of a command after the other.
+pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejection> + 'a;
 
 /// A journal with its projections.
 pub trait Store: Send {
@@ -30,6 +33,11 @@ pub trait Store: Send {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection>;
+
+    /// Decides and records one command of several steps, each decided on the state that the steps
+    /// before it led to. The steps become durable together, or not at all. `next` answers `None`
+    /// when there is nothing left to do.
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
 
     /// What of the store this is: as long as two answers are equal, nobody, in this process or
     /// another, has written in between. Cheap enough to ask before every answer from a cache:
@@ -137,6 +145,17 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
 }
 
+/// One step of a command.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happens.
+    pub events: Vec<Event>,
+}
+
 /// What of a store somebody has seen. Only good for comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -157,6 +176,8 @@ pub struct FinishedSpan {
     pub last: Option<String>,
     /// The event that ended it.
     pub closed: Seq,
+    /// Why it is there.
+    pub origin: Origin,
 }
 
 /// A frame that ended, and its place in the order in which frames did.

@@ -69,6 +69,9 @@ impl Rewrite for Delivery {
 impl Rewrite for Event {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
+            Self::SessionTurned { said: text, .. } | Self::SessionInterrupted { how: text, .. } => {
+                text.rewrite(change);
+            }
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
             Self::FrameBlocked {
@@ -93,6 +96,10 @@ impl Rewrite for Event {
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }
             | Self::SessionUnbound { .. }
+            | Self::SessionPrompted { .. }
+            | Self::SessionCompacted { .. }
+            | Self::SessionSpent { .. }
+            | Self::SessionWitnessed { .. }
             | Self::FrameStarted { .. }
             | Self::FrameUnblocked { .. }
             | Self::FrameMoved { .. }

@@ -41,6 +41,16 @@ pub enum Kind {
 /// The settings, by key.
 pub const KNOWN: &[Setting] = &[
     Setting {
+        key: "brief.budget",
+        kind: Kind::Number {
+            least: 256,
+            most: 1_000_000,
+        },
+        default: "2000",
+        environment: &["FLAME_BRIEF_BUDGET"],
+        about: "Tokens that a continuation brief never has more of.",
+    },
+    Setting {
         key: "context.budget.ancestors",
         kind: Kind::Number {
             least: 0,

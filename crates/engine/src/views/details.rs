@@ -1,6 +1,6 @@
 //! One frame with everything around it.
 
-use flamestack_core::frame::{Frame, FrameHead, Status};
+use flamestack_core::frame::{Frame, FrameHead, Origin, Status};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::{Note, NoteKind};
 use flamestack_store::{FrameRow, Reading, Slice, Totals};
@@ -69,6 +69,9 @@ pub fn plain(details: &Details) -> String {
         text.push_str(&format!("  {name:<10} {value}\n"));
     };
     fact("status", frame.status.label());
+    if frame.origin != Origin::Asked {
+        fact("origin", &frame.origin.to_string());
+    }
     if let Some(reason) = &frame.blocked_on {
         fact("waits for", &one_line(reason.as_str(), 200));
     }

@@ -33,14 +33,9 @@ fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
             synthetic,
         } => {
             let text = text.clone();
-            let what = match (message.role, message.summary) {
-                (Role::Assistant, true) => What::Compacted {
-                    automatic: false,
-                    summary: Some(text),
-                    tokens_before: None,
-                },
-                (Role::Assistant, false) => What::Assistant { text },
-                (Role::User, _) => What::User {
+            let what = match message.role {
+                Role::Assistant => What::Assistant { text },
+                Role::User => What::User {
                     voice: match synthetic {
                         true => Voice::Host,
                         false => Voice::Person,
@@ -57,7 +52,7 @@ fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
                 paths: paths.clone(),
             },
         ),
-        // The summary itself follows as a message of its own.
+        // A summary is told when it has taken the place of what it sums up.
         Part::Compaction { .. } => Vec::new(),
         Part::Call { .. } => of_call(message, part),
     }

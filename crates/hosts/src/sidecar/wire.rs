@@ -399,6 +399,10 @@ pub struct Prepare {
     pub known: usize,
     /// The messages behind them.
     pub messages: Vec<Message>,
+    /// The plan that the shim holds, by its name, if it holds one.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional))]
+    pub has: Option<String>,
     /// Whether the messages are about to be summarised rather than answered.
     #[serde(default)]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
@@ -431,6 +435,14 @@ pub struct Prepared {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub resync: bool,
+    /// The plan that the shim holds is still good, and the rest of this is left empty.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub same: bool,
+    /// A name for all of the rest: the same name, the same plan.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    pub plan: String,
     /// Messages to leave out.
     pub drop: Vec<String>,
     /// Text parts to leave out: what Flamestack added itself, before a summary is made.

@@ -1,4 +1,4 @@
-//! Predecessors' files in, frames out, and back.
+//! Files in, frames out, and back; and hosts on the other end of a pipe.
 
 #![expect(
     clippy::indexing_slicing,
@@ -11,5 +11,6 @@ mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod sidecar;
 mod support;
 mod written;
