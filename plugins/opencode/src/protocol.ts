@@ -131,6 +131,8 @@ export type Prepare = {
   session: string
   known: number
   messages: Message[]
+  /** The plan that the shim holds, by its name, if it holds one. */
+  has?: string
   compacting?: boolean
   model?: Model
 }
@@ -141,6 +143,10 @@ export type Model = { name: string; window?: number }
 /** The answer to `prepare`: what to change in the list of messages, and nothing else. */
 export type Prepared = {
   resync?: boolean
+  /** The plan that the shim holds is still good, and the rest of this is left empty. */
+  same?: boolean
+  /** A name for all of the rest: the same name, the same plan. */
+  plan?: string
   drop: string[]
   strip: string[]
   insert: Insertion[]
