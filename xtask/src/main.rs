@@ -10,6 +10,7 @@ mod bench;
 mod eval;
 mod generate;
 mod layers;
+mod plugin;
 mod test;
 
 use std::path::{Path, PathBuf};

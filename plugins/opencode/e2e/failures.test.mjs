@@ -98,6 +98,7 @@ describe("a store in trouble", () => {
     const script = `
       const { Database } = require("bun:sqlite")
       const db = new Database(${JSON.stringify(journal())})
+      db.exec("PRAGMA busy_timeout = 30000")
       db.exec("BEGIN EXCLUSIVE")
       console.log("locked")
       setInterval(() => {}, 1e6)`
@@ -106,7 +107,10 @@ describe("a store in trouble", () => {
       stdio: ["ignore", "pipe", "inherit"],
     })
     try {
-      await new Promise((resolve) => holder.stdout.once("data", resolve))
+      await new Promise((resolve, reject) => {
+        holder.stdout.once("data", resolve)
+        holder.once("exit", (code) => reject(new Error(`the lock could not be taken (${code})`)))
+      })
       const requests = await turn(lab, session, "Go on although it is locked")
       for (const request of requests) assert.ok(!request.says("raw-history"), "folded")
     } finally {

@@ -78,7 +78,7 @@ export class Conversations {
     const keep = (answer: Prepared) => {
       if (answer.resync || question < conversation.answered) return
       conversation.answered = question
-      conversation.plan = answer
+      if (!answer.same) conversation.plan = answer
     }
     const { id: session, model } = conversation
     const messages = list.slice(known)
@@ -87,7 +87,8 @@ export class Conversations {
       if (answer.resync) conversation.sent = []
       else keep(usable(answer))
     }
-    const asked = { session, known, messages, ...(model && { model }) }
+    const has = conversation.plan?.plan
+    const asked = { session, known, messages, ...(has && { has }), ...(model && { model }) }
     const answer = usable(await sidecar.ask("prepare", asked, DEADLINE, late))
     keep(answer)
     return answer

@@ -275,7 +275,7 @@ message: string, } | { "kind": "reverted",
 /**
  * The first message that counts no longer.
  */
-message: string | null, } | { "kind": "todos", 
+message?: string, } | { "kind": "todos", 
 /**
  * Its items.
  */
@@ -305,6 +305,10 @@ copyOf?: string,
  * The directory it works in.
  */
 directory?: string, 
+/**
+ * The version of the host that it runs in.
+ */
+hostVersion?: string, 
 /**
  * The agent that works in it.
  */

@@ -281,6 +281,7 @@ pub enum Happening {
     Reverted {
         /// The first message that counts no longer.
         #[serde(default)]
+        #[cfg_attr(test, ts(optional))]
         message: Option<String>,
     },
     /// The whole to-do list as it is from now on.
@@ -320,6 +321,9 @@ pub struct SessionFacts {
     /// The directory it works in.
     #[cfg_attr(test, ts(optional))]
     pub directory: Option<String>,
+    /// The version of the host that it runs in.
+    #[cfg_attr(test, ts(optional))]
+    pub host_version: Option<String>,
     /// The agent that works in it.
     #[cfg_attr(test, ts(optional))]
     pub agent: Option<String>,

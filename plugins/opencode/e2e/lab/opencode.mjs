@@ -112,7 +112,12 @@ export class Lab {
       this.server.stderr.on("data", hear)
       this.server.on("exit", (code) => reject(new Error(`opencode ended (${code}): ${this.terminal}`)))
     })
+    this.happened = []
+    this.waiting = []
+    // What happens before the stream is open would be missed.
+    const connected = this.next((event) => event.type === "server.connected")
     this.listening = this.#listen()
+    await Promise.race([connected, this.listening])
   }
 
   /** Ends the server and waits for it. */
@@ -133,8 +138,6 @@ export class Lab {
   async #listen() {
     const ended = new AbortController()
     this.events = ended
-    this.happened = []
-    this.waiting = []
     const url = `${this.url}/event?directory=${encodeURIComponent(this.project)}`
     try {
       const stream = await fetch(url, { signal: ended.signal })
