@@ -3,6 +3,7 @@
 //! A message may be seen twice, in a request to the model and in an event of the host; it carries
 //! the host's names, by which it is recorded once.
 
+use flamestack_core::compaction::without_restored;
 use flamestack_core::transcript::{Entry, What};
 use flamestack_engine::witness::View;
 use flamestack_engine::{EngineError, Request};
@@ -42,7 +43,8 @@ impl Seen {
             match part {
                 Part::Compaction { automatic, .. } => self.automatic = *automatic,
                 Part::Text { text, .. } if message.summary => {
-                    self.summary = Some((message.id.clone(), text.clone()));
+                    // What was put behind it is recorded already.
+                    self.summary = Some((message.id.clone(), without_restored(text)));
                 }
                 _ => {}
             }
