@@ -13,4 +13,5 @@ mod refusals;
 mod rescue;
 mod sidecar;
 mod support;
+mod transcripts;
 mod written;
