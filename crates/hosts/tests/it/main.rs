@@ -11,6 +11,7 @@ mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod secrets;
 mod sidecar;
 mod support;
 mod transcripts;
