@@ -25,6 +25,7 @@ mod names;
 mod nothing_lost;
 #[cfg(unix)]
 mod read_only;
+mod recorded;
 mod refusals;
 mod secrets;
 mod sessions;

@@ -92,7 +92,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             .filter(|_| own.origin == Origin::Subagent);
         while let Some(id) = next.take_if(|_| above.len() < LEVELS) {
             let head = self.ground.frame(&id)?;
-            next = head.parent.clone();
+            next.clone_from(&head.parent);
             above.push(head);
         }
         Ok(above)
