@@ -12,6 +12,8 @@ mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod secrets;
 mod sidecar;
 mod support;
+mod transcripts;
 mod written;
