@@ -7,9 +7,12 @@
 )]
 
 mod bench;
+mod eval;
 mod generate;
 mod layers;
+mod recordings;
 mod test;
+mod train;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,6 +24,8 @@ cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
 cargo xtask bench [NAME]      measure durable, history, context, cli or all (--quick: less of it)
+cargo xtask eval              measure the quality of briefs on recorded sessions, by the judge
+cargo xtask train             fit the weights of names and phrases to them
 ";
 
 fn main() -> ExitCode {
@@ -40,6 +45,8 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["eval"] => eval::run(),
+        ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
         _ => bail!("what should be done?\n\n{USAGE}"),
     }

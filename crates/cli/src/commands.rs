@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod import;
@@ -19,7 +20,9 @@ pub(crate) mod plan;
 pub(crate) mod pop;
 pub(crate) mod push;
 pub(crate) mod rebuild;
+pub(crate) mod recall;
 pub(crate) mod relocate;
+pub(crate) mod replay;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sidecar;
@@ -70,6 +73,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Show(command) => command.run(&place(output)?, output),
         Command::Context(command) => command.run(&place(output)?, output),
         Command::Search(command) => command.run(&place(output)?, output),
+        Command::Recall(command) => command.run(&place(output)?, output),
+        Command::Replay(command) => command.run(output),
+        Command::Eval(command) => command.run(output),
         Command::Log(command) => command.run(&place(output)?, output),
         Command::Import(command) => command.run(&place(output)?, output),
         Command::Export(command) => command.run(&place(output)?, output),

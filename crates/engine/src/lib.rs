@@ -4,6 +4,7 @@
 //! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
+pub mod brief;
 pub mod clock;
 pub mod context;
 mod engine;
@@ -13,6 +14,7 @@ pub mod json;
 pub mod maintain;
 mod names;
 pub mod project;
+pub mod recall;
 pub mod request;
 pub mod settings;
 pub mod tools;

@@ -18,7 +18,7 @@ pub struct Header {
 }
 
 /// The first line.
-pub fn header(line: &str) -> Option<Header> {
+fn header(line: &str) -> Option<Header> {
     let value: Value = serde_json::from_str(line).ok()?;
     (value.get("t")? == "session").then(|| Header {
         id: text(&value, "id"),
@@ -45,21 +45,30 @@ fn list(value: &Value, key: &str) -> Vec<String> {
     .unwrap_or_default()
 }
 
+/// What a line is.
+enum Read {
+    /// An event, as far as it has a meaning here.
+    Event(u64, Option<Box<Entry>>),
+    /// Nothing that can be read.
+    Unreadable,
+}
+
 /// An event and its ordinal.
-pub fn entry(line: &str) -> Option<(u64, Entry)> {
-    let value: Value = serde_json::from_str(line).ok()?;
-    let ordinal = value.get("i")?.as_u64()?;
-    let what = what(&value, line)?;
-    Some((
-        ordinal,
-        Entry {
-            id: optional(&value, "id"),
-            message: optional(&value, "mid"),
-            at: value.get("ts").and_then(Value::as_i64).map(Timestamp),
-            agent: optional(&value, "a").filter(|agent| agent != "main"),
-            what,
-        },
-    ))
+fn event(line: &str) -> Read {
+    let Ok(value) = serde_json::from_str::<Value>(line) else {
+        return Read::Unreadable;
+    };
+    let Some(ordinal) = value.get("i").and_then(Value::as_u64) else {
+        return Read::Unreadable;
+    };
+    let entry = what(&value, line).map(|what| Entry {
+        id: optional(&value, "id"),
+        message: optional(&value, "mid"),
+        at: value.get("ts").and_then(Value::as_i64).map(Timestamp),
+        agent: optional(&value, "a").filter(|agent| agent != "main"),
+        what,
+    });
+    Read::Event(ordinal, entry.map(Box::new))
 }
 
 /// The arguments of a call as they stand in the line: the order of their keys is the model's.
@@ -186,5 +195,37 @@ fn kind(word: &str) -> CallKind {
         "ask" => CallKind::Ask,
         "plan" => CallKind::Plan,
         _ => CallKind::Other,
+    }
+}
+
+/// A session, or its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// What the first line says.
+    pub header: Header,
+    /// The events with their ordinals, in order.
+    pub events: Vec<(u64, Entry)>,
+    /// How many lines could not be read.
+    pub unreadable: usize,
+}
+
+impl Trace {
+    /// Reads the events before an ordinal, and nothing behind it; all of them if none is named.
+    pub fn read(source: impl std::io::BufRead, before: Option<u64>) -> std::io::Result<Self> {
+        let mut trace = Self::default();
+        for line in source.lines() {
+            let line = line?;
+            if let Some(header) = header(&line) {
+                trace.header = header;
+                continue;
+            }
+            match event(&line) {
+                Read::Event(ordinal, _) if before.is_some_and(|before| ordinal >= before) => break,
+                Read::Event(ordinal, Some(entry)) => trace.events.push((ordinal, *entry)),
+                Read::Event(_, None) => {}
+                Read::Unreadable => trace.unreadable += 1,
+            }
+        }
+        Ok(trace)
     }
 }
