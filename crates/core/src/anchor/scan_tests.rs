@@ -7,7 +7,9 @@ use super::scan::names;
 
 fn found(text: &str) -> Vec<String> {
     let mut all = Vec::new();
-    names(text, &mut |kind, name| all.push(format!("{} {name}", kind.label())));
+    names(text, &mut |kind, name| {
+        all.push(format!("{} {name}", kind.label()))
+    });
     all
 }
 

@@ -128,7 +128,8 @@ fn what_the_reader_has_is_not_said_again() {
 
 #[test]
 fn ten_megabytes_of_anything_are_taken() {
-    for piece in ["x", "日本語", "👨‍👩‍👧‍👦", "a_b/c.rs ", "\0\u{1b}[31m", "\n"] {
+    for piece in ["x", "日本語", "👨‍👩‍👧‍👦", "a_b/c.rs ", "\0\u{1b}[31m", "\n"]
+    {
         let huge = piece.repeat(10_000_000 / piece.len());
         let mut entries = vec![prompt(&huge), said(&huge)];
         entries.extend(ran("1", "ls", true, &huge));
