@@ -10,6 +10,8 @@ mod bench;
 mod eval;
 mod generate;
 mod layers;
+mod plugin;
+mod quality;
 mod recordings;
 mod test;
 mod train;
@@ -23,9 +25,9 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, cli or all (--quick: less of it)
-cargo xtask eval              measure the quality of briefs on recorded sessions, by the judge
-cargo xtask train             fit the weights of names and phrases to them
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli or all (--quick: less of it)
+cargo xtask eval [NAME]       hold briefs against recorded work: stage (specs), quality (sessions), or both
+cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";
 
 fn main() -> ExitCode {
@@ -45,9 +47,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
-        ["eval"] => eval::run(),
         ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("what should be done?\n\n{USAGE}"),
     }
 }

@@ -9,7 +9,9 @@
 
 pub mod anchor;
 pub mod arguments;
+pub mod brief;
 pub mod command;
+pub mod compaction;
 pub mod context;
 pub mod decide;
 pub mod event;
@@ -26,6 +28,7 @@ pub mod text;
 pub mod tokens;
 pub mod transcript;
 pub mod tree;
+pub mod workflow;
 pub mod xml;
 
 pub use command::{Actor, Command};

@@ -1,134 +1,226 @@
-//! Briefs: what a model needs to take up a conversation again, from what is kept of it.
+//! Briefs: the files that matter read, and handed with the frames to `flamestack_core::brief`.
 //!
-//! How a brief is made is `flamestack_core::summary`'s to say; here its material is gathered. What
-//! was said in a session lies in the logs of its frames, a turn to a piece, and the newest may
-//! still wait for its turn to end.
+//! What a brief says is decided there. Here is which files are read: the session log, the
+//! instructions for agents, and those of the few pieces of work that anything speaks of. Finished
+//! work costs a name in a listing.
 
-use flamestack_core::event::Event;
-use flamestack_core::frame::Frame;
-use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef};
-use flamestack_core::summary::{self, Told};
-use flamestack_core::transcript::Entry;
-use flamestack_store::{Reading, Slice, transcript};
+mod declarations;
+mod files;
+mod git;
 
+use std::time::Duration;
+
+use flamestack_core::brief::{self, Brief, Mode, Sources, Todo, Unit};
+use flamestack_core::context::{Budget, Surroundings};
+use flamestack_core::id::SessionRef;
+use flamestack_core::workflow::{Place, Role, Workflow};
+
+pub use self::declarations::{Problem, Workflows, folders};
+use self::files::{Files, Limit};
 use crate::Engine;
+use crate::context::surroundings;
 use crate::error::EngineError;
 
-/// How long a brief is where nothing else is said.
-pub const BRIEF_TOKENS: usize = 4000;
-/// How long it is beside a host's own summary.
-pub const BESIDE_SUMMARY_TOKENS: usize = 1000;
-/// How long the result of a frame is that nobody gave one.
-pub const RESULT_TOKENS: usize = 300;
+/// How many tokens a brief has at most, unless something else is wanted.
+pub const BUDGET: usize = 2_000;
+/// How long git is waited for.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// Of a log the newest entries matter, and they are at either end.
+const LOG: Limit = Limit {
+    head: 192 * 1024,
+    tail: 64 * 1024,
+};
+/// A list of five thousand tasks has half a megabyte.
+const ARTIFACT: Limit = Limit {
+    head: 1024 * 1024,
+    tail: 64 * 1024,
+};
+/// How many pieces of work of a workflow are known by name.
+const LISTED: usize = 20_000;
+/// How many are read: those that are spoken of.
+const READ: usize = 4;
+/// How many are read where none is spoken of: those that were written last.
+const LATEST: usize = 6;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The session that goes on; without one, no frames are told.
+    pub session: Option<SessionRef>,
+    /// The host's todo list.
+    pub todos: Vec<Todo>,
+    /// Whether the host lets the session change anything.
+    pub mode: Mode,
+    /// How many tokens there may be.
+    pub budget: usize,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            session: None,
+            todos: Vec::new(),
+            mode: Mode::Ordinary,
+            budget: BUDGET,
+        }
+    }
+}
 
 impl Engine {
-    /// The brief of a session, at most `limit` tokens long; nothing, if nothing is kept of it.
-    /// `already` is what the model has anyway, such as the host's summary: it is not said again.
-    pub fn brief(
-        &self,
-        session: &SessionRef,
-        limit: usize,
-        already: &str,
-    ) -> Result<Option<String>, EngineError> {
-        let entries = self.said_in(session)?;
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let frame = self.read(|reading| {
-            let own = reading.session(session)?.and_then(|known| known.own);
-            own.map_or(Ok(None), |own| Ok(reading.whole_frame(&own)?))
-        })?;
-        let told = told(frame.as_ref(), already);
-        Ok(Some(self.counting(|tokenizer| {
-            summary::brief(&entries, &told, limit, tokenizer)
-        })))
-    }
-
-    /// What a parent needs of a frame, from what is kept of it and of the frames below it; nothing,
-    /// if nothing is kept. For frames that end without results, and for results that are too long.
-    pub fn derived_result(
-        &self,
-        frame: &FrameId,
-        limit: usize,
-    ) -> Result<Option<String>, EngineError> {
-        let pieces = self.read(|reading| pieces_below(reading, frame, None))?;
-        let entries = self.decoded(&pieces)?;
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let frame = self.read(|reading| Ok(reading.whole_frame(frame)?))?;
-        let told = told(frame.as_ref(), "");
-        Ok(Some(self.counting(|tokenizer| {
-            summary::result(&entries, &told, limit, tokenizer)
-        })))
-    }
-
-    /// Everything that is kept of what was said and done in a session, in order.
-    pub fn said_in(&self, session: &SessionRef) -> Result<Vec<Entry>, EngineError> {
-        let pieces = self.read(|reading| {
-            let own = reading.session(session)?.and_then(|known| known.own);
-            own.map_or(Ok(Vec::new()), |own| {
-                pieces_below(reading, &own, Some(session))
-            })
-        })?;
-        let mut entries = self.decoded(&pieces)?;
-        let waiting = self.waiting_text(session);
-        entries.extend(waiting.lines().filter_map(transcript::decode));
-        // Inside its own session a subagent is nobody else.
-        for entry in &mut entries {
-            entry.agent = None;
-        }
-        Ok(entries)
-    }
-
-    fn decoded(&self, pieces: &[(Seq, BlobId)]) -> Result<Vec<Entry>, EngineError> {
-        let blobs = self.blobs();
-        let mut entries = Vec::new();
-        for (_, blob) in pieces {
-            // Raw text may have been dropped to save space; what is left still counts.
-            if let Some(text) = blobs.get(blob)? {
-                entries.extend(text.lines().filter_map(transcript::decode));
-            }
-        }
-        Ok(entries)
-    }
-}
-
-fn told<'a>(frame: Option<&'a Frame>, already: &'a str) -> Told<'a> {
-    Told {
-        goal: frame.map(|frame| frame.title.as_str()),
-        criteria: frame.and_then(|frame| frame.criteria.as_ref().map(|text| text.as_str())),
-        notes: frame.map_or(&[], |frame| &frame.notes),
-        log: frame.map(|frame| frame.id.as_str()),
-        already,
-    }
-}
-
-/// The pieces of raw text that were kept with a frame and those below it, in the order in which
-/// they were; only those of one session, if one is named.
-fn pieces_below(
-    reading: &dyn Reading,
-    frame: &FrameId,
-    session: Option<&SessionRef>,
-) -> Result<Vec<(Seq, BlobId)>, EngineError> {
-    let mut pieces = Vec::new();
-    let mut open = vec![frame.clone()];
-    while let Some(frame) = open.pop() {
-        for recorded in reading.history(&frame)? {
-            if let Event::Logged { entry, .. } = &recorded.event
-                && entry.label.as_str() == transcript::LABEL
-                && session.is_none_or(|session| *session == recorded.session)
-            {
-                pieces.push((recorded.seq, entry.blob.clone()));
-            }
-        }
-        let below = Slice {
-            parent: Some(frame),
-            ..Slice::default()
+    /// What a session has to know to go on after a compaction, a resume or a hand-off.
+    pub fn brief(&self, asked: &Asked, workflows: &Workflows) -> Result<Brief, EngineError> {
+        let budget = Budget::new(asked.budget)?.total();
+        let around = match &asked.session {
+            Some(session) => self.around_session(session)?,
+            None => None,
         };
-        open.extend(reading.rows(&below)?.into_iter().map(|row| row.frame.id));
+        let sources = Sources {
+            around,
+            mode: asked.mode,
+            todos: asked.todos.clone(),
+            ..Sources::default()
+        };
+        let sources = self.read_project(sources, workflows);
+        let tokenizer = self.context_preferences().tokenizer();
+        Ok(brief::compose(
+            &workflows.declared,
+            &sources,
+            budget,
+            tokenizer.as_ref(),
+        ))
     }
-    pieces.sort_by_key(|(seq, _)| *seq);
-    pieces.dedup();
-    Ok(pieces)
+
+    fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>, EngineError> {
+        self.read(|reading| {
+            let known = reading.session(session)?;
+            let Some(frame) = known.and_then(|known| known.active.or(known.own)) else {
+                return Ok(None);
+            };
+            surroundings(reading, &frame, Some(session), self.kinship()).map(Some)
+        })
+    }
+
+    /// Adds what the project's files and git say.
+    fn read_project(&self, mut sources: Sources, workflows: &Workflows) -> Sources {
+        let root = &self.project().root;
+        let mut files = Files::below(root);
+        sources.session_log = files.read("SESSION.md", LOG);
+        sources.agents = files.read("AGENTS.md", LOG);
+        if files.has(".git") {
+            let places: Vec<&str> = workflows.declared.iter().map(parent).collect();
+            match git::ask(root, &places, PATIENCE) {
+                Ok(git) => sources.git = Some(git),
+                Err(note) => files.notes.push(note),
+            }
+        }
+        let mut known: Vec<(&Workflow, Vec<String>)> = Vec::new();
+        for workflow in &workflows.declared {
+            if workflow.requires.iter().all(|path| files.has(path)) {
+                known.push((workflow, names(&mut files, workflow)));
+            }
+        }
+        sources.units = chosen(&files, &known, &workflows.declared, &sources)
+            .into_iter()
+            .map(|(workflow, name)| Unit {
+                workflow: workflow.name.clone(),
+                name: name.to_owned(),
+                files: workflow
+                    .artifacts
+                    .iter()
+                    .filter_map(|artifact| {
+                        let path = format!("{}/{}", workflow.folder(name), artifact.file);
+                        files.read(&path, ARTIFACT)
+                    })
+                    .collect(),
+            })
+            .collect();
+        let problems = workflows
+            .problems
+            .iter()
+            .map(|problem| format!("A workflow declaration is left out. {problem}."));
+        files.notes.extend(problems);
+        sources.notes = files.notes;
+        sources
+    }
+}
+
+/// The folder that holds a workflow's pieces of work.
+fn parent(workflow: &Workflow) -> &str {
+    match &workflow.place {
+        Place::Below(parent) => parent,
+        Place::Only(folder) => folder,
+    }
+}
+
+fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
+    match &workflow.place {
+        Place::Only(_) => vec![workflow.name.clone()],
+        Place::Below(parent) => {
+            let mut names = files.folders(parent, LISTED);
+            names.retain(|name| !workflow.skip.contains(name));
+            names
+        }
+    }
+}
+
+/// The pieces of work to read: those that anything speaks of, and of each workflow the few that
+/// were written last, where nothing does.
+fn chosen<'a>(
+    files: &Files,
+    known: &'a [(&'a Workflow, Vec<String>)],
+    declared: &[Workflow],
+    sources: &Sources,
+) -> Vec<(&'a Workflow, &'a str)> {
+    let all = || {
+        known
+            .iter()
+            .flat_map(|(workflow, names)| names.iter().map(|name| (*workflow, name.as_str())))
+    };
+    let units = all().map(|(workflow, name)| (workflow.name.as_str(), name));
+    let leads = brief::leads(declared, units, sources);
+    let mut found: Vec<(&Workflow, &str)> = Vec::new();
+    for lead in leads.iter().take(READ) {
+        found.extend(
+            all().find(|(workflow, name)| workflow.name == lead.workflow && *name == lead.name),
+        );
+    }
+    if found.is_empty() {
+        for (workflow, names) in known {
+            let mut dated: Vec<_> = names
+                .iter()
+                .map(|name| (last_written(files, workflow, name), name.as_str()))
+                .collect();
+            dated.sort_by(|one, other| other.cmp(one));
+            found.extend(
+                dated
+                    .into_iter()
+                    .take(LATEST)
+                    .map(|(_, name)| (*workflow, name)),
+            );
+        }
+    }
+    // A folder that is always the same is there whether anything speaks of it or not.
+    let only = known
+        .iter()
+        .filter(|(workflow, _)| matches!(workflow.place, Place::Only(_)));
+    for (workflow, names) in only {
+        let unit = names.first().map(|name| (*workflow, name.as_str()));
+        found.extend(unit.filter(|unit| !found.contains(unit)));
+    }
+    found
+}
+
+/// When a piece of work was last written to: files come and go in its folder, and the others of
+/// its files hardly change once its list of tasks or its log does.
+fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
+    let folder = workflow.folder(name);
+    let telling = workflow
+        .artifacts
+        .iter()
+        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress))
+        .map(|artifact| format!("{folder}/{}", artifact.file));
+    telling
+        .chain([folder.clone()])
+        .filter_map(|path| files.written(&path))
+        .max()
 }

@@ -6,6 +6,7 @@
 
 pub mod brief;
 pub mod clock;
+pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
@@ -16,6 +17,7 @@ mod names;
 pub mod project;
 pub mod recall;
 pub mod request;
+pub mod resume;
 pub mod settings;
 pub mod tools;
 pub mod views;

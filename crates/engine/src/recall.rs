@@ -5,8 +5,8 @@ use flamestack_core::tokens::{Tokenizer, prefix};
 use flamestack_store::{Reading, transcript};
 
 use crate::Engine;
-use crate::brief::RESULT_TOKENS;
 use crate::error::EngineError;
+use crate::resume::RESULT_TOKENS;
 use crate::views::{details, printable};
 
 /// How much is recalled where nothing else is said.

@@ -10,7 +10,7 @@ use clap::Args;
 use flamestack_core::summary::{self, Told};
 use flamestack_core::tokens::Estimate;
 use flamestack_core::transcript::Entry;
-use flamestack_engine::brief::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
+use flamestack_engine::resume::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
 use flamestack_eval::compaction::Aftermath;
 use flamestack_eval::cost::{Bill, Policy, replay};
 use flamestack_eval::need::{Need, clip};
@@ -42,7 +42,6 @@ pub(crate) struct Eval {
 #[derive(Clone, Default)]
 struct Measured {
     sessions: usize,
-    unreadable: usize,
     briefs: Mean,
     summaries: Mean,
     beside: Mean,
@@ -113,7 +112,6 @@ impl Eval {
         let recording = Recording::new(&entries);
         let mut measured = Measured {
             sessions: 1,
-            unreadable: trace.unreadable,
             ..Measured::default()
         };
         for cut in recording.cuts() {
@@ -168,7 +166,6 @@ impl Measured {
 
     fn join(&mut self, other: &Self) {
         self.sessions += other.sessions;
-        self.unreadable += other.unreadable;
         self.briefs.join(&other.briefs);
         self.summaries.join(&other.summaries);
         self.beside.join(&other.beside);
@@ -219,7 +216,6 @@ impl Measured {
             .collect();
         json!({
             "sessions": self.sessions,
-            "unreadableLines": self.unreadable,
             "briefs": shares(&self.briefs.means()),
             "hostSummaries": shares(&self.summaries.means()),
             "hostSummariesAndBriefs": shares(&self.beside.means()),
@@ -242,9 +238,6 @@ impl Measured {
     ) -> Result<(), Failure> {
         let title = |text: &str| painted(BOLD, text);
         output.line(format!("{} sessions", self.sessions))?;
-        if self.unreadable > 0 {
-            output.line(format!("{} lines could not be read", self.unreadable))?;
-        }
         output.line(format!(
             "\n{:38} {:>5} {:>5} {:>7} {:>5} {:>5} {:>10}",
             title("what the next 40 calls needed"),

@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use flamestack_core::command::Actor;
 use flamestack_core::id::SessionRef;
 use flamestack_core::transcript::{Entry, What};
-use flamestack_engine::brief::BESIDE_SUMMARY_TOKENS;
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::context::{Preferences, Wanted, Whose};
+use flamestack_engine::resume::BESIDE_SUMMARY_TOKENS;
 use flamestack_engine::{Engine, EngineError, Home, Project};
 use flamestack_hosts::transcript::ctrace::Trace;
 use serde_json::{Value, json};
@@ -246,7 +246,9 @@ impl Stage {
     }
 
     fn brief(&self, budget: usize, already: &str) -> Result<String, Failure> {
-        let brief = self.engine.brief(&self.actor.session, budget, already)?;
+        let brief = self
+            .engine
+            .resume_brief(&self.actor.session, budget, already)?;
         Ok(brief.unwrap_or_default())
     }
 

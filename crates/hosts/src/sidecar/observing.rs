@@ -74,7 +74,10 @@ impl Conversation {
     ) -> Result<(), EngineError> {
         match happening {
             Happening::Message(message) => self.seen.message(message),
-            Happening::Todos { items } => self.seen.waiting.push(of_todos(items)),
+            Happening::Todos { items } => {
+                self.todos.clone_from(items);
+                self.seen.waiting.push(of_todos(items));
+            }
             Happening::Session(facts) => self.describe(sidecar, facts)?,
             Happening::Interrupted => self.seen.stopped = true,
             Happening::Idle => {

@@ -1,10 +1,15 @@
-//! The neutral session format: one JSON object a line, a header first.
+//! The neutral session format `ctrace`: one JSON object a line, a header first.
 
-use flamestack_core::id::Timestamp;
-use flamestack_core::transcript::{
-    Answer, Call, CallKind, Entry, Todo, TodoStatus, Usage, Voice, What,
-};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use flamestack_core::SessionRef;
+use flamestack_core::transcript::{Answer, Call, CallKind, Entry, Todo, Usage, Voice, What};
 use serde_json::Value;
+
+use super::json::{flag, items, number, some, text, texts, time};
+use super::lines::Lines;
+use super::{About, Item, ReadError, Report, Taker, tools};
 
 /// What the first line says about a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,60 +20,55 @@ pub struct Header {
     pub host: String,
     /// Who published it.
     pub source: String,
+    /// The session that it is part of.
+    pub parent: Option<String>,
+    /// The directory that it ran in.
+    pub directory: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
 }
 
 /// The first line.
-fn header(line: &str) -> Option<Header> {
-    let value: Value = serde_json::from_str(line).ok()?;
-    (value.get("t")? == "session").then(|| Header {
-        id: text(&value, "id"),
-        host: text(&value, "host"),
-        source: text(&value, "source"),
+pub fn header(line: &str) -> Option<Header> {
+    header_of(&serde_json::from_str(line).ok()?)
+}
+
+fn header_of(value: &Value) -> Option<Header> {
+    (text(value, "t") == "session").then(|| Header {
+        id: text(value, "id").to_owned(),
+        host: text(value, "host").to_owned(),
+        source: text(value, "source").to_owned(),
+        parent: some(value, "parent"),
+        directory: some(value, "cwd"),
+        title: some(value, "title"),
     })
-}
-
-fn text(value: &Value, key: &str) -> String {
-    optional(value, key).unwrap_or_default()
-}
-
-fn optional(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn list(value: &Value, key: &str) -> Vec<String> {
-    let list = value.get(key).and_then(Value::as_array);
-    list.map(|list| {
-        list.iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect()
-    })
-    .unwrap_or_default()
-}
-
-/// What a line is.
-enum Read {
-    /// An event, as far as it has a meaning here.
-    Event(u64, Option<Box<Entry>>),
-    /// Nothing that can be read.
-    Unreadable,
 }
 
 /// An event and its ordinal.
-fn event(line: &str) -> Read {
-    let Ok(value) = serde_json::from_str::<Value>(line) else {
-        return Read::Unreadable;
+pub fn entry(line: &str) -> Option<(u64, Entry)> {
+    entry_of(&serde_json::from_str(line).ok()?, line)
+}
+
+fn entry_of(value: &Value, line: &str) -> Option<(u64, Entry)> {
+    let ordinal = value.get("i")?.as_u64()?;
+    let what = what(value, line)?;
+    let id = match &what {
+        What::Call(call) => call.id.clone(),
+        What::Answer(answer) => answer.call.clone(),
+        _ => format!("#{ordinal}"),
     };
-    let Some(ordinal) = value.get("i").and_then(Value::as_u64) else {
-        return Read::Unreadable;
-    };
-    let entry = what(&value, line).map(|what| Entry {
-        id: optional(&value, "id"),
-        message: optional(&value, "mid"),
-        at: value.get("ts").and_then(Value::as_i64).map(Timestamp),
-        agent: optional(&value, "a").filter(|agent| agent != "main"),
+    let agent = some(value, "a").filter(|agent| agent != "main");
+    let entry = Entry {
+        id: Some(id),
+        message: some(value, "mid"),
+        at: time(value, "ts"),
+        agent: agent.map(|agent| match agent.strip_prefix("sub:") {
+            Some(id) => id.to_owned(),
+            None => agent,
+        }),
         what,
-    });
-    Read::Event(ordinal, entry.map(Box::new))
+    };
+    Some((ordinal, entry))
 }
 
 /// The arguments of a call as they stand in the line: the order of their keys is the model's.
@@ -87,94 +87,76 @@ fn arguments(line: &str) -> String {
 }
 
 fn what(value: &Value, line: &str) -> Option<What> {
-    let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
-    Some(match value.get("t")?.as_str()? {
+    let said = |key: &str| text(value, key).to_owned();
+    let ok = value.get("ok").and_then(Value::as_bool).unwrap_or(true);
+    Some(match text(value, "t") {
         "user" => What::User {
-            voice: match value.get("kind").and_then(Value::as_str) {
-                Some("prompt") => Voice::Person,
-                Some("slash") => Voice::Slash,
-                Some("shell") => Voice::Shell,
+            voice: match text(value, "kind") {
+                "prompt" => Voice::Person,
+                "slash" => Voice::Slash,
+                "shell" => Voice::Shell,
                 _ => Voice::Host,
             },
-            text: text(value, "text"),
+            text: said("text"),
         },
-        "assistant" => What::Assistant {
-            text: text(value, "text"),
-        },
-        "thinking" => What::Thinking {
-            text: text(value, "text"),
-        },
+        "assistant" => What::Assistant { text: said("text") },
+        "thinking" => What::Thinking { text: said("text") },
         "call" => What::Call(Call {
-            id: text(value, "id"),
-            tool: text(value, "name"),
-            kind: kind(value.get("k").and_then(Value::as_str).unwrap_or_default()),
+            id: said("id"),
+            tool: said("name"),
+            kind: kind(text(value, "k")),
             arguments: arguments(line),
-            paths: list(value, "paths"),
-            command: optional(value, "cmd"),
+            paths: texts(value, "paths"),
+            command: some(value, "cmd"),
         }),
         "result" => What::Answer(Answer {
-            call: text(value, "id"),
-            ok: value.get("ok").and_then(Value::as_bool).unwrap_or(true),
+            call: said("id"),
+            ok,
             exit_code: None,
-            text: text(value, "text"),
+            text: said("text"),
         }),
         "context" => What::Attached {
-            paths: list(value, "paths"),
-            text: text(value, "text"),
+            paths: texts(value, "paths"),
+            text: said("text"),
         },
         "sub_start" => What::SubagentStarted {
-            id: text(value, "id"),
-            call: optional(value, "call"),
-            kind: optional(value, "kind"),
-            title: text(value, "title"),
-            prompt: text(value, "prompt"),
+            id: said("id"),
+            call: some(value, "call"),
+            kind: some(value, "kind"),
+            title: said("title"),
+            prompt: said("prompt"),
         },
         "sub_stop" => What::SubagentEnded {
-            id: text(value, "id"),
-            ok: value.get("ok").and_then(Value::as_bool).unwrap_or(true),
-            text: text(value, "text"),
+            id: said("id"),
+            ok,
+            text: said("text"),
         },
         "compact" => What::Compacted {
-            automatic: value.get("trigger").and_then(Value::as_str) != Some("manual"),
-            summary: optional(value, "summary"),
+            automatic: text(value, "trigger") != "manual",
+            summary: some(value, "summary").filter(|_| !flag(value, "opaque")),
             tokens_before: value.get("pre_tokens").and_then(Value::as_u64),
         },
         "todo" => What::Todos(
-            value
-                .get("items")
-                .and_then(Value::as_array)
-                .map(|items| {
-                    items
-                        .iter()
-                        .map(|item| Todo {
-                            text: text(item, "text"),
-                            status: match item.get("status").and_then(Value::as_str) {
-                                Some("in_progress") => TodoStatus::Active,
-                                Some("completed") => TodoStatus::Done,
-                                Some("cancelled" | "deleted") => TodoStatus::Cancelled,
-                                _ => TodoStatus::Pending,
-                            },
-                        })
-                        .collect()
+            items(value, "items")
+                .iter()
+                .map(|item| Todo {
+                    text: text(item, "text").to_owned(),
+                    status: tools::status(text(item, "status")),
                 })
-                .unwrap_or_default(),
+                .collect(),
         ),
-        "plan" => What::Plan {
-            text: text(value, "text"),
-        },
+        "plan" => What::Plan { text: said("text") },
         "diff" => What::Changed {
-            paths: list(value, "paths"),
+            paths: texts(value, "paths"),
         },
-        "interrupt" => What::Interrupted {
-            how: text(value, "how"),
-        },
+        "interrupt" => What::Interrupted { how: said("how") },
         "turn_end" => What::TurnEnded,
         "usage" => What::Usage(Usage {
-            model: optional(value, "model"),
-            input: number("in"),
-            cache_read: number("cache_read"),
-            cache_write: number("cache_write"),
-            output: number("out"),
+            model: some(value, "model"),
+            input: number(value, "in"),
+            cache_read: number(value, "cache_read"),
+            cache_write: number(value, "cache_write"),
+            output: number(value, "out"),
             reasoning: 0,
             micro_dollars: None,
         }),
@@ -198,6 +180,85 @@ fn kind(word: &str) -> CallKind {
     }
 }
 
+/// Reads a session.
+pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
+    let mut report = Report::default();
+    let mut lines = Lines::open(path)?;
+    let mut session: Option<SessionRef> = None;
+    let mut title = None;
+    // Calls of the shell that are not answered yet: only their answers have an exit code.
+    let mut shells: BTreeSet<String> = BTreeSet::new();
+    while let Some(line) = lines.next(&mut report)? {
+        let (number, value) = (line.number, &line.value);
+        let mut found = Vec::new();
+        match (&session, header_of(value)) {
+            (None, Some(header)) => {
+                let known = format!("{}:{}", header.host, header.id).parse::<SessionRef>();
+                let Ok(known) = known else {
+                    report.problem(path, format!("line {number}"), "names no session");
+                    return Ok(report);
+                };
+                let parent = header.parent.as_deref().and_then(|id| known.beside(id));
+                found.push(Item::Session(About {
+                    session: known.clone(),
+                    parent,
+                    directory: header.directory,
+                }));
+                title = header.title;
+                session = Some(known);
+            }
+            (None, None) => {
+                report.problem(path, format!("line {number}"), "comes before the header");
+            }
+            (Some(_), Some(_)) => {
+                report.problem(path, format!("line {number}"), "is a second header");
+            }
+            (Some(_), None) => match entry_of(value, line.text) {
+                Some((_, mut entry)) => {
+                    match &mut entry.what {
+                        What::Call(call) if call.kind == CallKind::Execute => {
+                            shells.insert(call.id.clone());
+                        }
+                        What::Answer(answer) if shells.remove(&answer.call) => {
+                            answer.exit_code = tools::exit_code(&answer.text, answer.ok);
+                        }
+                        _ => {}
+                    }
+                    found.push(Item::Entry(Box::new(entry)));
+                }
+                None if value.get("i").and_then(Value::as_u64).is_none() => {
+                    report.problem(path, format!("line {number}"), "has no ordinal");
+                }
+                // A cleared tool result changes nothing that we keep.
+                None if text(value, "t") == "prune" => {}
+                None => report.unknown(text(value, "t")),
+            },
+        }
+        let position = lines.position;
+        for item in found {
+            if take(item, position).is_break() {
+                return Ok(report);
+            }
+        }
+    }
+    // A host names a session once it knows what it was about.
+    let named = title.map(|title| {
+        Item::Entry(Box::new(Entry {
+            id: Some("header".to_owned()),
+            message: None,
+            at: None,
+            agent: None,
+            what: What::Titled { title },
+        }))
+    });
+    for item in named.into_iter().chain(session.map(Item::Ended)) {
+        if take(item, lines.position).is_break() {
+            break;
+        }
+    }
+    Ok(report)
+}
+
 /// A session, or its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -205,8 +266,6 @@ pub struct Trace {
     pub header: Header,
     /// The events with their ordinals, in order.
     pub events: Vec<(u64, Entry)>,
-    /// How many lines could not be read.
-    pub unreadable: usize,
 }
 
 impl Trace {
@@ -215,16 +274,18 @@ impl Trace {
         let mut trace = Self::default();
         for line in source.lines() {
             let line = line?;
-            if let Some(header) = header(&line) {
+            let Ok(value) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
+            if let Some(header) = header_of(&value) {
                 trace.header = header;
                 continue;
             }
-            match event(&line) {
-                Read::Event(ordinal, _) if before.is_some_and(|before| ordinal >= before) => break,
-                Read::Event(ordinal, Some(entry)) => trace.events.push((ordinal, *entry)),
-                Read::Event(_, None) => {}
-                Read::Unreadable => trace.unreadable += 1,
+            let ordinal = value.get("i").and_then(Value::as_u64);
+            if ordinal.is_some_and(|at| before.is_some_and(|before| at >= before)) {
+                break;
             }
+            trace.events.extend(entry_of(&value, &line));
         }
         Ok(trace)
     }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use flamestack_engine::brief::Workflows;
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
@@ -45,6 +46,9 @@ impl Served {
             placement: Placement::Auto,
             fold: FoldPolicy::Explicit,
             isolation: Isolation::Inline,
+            workflows: Workflows::built_in(),
+            brief_budget: 2000,
+            restore_budget: 1000,
         };
         change(&mut sidecar);
         let (input, to) = pipe().unwrap();

@@ -64,14 +64,17 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let seen = tree.conversation(&session).map_err(Rejected::Unreadable)?;
         let is_new = self.ground.own.is_none();
         let mut own = self.own(Some(text))?;
+        // The first words in a subagent's session are its parent's.
+        if own.origin == Origin::Subagent && seen.prompts == 0 {
+            self.tell(Event::SessionPrompted { session });
+            return Ok(());
+        }
         if !is_new && !own.status.is_open() && self.ground.active.is_none() {
             own = self.go_on_from(&own, text)?;
         } else if !is_new {
             self.next_prompt(&own, &seen, text)?;
         }
-        // The first words in a subagent's session are its parent's.
-        let task = own.origin == Origin::Subagent && seen.prompts == 0;
-        if !task && let Some(said) = prose(text, usize::MAX) {
+        if let Some(said) = prose(text, usize::MAX) {
             let active = self.ground.active.clone().unwrap_or(own.id);
             self.note(&active, Note::Directive(said))?;
         }
