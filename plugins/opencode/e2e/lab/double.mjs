@@ -19,7 +19,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   held = [[]]
   if (mode === "refuses") return process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "no" } })}\n`)
   if (id === undefined) return
-  if (method === "prepare") return answer(id, { ...plan, plan: "p", system: JSON.stringify({ known: params.known, sent: params.messages.length, has: params.has }) })
+  if (method === "prepare") return answer(id, { ...plan, drop: params.messages.map((one) => one.id).filter((one) => one.startsWith("drop")), plan: "p", system: JSON.stringify({ known: params.known, sent: params.messages.length, has: params.has }) })
   if (method === "show") return answer(id, { text: params.what })
   if (method === "prompt") return answer(id, { append: `<stack-update>${params.message.parts[0].text}</stack-update>` })
   if (method === "call") return answer(id, params.name === "delegates"
