@@ -11,6 +11,7 @@ pub mod anchor;
 pub mod arguments;
 pub mod brief;
 pub mod command;
+pub mod compaction;
 pub mod context;
 pub mod decide;
 pub mod event;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use flamestack_core::brief::{self, Brief, Mode, Sources, Todo, Unit};
 use flamestack_core::context::{Budget, Surroundings};
 use flamestack_core::id::SessionRef;
-use flamestack_core::workflow::{Place, Workflow};
+use flamestack_core::workflow::{Place, Role, Workflow};
 
 pub use self::declarations::{Problem, Workflows, folders};
 use self::files::{Files, Limit};
@@ -210,10 +210,17 @@ fn chosen<'a>(
     found
 }
 
+/// When a piece of work was last written to: files come and go in its folder, and the others of
+/// its files hardly change once its list of tasks or its log does.
 fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
     let folder = workflow.folder(name);
-    let artifacts = workflow.artifacts.iter();
-    artifacts
-        .filter_map(|artifact| files.written(&format!("{folder}/{}", artifact.file)))
+    let telling = workflow
+        .artifacts
+        .iter()
+        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress))
+        .map(|artifact| format!("{folder}/{}", artifact.file));
+    telling
+        .chain([folder.clone()])
+        .filter_map(|path| files.written(&path))
         .max()
 }

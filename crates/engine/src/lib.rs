@@ -6,6 +6,7 @@
 
 pub mod brief;
 pub mod clock;
+pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
@@ -14,7 +15,9 @@ pub mod json;
 pub mod maintain;
 mod names;
 pub mod project;
+pub mod recall;
 pub mod request;
+pub mod resume;
 pub mod settings;
 pub mod tools;
 pub mod views;

@@ -26,6 +26,7 @@ mod names;
 mod nothing_lost;
 #[cfg(unix)]
 mod read_only;
+mod recorded;
 mod refusals;
 mod secrets;
 mod sessions;

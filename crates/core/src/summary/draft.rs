@@ -181,7 +181,7 @@ impl Draft<'_> {
 
     fn story_title(&self) -> String {
         match self.told.log {
-            Some(log) => format!("What happened (`flame log {log}#n` shows all of #n)"),
+            Some(log) => format!("What happened (`flame recall {log}#n` shows all of #n)"),
             None => "What happened".to_owned(),
         }
     }

@@ -3,6 +3,7 @@
 //! All of it can be had again: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
+use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
 use flamestack_core::folding::{Leaf, LeafKind};
@@ -12,12 +13,18 @@ use flamestack_engine::folding::Spans;
 use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
+use super::compacting::rewritten;
 use super::observing::Seen;
-use super::wire::{Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role};
+use super::wire::{
+    Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
+};
 
 /// A conversation that has been silent for so long is taken up anew: no provider keeps a prompt in
 /// its cache for so long, so a new header costs nothing.
 const RESUMED_AFTER_MS: i64 = 60 * 60 * 1000;
+
+/// What hosts call the agent that plans and changes nothing.
+const PLANNER: &str = "plan";
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -26,6 +33,10 @@ pub(super) struct Conversation {
     pub(super) parent: Option<SessionRef>,
     /// What was seen of it.
     pub(super) seen: Seen,
+    /// The host's to-do list.
+    pub(super) todos: Vec<TodoItem>,
+    /// Whether the host lets the model change anything.
+    pub(super) mode: Mode,
     /// The messages of the last `prepare`.
     leaves: Vec<Leaf>,
     spans: Spans,
@@ -49,6 +60,8 @@ impl Conversation {
             session,
             parent: None,
             seen: Seen::default(),
+            todos: Vec::new(),
+            mode: Mode::default(),
             leaves: Vec::new(),
             spans: Spans::default(),
             header: None,
@@ -71,6 +84,13 @@ impl Conversation {
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
         self.saw(std::slice::from_ref(&prompt.message));
+        if let Some(agent) = &prompt.agent {
+            self.mode = if agent == PLANNER {
+                Mode::ReadOnly
+            } else {
+                Mode::Ordinary
+            };
+        }
         // What was handed over to a subagent is what it is told first; a person knows their own
         // words, and a conversation with nothing behind it is told nothing.
         if self.parent.is_some() {
@@ -147,6 +167,7 @@ impl Conversation {
                 _ => None,
             })
             .collect();
+        prepared.rewrite = rewritten(messages);
         Ok(prepared)
     }
 

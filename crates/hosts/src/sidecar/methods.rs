@@ -14,9 +14,8 @@ use super::Sidecar;
 use super::conversation::Conversation;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
-    Call, Called, CommandDeclaration, Delegation, Happening, Hello, Instructions, Isolation,
-    Observe, PROTOCOL, Prepare, Prompt, Returned, Rewritten, Show, Shown, Summarizing,
-    ToolDeclaration, Welcome, Written,
+    Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
+    Prepare, Prompt, Returned, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
 };
 
 /// The methods that belong to a conversation.
@@ -67,9 +66,14 @@ pub(super) fn handle<W: Write>(
         ),
         "summarizing" => answers.answer(
             id,
-            &params(asked).map(|_: Summarizing| Instructions::default()),
+            &asking(asked, |_: &Summarizing| conversation.summarizing(sidecar)),
         ),
-        "written" => answers.answer(id, &params(asked).map(|_: Written| Rewritten::default())),
+        "written" => answers.answer(
+            id,
+            &asking(asked, |written: &Written| {
+                conversation.written(sidecar, written)
+            }),
+        ),
         _ => answers.answer(
             id,
             &asking(asked, |show: &Show| shown(sidecar, conversation, show)),

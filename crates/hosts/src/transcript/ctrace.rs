@@ -62,10 +62,7 @@ fn entry_of(value: &Value, line: &str) -> Option<(u64, Entry)> {
         id: Some(id),
         message: some(value, "mid"),
         at: time(value, "ts"),
-        agent: agent.map(|agent| match agent.strip_prefix("sub:") {
-            Some(id) => id.to_owned(),
-            None => agent,
-        }),
+        agent: agent.map(|agent| subagent(&agent)),
         what,
     };
     Some((ordinal, entry))
@@ -120,14 +117,14 @@ fn what(value: &Value, line: &str) -> Option<What> {
             text: said("text"),
         },
         "sub_start" => What::SubagentStarted {
-            id: said("id"),
+            id: subagent(text(value, "id")),
             call: some(value, "call"),
             kind: some(value, "kind"),
             title: said("title"),
             prompt: said("prompt"),
         },
         "sub_stop" => What::SubagentEnded {
-            id: said("id"),
+            id: subagent(text(value, "id")),
             ok,
             text: said("text"),
         },
@@ -162,6 +159,11 @@ fn what(value: &Value, line: &str) -> Option<What> {
         }),
         _ => return None,
     })
+}
+
+/// A subagent's id in its host.
+fn subagent(name: &str) -> String {
+    name.strip_prefix("sub:").unwrap_or(name).to_owned()
 }
 
 fn kind(word: &str) -> CallKind {
@@ -257,4 +259,36 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
         }
     }
     Ok(report)
+}
+
+/// A session, or its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// What the first line says.
+    pub header: Header,
+    /// The events with their ordinals, in order.
+    pub events: Vec<(u64, Entry)>,
+}
+
+impl Trace {
+    /// Reads the events before an ordinal, and nothing behind it; all of them if none is named.
+    pub fn read(source: impl std::io::BufRead, before: Option<u64>) -> std::io::Result<Self> {
+        let mut trace = Self::default();
+        for line in source.lines() {
+            let line = line?;
+            let Ok(value) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
+            if let Some(header) = header_of(&value) {
+                trace.header = header;
+                continue;
+            }
+            let ordinal = value.get("i").and_then(Value::as_u64);
+            if ordinal.is_some_and(|at| before.is_some_and(|before| at >= before)) {
+                break;
+            }
+            trace.events.extend(entry_of(&value, &line));
+        }
+        Ok(trace)
+    }
 }
