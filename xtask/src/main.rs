@@ -7,8 +7,10 @@
 )]
 
 mod bench;
+mod eval;
 mod generate;
 mod layers;
+mod plugin;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +22,8 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, cli or all (--quick: less of it)
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli or all (--quick: less of it)
+cargo xtask eval [stage]      hold briefs against recorded histories of real specs
 ";
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("what should be done?\n\n{USAGE}"),
     }
 }

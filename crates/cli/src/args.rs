@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Tree(commands::tree::Tree),
     Show(commands::show::Show),
     Context(commands::context::Context),
+    Brief(commands::brief::Brief),
     Search(commands::search::Search),
     Log(commands::log::Log),
     Import(commands::import::Import),

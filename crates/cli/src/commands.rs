@@ -3,6 +3,7 @@
 pub(crate) mod activate;
 pub(crate) mod bind;
 pub(crate) mod block;
+pub(crate) mod brief;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -69,6 +70,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Tree(command) => command.run(&place(output)?, output),
         Command::Show(command) => command.run(&place(output)?, output),
         Command::Context(command) => command.run(&place(output)?, output),
+        Command::Brief(command) => command.run(&place(output)?, output),
         Command::Search(command) => command.run(&place(output)?, output),
         Command::Log(command) => command.run(&place(output)?, output),
         Command::Import(command) => command.run(&place(output)?, output),

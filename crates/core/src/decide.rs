@@ -25,6 +25,7 @@ use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
+use crate::session::Turn;
 
 /// What a granted command comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,9 +126,8 @@ struct Ground<'a, N: Neighbourhood + ?Sized> {
     first_seen: bool,
     active: Option<FrameId>,
     own: Option<FrameId>,
-    /// What the session worked on before this message, if it has turned away from it in this very
-    /// message.
-    turned_from: Option<Option<FrameId>>,
+    /// How the session turned to another frame in this very message, if it did.
+    turned: Option<Turn>,
     /// Ids given to new frames by this very command.
     drawn: BTreeSet<FrameId>,
     /// Sessions seen for the first time by this very command.
@@ -143,11 +143,10 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
         let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
         let first_seen = session.is_none();
-        let turned_from = session
+        let turned = session
             .as_ref()
-            .and_then(|known| known.turn.as_ref())
-            .filter(|turn| Some(&turn.message) == actor.message.as_ref())
-            .map(|turn| turn.before.clone());
+            .and_then(|known| known.turn.clone())
+            .filter(|turn| Some(&turn.message) == actor.message.as_ref());
         let (active, own) = session.map_or((None, None), |known| (known.active, known.own));
         Ok(Self {
             tree,
@@ -155,7 +154,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
             first_seen,
             active,
             own,
-            turned_from,
+            turned,
             drawn: BTreeSet::new(),
             opened: BTreeSet::new(),
             events: Vec::new(),

@@ -392,8 +392,7 @@ impl Event {
                 subjects
             }
             // Where a session stands is not in the way of an undo unless it stands there still, which
-            // the rules look at; nobody builds on what a conversation was sent, or what was seen of
-            // it.
+            // the rules look at; nobody builds on what was seen of a conversation or sent to it.
             Self::SessionFocused { .. }
             | Self::SessionPrompted { .. }
             | Self::SessionTurned { .. }

@@ -238,7 +238,7 @@ impl Engine {
     }
 
     /// Lets `work` count tokens, and keeps the counts that were missing.
-    fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
+    pub(crate) fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
         let tokenizer = self.contexts.preferences.tokenizer();
         if tokenizer.name() == Estimate.name() {
             // Quicker made than looked up.

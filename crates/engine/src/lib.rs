@@ -4,7 +4,9 @@
 //! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
+pub mod brief;
 pub mod clock;
+pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
@@ -14,10 +16,11 @@ pub mod maintain;
 mod names;
 pub mod project;
 pub mod request;
+pub mod resume;
 pub mod settings;
 pub mod tools;
 pub mod views;
-mod witness;
+pub mod witness;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};

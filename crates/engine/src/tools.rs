@@ -7,6 +7,7 @@ mod context;
 mod frames;
 mod planning;
 mod reading;
+mod searching;
 
 use flamestack_core::command::Actor;
 use serde::de::DeserializeOwned;
@@ -45,6 +46,7 @@ pub const ALL: &[Tool] = &[
     reading::DETAILS,
     reading::SUMMARY,
     reading::STATE,
+    searching::SEARCH,
     context::INFO,
     context::PREVIEW_TOOL,
     context::CLEAR,

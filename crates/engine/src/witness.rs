@@ -104,6 +104,17 @@ impl Engine {
         Ok(recorded)
     }
 
+    /// The raw text of a session that waits for its turn to end.
+    pub(crate) fn waiting_text(&self, session: &SessionRef) -> String {
+        let watches = self.watches();
+        let watch = watches
+            .values()
+            .find_map(|watch| watch.pending.get(session));
+        watch
+            .map(|pending| pending.text.clone())
+            .unwrap_or_default()
+    }
+
     /// The record of a past session ends here: keeps what is left of its raw text, completes its
     /// frame if nothing is left open, and forgets it.
     pub fn settle(&self, actor: &Actor) -> Result<Vec<Recorded>, EngineError> {

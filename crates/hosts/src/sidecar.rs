@@ -5,18 +5,25 @@
 //! - `serve`: who handles what, so that conversations do not wait for each other;
 //! - `methods`: what each method does;
 //! - `conversation`: what is kept of one conversation while it is served;
+//! - `compacting`: what its summariser is told, and what is put back;
+//! - `observing`: what happens in it, as the engine is told it;
 //! - `entries`: messages as the neutral entries that the engine takes.
 //!
 //! Nothing here knows a host's hooks; those are a shim's business.
 
+mod compacting;
 mod conversation;
 mod entries;
 mod methods;
+mod observing;
 mod rpc;
 mod serve;
+#[cfg(test)]
+mod typescript;
 pub mod wire;
 
 use flamestack_engine::Engine;
+use flamestack_engine::brief::Workflows;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
@@ -37,4 +44,10 @@ pub struct Sidecar {
     pub fold: FoldPolicy,
     /// How a planned frame is taken up.
     pub isolation: wire::Isolation,
+    /// The workflows that briefs know.
+    pub workflows: Workflows,
+    /// How many tokens a summariser is told.
+    pub brief_budget: usize,
+    /// How many tokens of what a summary lost are put back.
+    pub restore_budget: usize,
 }

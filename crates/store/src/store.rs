@@ -7,7 +7,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Neighbourhood, Session};
 
@@ -176,6 +176,8 @@ pub struct FinishedSpan {
     pub last: Option<String>,
     /// The event that ended it.
     pub closed: Seq,
+    /// Why it is there.
+    pub origin: Origin,
 }
 
 /// A frame that ended, and its place in the order in which frames did.

@@ -266,6 +266,26 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
+    "description": "Search titles, criteria, results, notes and logs of all frames. A text is found when it holds all words.",
+    "name": "stack_search",
+    "schema": {
+      "properties": {
+        "limit": {
+          "description": "At most so many finds",
+          "type": "number"
+        },
+        "query": {
+          "description": "Words to look for",
+          "type": "string"
+        }
+      },
+      "required": [
+        "query"
+      ],
+      "type": "object"
+    }
+  },
+  {
     "description": "What this session's context is made of: tokens by section, what was left out and why.",
     "name": "stack_context_info",
     "schema": {

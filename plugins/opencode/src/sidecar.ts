@@ -160,12 +160,12 @@ export class Sidecar {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++
       let waiting = true
-      const give_up = () => {
+      const giveUp = () => {
         waiting = false
         this.#silent = true
         reject(new Unanswered(`${method} was not answered in time`))
       }
-      const timer = deadline > 0 ? setTimeout(give_up, deadline) : undefined
+      const timer = deadline > 0 ? setTimeout(giveUp, deadline) : undefined
       if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, performance.now())
       this.#pending.set(id, {
         since: performance.now(),
@@ -173,15 +173,19 @@ export class Sidecar {
           clearTimeout(timer)
           if ("result" in answer && answer.result !== undefined) {
             const result = answer.result as Methods[M][1]
-            if (waiting) resolve(result)
-            else late?.(result)
+            if (waiting) return resolve(result)
+            try {
+              late?.(result)
+            } catch {
+              // Nobody waits for it: an answer that makes no sense is no answer.
+            }
           } else {
             reject(new Unanswered(answer.error?.message ?? `${method} was answered with nothing`))
           }
         },
       })
       this.#write({ jsonrpc: "2.0", id, method, params })
-      if (deadline <= 0) give_up()
+      if (deadline <= 0) giveUp()
     })
   }
 

@@ -20,7 +20,6 @@ pub(super) fn declarations() -> Result<String> {
         })
         .collect();
     let core: Vec<&str> = Profile::Core.tools().map(|tool| tool.name).collect();
-    let commands = sidecar::commands();
     Ok(format!(
         "// Made from crates/engine/src/tools by `cargo xtask generate`.\n\n\
          import type {{ CommandDeclaration, ToolDeclaration }} from \"./protocol.js\"\n\n\
@@ -35,6 +34,6 @@ pub(super) fn declarations() -> Result<String> {
         serde_json::to_string(env!("CARGO_PKG_VERSION"))?,
         serde_json::to_string_pretty(&all)?,
         serde_json::to_string_pretty(&core)?,
-        serde_json::to_string_pretty(&commands)?,
+        serde_json::to_string_pretty(&sidecar::commands())?,
     ))
 }

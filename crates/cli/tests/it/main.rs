@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod beside;
+mod briefs;
 mod context;
 mod damage;
 mod exchange;

@@ -19,12 +19,12 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         outcome: Outcome,
         results: &Results,
     ) -> Ruling<(), N> {
-        let frame = match (&self.turned_from, frame) {
+        let frame = match (&self.turned, frame) {
             // Another pop in one message is meant for the frame that the first one ended.
-            (Some(Some(before)), None) if !self.frame(before)?.status.is_open() => {
-                self.frame(before)?
-            }
-            (Some(_), None) => return Err(Refusal::PopBesidePush.into()),
+            (Some(turn), None) => match &turn.before {
+                Some(before) if !self.frame(before)?.status.is_open() => self.frame(before)?,
+                _ => return Err(Refusal::PopBesidePush.into()),
+            },
             (_, named) => self.named_or_active(named)?,
         };
         match (frame.status, outcome) {

@@ -11,8 +11,8 @@ use crate::refusal::Refusal;
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> Ruling<(), N> {
-        if let Some(before) = self.turned_from.clone() {
-            return self.push_beside(id, under, goal, before.as_ref());
+        if let Some(turn) = self.turned.clone() {
+            return self.push_beside(id, under, goal, turn.before.as_ref());
         }
         let parent = self.parent(under)?;
         if let Some(parent) = &parent {

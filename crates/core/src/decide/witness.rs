@@ -595,8 +595,10 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let session = self.session();
         let tree = self.ground.tree;
         let seen = tree.conversation(&session).map_err(Rejected::Unreadable)?;
+        // A session that goes on has its summary in front of it, and need not be told again.
         if let Some(summary) = summary.and_then(|text| prose(text, usize::MAX))
             && own.status == Status::InProgress
+            && !self.live
         {
             let name = format!("Compaction {}", seen.compactions + 1);
             if let Some(title) = title(&name, TITLE_LENGTH) {

@@ -87,27 +87,27 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn up(&mut self) -> Result<(), EngineError> {
-        let mut ids: Vec<FrameId> = Vec::new();
+        let mut ancestors: Vec<Frame> = Vec::new();
         let mut seen = BTreeSet::from([self.around.current.id.clone()]);
         let mut above = self.around.current.parent.clone();
-        while let Some(id) = above.take()
-            && ids.len() < LEVELS
+        while ancestors.len() < LEVELS
+            && let Some(id) = above.take()
             && seen.insert(id.clone())
         {
-            if let Some(frame) = self.reading.frame(&id)? {
+            for frame in self.reading.frames_with_notes(&[id])? {
                 above.clone_from(&frame.parent);
-                ids.push(id);
+                ancestors.push(frame);
             }
         }
-        self.around.levels = ids.len();
+        self.around.levels = ancestors.len();
         if above.is_some()
             && let Some((root, levels)) = self.reading.top(&self.around.current.id)?
-            && levels > ids.len()
+            && levels > ancestors.len()
         {
             self.around.levels = levels;
-            ids.push(root);
+            ancestors.extend(self.reading.frames_with_notes(&[root])?);
         }
-        self.around.ancestors = self.reading.frames_with_notes(&ids)?;
+        self.around.ancestors = ancestors;
         self.uncles()
     }
 

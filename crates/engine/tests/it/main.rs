@@ -5,6 +5,7 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod briefs;
 mod contexts;
 mod deliveries;
 mod ground;

@@ -21,8 +21,8 @@ pub(super) struct Place<'a> {
     pub(super) log_path: Option<String>,
 }
 
-/// Every field that a predecessor has for a frame.
-const FIELDS: [&str; 18] = [
+/// Every field that a predecessor has for a frame, in its order.
+pub(super) const FIELDS: [&str; 18] = [
     "sessionID",
     "parentSessionID",
     "status",

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use flamestack_core::frame::Status;
 use flamestack_core::id::SessionRef;
 use flamestack_core::refusal::Voice;
+use flamestack_core::text::Prose;
 use flamestack_engine::{EngineError, tools};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,8 +14,8 @@ use super::Sidecar;
 use super::conversation::Conversation;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
-    Call, Called, CommandDeclaration, Happening, Hello, Instructions, Observe, PROTOCOL, Prepare,
-    Prompt, Returned, Rewritten, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
+    Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
+    Prepare, Prompt, Returned, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
 };
 
 /// The methods that belong to a conversation.
@@ -64,13 +66,22 @@ pub(super) fn handle<W: Write>(
         ),
         "summarizing" => answers.answer(
             id,
-            &params(asked).map(|_: Summarizing| Instructions::default()),
+            &asking(asked, |_: &Summarizing| conversation.summarizing(sidecar)),
         ),
-        "written" => answers.answer(id, &params(asked).map(|_: Written| Rewritten::default())),
+        "written" => answers.answer(
+            id,
+            &asking(asked, |written: &Written| {
+                conversation.written(sidecar, written)
+            }),
+        ),
         _ => answers.answer(
             id,
             &asking(asked, |show: &Show| shown(sidecar, conversation, show)),
         ),
+    }
+    // Nobody waits for this: whoever asked has the answer already.
+    if let Err(error) = conversation.record(sidecar) {
+        tracing::warn!(session = %conversation.session, "not recorded: {error}");
     }
 }
 
@@ -179,6 +190,14 @@ fn observed(
 /// A tool call. What is wrong with it is told to the model, which can do something about it.
 fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called {
     let actor = conversation.actor(sidecar, call.message.as_deref());
+    if let Some(delegation) = delegated(sidecar, call) {
+        return Called {
+            title: delegation.title.clone(),
+            output: String::new(),
+            refused: false,
+            delegate: Some(delegation),
+        };
+    }
     let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
     let (output, refused) = match answer {
         Ok(output) => (output, false),
@@ -190,6 +209,38 @@ fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called
         refused,
         delegate: None,
     }
+}
+
+/// The conversation that a planned frame gets where frames are conversations. Anything but a
+/// planned frame is turned to where the model is.
+fn delegated(sidecar: &Sidecar, call: &Call) -> Option<Delegation> {
+    if sidecar.isolation != Isolation::Session || call.name != "stack_frame_activate" {
+        return None;
+    }
+    let name = call.arguments.get("sessionID")?.as_str()?;
+    let frame = sidecar.engine.frame_named(name).ok()?;
+    let found = sidecar
+        .engine
+        .read(|reading| Ok(reading.whole_frame(&frame)?));
+    let planned = found.ok()??;
+    if planned.status != Status::Planned {
+        return None;
+    }
+    let criteria = planned
+        .criteria
+        .as_ref()
+        .map(Prose::as_str)
+        .unwrap_or_default();
+    let prompt = format!("{}\n\nDone means: {criteria}", planned.title);
+    Some(Delegation {
+        frame: frame.to_string(),
+        title: planned.title.as_str().to_owned(),
+        prompt: if criteria.is_empty() {
+            planned.title.as_str().to_owned()
+        } else {
+            prompt
+        },
+    })
 }
 
 fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned) -> Called {

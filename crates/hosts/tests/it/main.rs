@@ -6,6 +6,7 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod compaction;
 mod fixtures;
 mod generated;
 mod laws;

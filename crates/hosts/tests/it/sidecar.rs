@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use flamestack_engine::brief::Workflows;
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
@@ -13,20 +14,24 @@ use flamestack_hosts::sidecar::{Sidecar, serve};
 use serde_json::{Value, json};
 
 /// A sidecar that serves us.
-struct Served {
+pub(crate) struct Served {
     to: Option<PipeWriter>,
     from: BufReader<PipeReader>,
     serving: Option<JoinHandle<()>>,
     asked: u64,
-    _dir: tempfile::TempDir,
+    pub(crate) dir: tempfile::TempDir,
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "literals, written where they are asked"
+)]
 impl Served {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home {
             state: dir.path().join("state"),
@@ -41,6 +46,9 @@ impl Served {
             placement: Placement::Auto,
             fold: FoldPolicy::Explicit,
             isolation: Isolation::Inline,
+            workflows: Workflows::built_in(),
+            brief_budget: 2000,
+            restore_budget: 1000,
         };
         change(&mut sidecar);
         let (input, to) = pipe().unwrap();
@@ -53,7 +61,7 @@ impl Served {
             from: BufReader::new(from),
             serving: Some(serving),
             asked: 0,
-            _dir: dir,
+            dir,
         };
         served.ask(
             "hello",
@@ -72,7 +80,7 @@ impl Served {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let request =
             json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
@@ -85,7 +93,7 @@ impl Served {
         }
     }
 
-    fn prompt(&mut self, session: &str, message: &str, text: &str) -> Value {
+    pub(crate) fn prompt(&mut self, session: &str, message: &str, text: &str) -> Value {
         self.ask(
             "prompt",
             json!({ "session": session, "message": said(message, text) }),
@@ -93,7 +101,7 @@ impl Served {
     }
 
     /// What a plan says, without its name.
-    fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
+    pub(crate) fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
         let mut plan = self.plan(session, known, messages, None);
         plan.as_object_mut().unwrap().remove("plan");
         plan
@@ -112,7 +120,13 @@ impl Served {
         )
     }
 
-    fn call(&mut self, session: &str, message: &str, tool: &str, arguments: Value) -> String {
+    pub(crate) fn call(
+        &mut self,
+        session: &str,
+        message: &str,
+        tool: &str,
+        arguments: Value,
+    ) -> String {
         let params = json!({
             "session": session, "message": message, "name": tool, "arguments": arguments,
         });
@@ -120,12 +134,12 @@ impl Served {
         called["output"].as_str().unwrap().to_owned()
     }
 
-    fn push(&mut self, session: &str, message: &str, title: &str) -> String {
+    pub(crate) fn push(&mut self, session: &str, message: &str, title: &str) -> String {
         let goal = json!({ "title": title, "successCriteria": "done" });
         self.call(session, message, "stack_frame_push", goal)
     }
 
-    fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
+    pub(crate) fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
         let results = json!({ "status": "completed", "results": results });
         self.call(session, message, "stack_frame_pop", results)
     }
@@ -141,11 +155,11 @@ impl Drop for Served {
     }
 }
 
-fn said(id: &str, text: &str) -> Value {
+pub(crate) fn said(id: &str, text: &str) -> Value {
     json!({ "id": id, "role": "user", "parts": [{ "kind": "text", "id": format!("{id}p"), "text": text }] })
 }
 
-fn work(id: &str) -> Value {
+pub(crate) fn work(id: &str) -> Value {
     json!({ "id": id, "role": "assistant", "parts": [{
         "kind": "call", "id": format!("{id}p"), "call": format!("call_{id}"), "tool": "read",
         "state": "completed", "input": { "filePath": "a.rs" }, "output": "fn main() {}",
@@ -311,4 +325,90 @@ fn nothing_is_folded_where_that_is_not_wanted() {
     host.pop("s", "3", "Seen");
     let prepared = host.prepare("s", 0, &[work("1"), work("2"), work("3")]);
     assert_eq!(prepared["drop"], json!([]));
+}
+
+pub(crate) fn answered(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "assistant", "parts": [{ "kind": "text", "id": format!("{id}t"), "text": text }] })
+}
+
+impl Served {
+    pub(crate) fn observe(&mut self, session: &str, happenings: &Value) {
+        let params = json!({ "session": session, "happenings": happenings });
+        self.ask("observe", params);
+    }
+
+    fn tree(&mut self, session: &str) -> String {
+        let shown = self.ask("show", json!({ "session": session, "what": "tree" }));
+        let text = shown["text"].as_str().unwrap();
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A turn in which the model only talks.
+    pub(crate) fn turn(&mut self, session: &str, n: usize, prompt: &str, answer: &str) -> Value {
+        let (asked, said_by_model) = (format!("{n}u"), format!("{n}a"));
+        self.prompt(session, &asked, prompt);
+        let known = (n - 1) * 2;
+        let plan = self.prepare(session, known, &[said(&asked, prompt)]);
+        self.prepare(session, known + 1, &[answered(&said_by_model, answer)]);
+        let message = answered(&said_by_model, answer);
+        let mut told = json!({ "kind": "message" });
+        told.as_object_mut()
+            .unwrap()
+            .extend(message.as_object().unwrap().clone());
+        self.observe(session, &json!([told, { "kind": "idle" }]));
+        plan
+    }
+}
+
+#[test]
+fn a_model_that_never_calls_us_still_has_a_tree() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    host.observe(
+        "s",
+        &json!([{ "kind": "todos", "items": [
+            { "text": "Write tests", "status": "pending" },
+            { "text": "Ship it", "status": "in_progress" },
+        ] }]),
+    );
+    host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(host.tree("s"), @"
+    → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
+    ├─ ✓ we79889v  Fix the login · claimed
+    ├─ ✓ qnhe4wn9  Now the logout · claimed
+    ├─ ○ rk49779d  Write tests
+    ├─ → shq5bkyj  Ship it
+    └─ → mr19669z  And the docs
+    ");
+}
+
+#[test]
+fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
+    let mut host = Served::with(|sidecar| sidecar.fold = FoldPolicy::Auto);
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    let plan = host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap(), @r#"
+    {
+      "drop": [
+        "1a",
+        "2a"
+      ],
+      "insert": [
+        {
+          "before": "2u",
+          "id": "flame_we79889v",
+          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\">The cookie was missing.</frame-results>\n"
+        },
+        {
+          "before": "3u",
+          "id": "flame_qnhe4wn9",
+          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\">It redirects now.</frame-results>\n"
+        }
+      ],
+      "strip": []
+    }
+    "#);
 }

@@ -6,12 +6,15 @@ use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
 use super::{append, project, rows};
 use crate::error::StoreError;
 use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
+
+/// The notes of a frame.
+const NOTES: &str = "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n";
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -154,10 +157,13 @@ impl Reading for SqliteView<'_> {
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError> {
         let columns = rows::COLUMNS;
         let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
+        let mut rows = self.connection.prepare_cached(&sql)?;
+        let mut notes = self.connection.prepare_cached(NOTES)?;
         let mut frames = Vec::with_capacity(ids.len());
         for id in ids {
-            if let Some(mut frame) = self.one(&sql, params![id.as_str()], rows::frame)? {
-                frame.notes = self.notes(id)?;
+            let id = params![id.as_str()];
+            if let Some(mut frame) = rows.query_row(id, rows::frame).optional()? {
+                frame.notes = notes.query_map(id, rows::note)?.collect::<Result<_, _>>()?;
                 frames.push(frame);
             }
         }
@@ -383,11 +389,7 @@ impl Reading for SqliteView<'_> {
 
 impl SqliteView<'_> {
     fn notes(&self, frame: &FrameId) -> Result<Vec<flamestack_core::Note>, StoreError> {
-        self.many(
-            "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n",
-            params![frame.as_str()],
-            rows::note,
-        )
+        self.many(NOTES, params![frame.as_str()], rows::note)
     }
 
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {

@@ -7,7 +7,7 @@ use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
 use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::error::StoreError;
 use crate::record;
@@ -59,7 +59,7 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
     })
 }
 
-fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
+pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
     parsed(row, column, |name: String| {
         Origin::from_name(&name).ok_or_else(|| format!("`{name}` is not an origin"))
     })
@@ -125,43 +125,8 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
 
 /// Writes a new frame's row. A journal that was mended may open a frame twice; the later one counts.
 pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
-    let span = frame.span.as_ref();
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO frames (id, parent, rank, status, title, criteria,
-                 criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
-                 invalidated_at, span_session, span_first, span_last, session, foreign_json,
-                 created_at, updated_at, changed, closed, origin)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22)",
-        )?
-        .execute(params![
-            frame.id.as_str(),
-            frame.parent.as_ref().map(FrameId::as_str),
-            frame.rank.0,
-            frame.status.as_str(),
-            frame.title.as_str(),
-            text(frame.criteria.as_ref()),
-            text(frame.criteria_compacted.as_ref()),
-            text(frame.results.as_ref()),
-            text(frame.results_compacted.as_ref()),
-            text(frame.blocked_on.as_ref()),
-            frame
-                .invalidation
-                .as_ref()
-                .map(|known| known.reason.as_str()),
-            frame.invalidation.as_ref().map(|known| known.at.0),
-            span.map(|span| span.session.to_string()),
-            span.and_then(|span| span.first.as_deref()),
-            span.and_then(|span| span.last.as_deref()),
-            frame.session.as_ref().map(ToString::to_string),
-            frame.foreign,
-            frame.created_at.0,
-            frame.updated_at.0,
-            frame.changed.0,
-            frame.closed.map(|seq| seq.0),
-            frame.origin.as_str(),
-        ])?;
+    let mut insert = connection.prepare_cached(INSERT_FRAME)?;
+    with_values(frame, |values| insert.execute(values))?;
     Ok(())
 }
 
@@ -172,38 +137,54 @@ pub(super) fn update_frame(
     before: Status,
     frame: &Frame,
 ) -> Result<(), StoreError> {
-    let span = frame.span.as_ref();
-    let values = params![
-        frame.id.as_str(),
-        frame.title.as_str(),
-        text(frame.criteria.as_ref()),
-        text(frame.criteria_compacted.as_ref()),
-        text(frame.results.as_ref()),
-        text(frame.results_compacted.as_ref()),
-        text(frame.blocked_on.as_ref()),
-        frame
-            .invalidation
-            .as_ref()
-            .map(|known| known.reason.as_str()),
-        frame.invalidation.as_ref().map(|known| known.at.0),
-        span.map(|span| span.session.to_string()),
-        span.and_then(|span| span.first.as_deref()),
-        span.and_then(|span| span.last.as_deref()),
-        frame.session.as_ref().map(ToString::to_string),
-        frame.updated_at.0,
-        frame.changed.0,
-        frame.status.as_str(),
-        frame.closed.map(|seq| seq.0),
-    ];
     let (sql, used) = if frame.status == before {
         (UPDATE_FRAME, 15)
     } else {
-        (UPDATE_FRAME_AND_STATUS, values.len())
+        (UPDATE_FRAME_AND_STATUS, 17)
     };
-    connection.prepare_cached(sql)?.execute(&values[..used])?;
+    let mut update = connection.prepare_cached(sql)?;
+    with_values(frame, |values| {
+        update.execute(params_from_iter(values.iter().take(used)))
+    })?;
     Ok(())
 }
 
+/// The values of a frame's row: what an edit may change, what an end changes too, what stays.
+fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> T {
+    let span = frame.span.as_ref();
+    let invalidation = frame.invalidation.as_ref();
+    write(&[
+        &frame.id.as_str(),
+        &frame.title.as_str(),
+        &text(frame.criteria.as_ref()),
+        &text(frame.criteria_compacted.as_ref()),
+        &text(frame.results.as_ref()),
+        &text(frame.results_compacted.as_ref()),
+        &text(frame.blocked_on.as_ref()),
+        &invalidation.map(|known| known.reason.as_str()),
+        &invalidation.map(|known| known.at.0),
+        &span.map(|span| span.session.to_string()),
+        &span.and_then(|span| span.first.as_deref()),
+        &span.and_then(|span| span.last.as_deref()),
+        &frame.session.as_ref().map(ToString::to_string),
+        &frame.updated_at.0,
+        &frame.changed.0,
+        &frame.status.as_str(),
+        &frame.closed.map(|seq| seq.0),
+        &frame.parent.as_ref().map(FrameId::as_str),
+        &frame.rank.0,
+        &frame.foreign,
+        &frame.created_at.0,
+        &frame.origin.as_str(),
+    ])
+}
+
+const INSERT_FRAME: &str = "INSERT OR REPLACE INTO frames (id, title, criteria,
+         criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
+         invalidated_at, span_session, span_first, span_last, session, updated_at, changed, status,
+         closed, parent, rank, foreign_json, created_at, origin)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+         ?20, ?21, ?22)";
 const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
          results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
          invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,

@@ -24,6 +24,11 @@ export class Request {
         : "work"
   }
 
+  /** Whether a text is anywhere in it. */
+  says(text) {
+    return this.raw.includes(text)
+  }
+
   /** Everything in the order in which a cache sees it: tools, system prompt, messages. */
   get prompt() {
     const text = this.wire === WIRES.responses ? this.body.input : this.body.messages
@@ -40,6 +45,7 @@ export class ScriptedModel {
   problems = []
   summary = "## Objective\n- the summary of the scripted model"
   #scripts = []
+  #calls = 0
   #server
 
   /** Answers requests whose newest user text contains `key`, one reply after the other. */
@@ -80,7 +86,7 @@ export class ScriptedModel {
       return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
     }
     outgoing.writeHead(200, { "content-type": "text/event-stream" })
-    for (const { event, data } of request.wire.stream(reply)) {
+    for (const { event, data } of request.wire.stream(reply, () => `call_${(this.#calls += 1)}`)) {
       if (event) outgoing.write(`event: ${event}\n`)
       outgoing.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`)
       // A model that was interrupted has begun, and never ends.

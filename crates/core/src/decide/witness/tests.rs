@@ -581,8 +581,6 @@ fn what_was_seen_is_recorded_once() {
     insta::assert_snapshot!(talk.tree(), @"
     ▶ Fix the login [session] ←
       directive: Fix the login
-      ✓ Compaction 1 [compaction]
-        = We fixed half of it.
     ");
 }
 
