@@ -22,7 +22,7 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, brief, cli or all (--quick: less of it)
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import or all (--quick: less of it)
 cargo xtask eval [stage]      hold briefs against recorded histories of real specs
 ";
 
