@@ -131,7 +131,7 @@ fn line(text: &mut String, i: u64) -> Result<()> {
             "cursor",
             "=>",
         ];
-        let place = |k: u64| usize::try_from(k.wrapping_mul(i ^ 7919) % 9).unwrap_or_default();
+        let place = |k: u64| usize::try_from(k.wrapping_mul(i ^ 0x1eef) % 9).unwrap_or_default();
         let words = (0..n).map(|k| pick.get(place(k)).copied().unwrap_or("word"));
         words.collect::<Vec<_>>().join(" ")
     };
