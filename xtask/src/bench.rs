@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::cargo;
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 5] = ["durable", "history", "context", "brief", "cli"];
+const ALL: [&str; 6] = ["durable", "history", "context", "brief", "summary", "cli"];
 
 /// Runs the named benchmarks, or all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
