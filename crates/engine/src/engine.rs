@@ -206,6 +206,15 @@ impl Engine {
         Ok(self.blobs().put(text)?)
     }
 
+    /// Keeps several raw texts at once.
+    pub(crate) fn keep_texts(&self, texts: &[&str]) -> Result<Vec<Kept>, EngineError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        flamestack_store::private_dir(&self.project.dir)?;
+        Ok(self.blobs().put_all(texts)?)
+    }
+
     /// The frame that a name stands for.
     pub fn frame_named(&self, name: &str) -> Result<FrameId, EngineError> {
         self.read(|reading| names::resolve(reading, name))

@@ -4,7 +4,7 @@
 //! call to the next: calls that are not answered yet, and raw text that is kept a turn at a time.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use flamestack_core::command::Actor;
@@ -42,6 +42,14 @@ struct Pending {
     at: Option<Timestamp>,
 }
 
+impl Watch {
+    /// The raw text of a thread, complete as it is now.
+    fn complete(&mut self, thread: &SessionRef) -> Option<Deed<'static>> {
+        let pending = self.pending.remove(thread)?;
+        Some(Deed::Keep(thread.clone(), Box::new(pending)))
+    }
+}
+
 /// How a session is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -54,7 +62,7 @@ pub struct View {
 /// One thing to do, in order.
 enum Deed<'e> {
     See(Box<Cow<'e, Entry>>),
-    Keep(Box<Kept>),
+    Keep(SessionRef, Box<Pending>),
 }
 
 impl Engine {
@@ -89,7 +97,7 @@ impl Engine {
         };
         let mut deeds = Vec::new();
         for (thread, text) in std::mem::take(&mut watch.pending) {
-            self.keep_piece(&thread, text, &mut deeds)?;
+            deeds.push(Deed::Keep(thread, Box::new(text)));
         }
         let recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
         self.watches().insert(actor.session.clone(), watch);
@@ -157,7 +165,7 @@ impl Engine {
             let thread = thread.unwrap_or_else(|| actor.session.clone());
             // A prompt begins a turn; what came before it belongs to the one before.
             if entry.is_prompt() && !known {
-                self.keep_thread(watch, &thread, &mut deeds)?;
+                deeds.extend(watch.complete(&thread));
             }
             let ended = match &entry.what {
                 What::SubagentEnded { id, .. } => actor.session.beside(id),
@@ -178,10 +186,10 @@ impl Engine {
             deeds.push(Deed::See(Box::new(within(&self.project().root, entry))));
             let full = watch.pending.get(&thread);
             if full.is_some_and(|pending| pending.text.len() >= PIECE) {
-                self.keep_thread(watch, &thread, &mut deeds)?;
+                deeds.extend(watch.complete(&thread));
             }
             if let Some(ended) = ended.filter(|_| !known) {
-                self.keep_thread(watch, &ended, &mut deeds)?;
+                deeds.extend(watch.complete(&ended));
             }
         }
         Ok(deeds)
@@ -210,37 +218,28 @@ impl Engine {
         })
     }
 
-    fn keep_thread(
-        &self,
-        watch: &mut Watch,
-        thread: &SessionRef,
-        deeds: &mut Vec<Deed<'_>>,
-    ) -> Result<(), EngineError> {
-        match watch.pending.remove(thread) {
-            Some(pending) => self.keep_piece(thread, pending, deeds),
-            None => Ok(()),
-        }
-    }
-
-    fn keep_piece(
-        &self,
-        thread: &SessionRef,
-        pending: Pending,
-        deeds: &mut Vec<Deed<'_>>,
-    ) -> Result<(), EngineError> {
-        let kept = self.keep_text(&pending.text)?;
-        deeds.push(Deed::Keep(Box::new(Kept {
+    /// Puts raw text into the store, all of it at once: the disk is asked once.
+    fn keep_pieces(&self, deeds: &[Deed<'_>]) -> Result<VecDeque<Kept>, EngineError> {
+        let pieces = || {
+            deeds.iter().filter_map(|deed| match deed {
+                Deed::See(_) => None,
+                Deed::Keep(thread, pending) => Some((thread, pending)),
+            })
+        };
+        let texts: Vec<&str> = pieces().map(|(_, pending)| pending.text.as_str()).collect();
+        let kept = self.keep_texts(&texts)?;
+        let pieces = pieces().zip(kept).map(|((thread, pending), kept)| Kept {
             thread: thread.clone(),
-            message: pending.message,
+            message: pending.message.clone(),
             at: pending.at,
             entry: LogEntry {
                 label: Title::recorded(transcript::LABEL.to_owned()),
                 blob: kept.id,
                 bytes: kept.bytes,
             },
-            marks: pending.marks,
-        })));
-        Ok(())
+            marks: pending.marks.clone(),
+        });
+        Ok(pieces.collect())
     }
 
     /// Does what is to be done as one command, each thing on the state that the ones before led to.
@@ -253,10 +252,11 @@ impl Engine {
         if deeds.is_empty() {
             return Ok(Vec::new());
         }
+        let mut kept = self.keep_pieces(&deeds)?;
         let clock = self.clock();
         let now = clock.now();
         let mut deeds = deeds.into_iter();
-        let mut waiting: std::collections::VecDeque<Sight> = std::collections::VecDeque::new();
+        let mut waiting: VecDeque<Sight> = VecDeque::new();
         let mut done = false;
         let mut draw = || clock.draw_id();
         self.commit_steps(&mut |reading| {
@@ -268,7 +268,10 @@ impl Engine {
                     Some(Deed::See(entry)) => {
                         waiting.extend(watching.see(reading, actor, &entry, &mut draw)?);
                     }
-                    Some(Deed::Keep(text)) => {
+                    Some(Deed::Keep(..)) => {
+                        let Some(text) = kept.pop_front() else {
+                            continue;
+                        };
                         let sight = watching.keep(reading, actor, &text, &mut draw)?;
                         waiting.extend((!sight.decision.events.is_empty()).then_some(sight));
                     }

@@ -27,6 +27,7 @@ mod nothing_lost;
 mod quality;
 #[cfg(unix)]
 mod read_only;
+mod recorded;
 mod refusals;
 mod secrets;
 mod sessions;

@@ -33,7 +33,7 @@ use crate::id::{FrameId, Mark, SessionRef, Timestamp};
 use crate::neighbourhood::Neighbourhood;
 use crate::note::Note;
 use crate::refusal::Refusal;
-use crate::transcript::{Call, Entry, What};
+use crate::transcript::{Call, CallKind, Entry, Voice, What};
 
 /// How long the title of a frame gets that is named after what somebody said, in characters.
 const TITLE_LENGTH: usize = 80;
@@ -136,6 +136,7 @@ impl Watching {
             .and_then(|agent| actor.session.beside(agent))
             .filter(|thread| *thread != actor.session);
         let speaker = thread.clone().unwrap_or_else(|| actor.session.clone());
+        let said = self.said.get(&speaker).cloned();
         let call = self.remember(&speaker, entry);
         self.latest = entry.at.or(self.latest);
         if known {
@@ -155,7 +156,7 @@ impl Watching {
             live: self.live,
             parent,
             inside: thread.is_some(),
-            said: self.said.get(&speaker).cloned(),
+            said,
             opening: None,
             failure: None,
             told: &self.marks,
@@ -175,17 +176,12 @@ impl Watching {
         } = scene;
         let decision = ground.into_decision();
         self.recorded |= !decision.events.is_empty();
-        let matters = !decision.events.is_empty() || matches!(entry.what, What::Todos(_));
+        let matters = !decision.events.is_empty() || matters(&entry.what, call.as_ref());
         if let Some(mark) = mark.filter(|_| matters) {
             self.marks.insert(mark);
         }
         if let Some(failure) = failure {
             self.marks.insert(failure);
-        }
-        if let What::User { .. } = entry.what
-            && !decision.events.is_empty()
-        {
-            self.said.remove(&speaker);
         }
         let sights = opening
             .into_iter()
@@ -314,12 +310,35 @@ impl Watching {
                 None
             }
             What::Answer(answer) => self.calls.remove(&answer.call),
+            // Another turn begins, in which nothing was said yet.
+            What::User { voice, text } if prompts::is_request(*voice, text) => {
+                self.said.remove(speaker);
+                None
+            }
             What::Assistant { text } if !text.trim().is_empty() => {
                 self.said.insert(speaker.clone(), text.clone());
                 None
             }
             _ => None,
         }
+    }
+}
+
+/// Whether what an entry comes to depends on when it is seen, so that it must not be looked at
+/// again even if it came to nothing.
+fn matters(what: &What, call: Option<&Call>) -> bool {
+    match what {
+        What::User { voice, .. } => matches!(voice, Voice::Person | Voice::Slash),
+        What::Answer(answer) => call.is_some_and(|call| {
+            let telling = [CallKind::Edit, CallKind::Write, CallKind::Execute];
+            !answer.ok || telling.contains(&call.kind)
+        }),
+        What::Assistant { .. }
+        | What::Thinking { .. }
+        | What::Call(_)
+        | What::Attached { .. }
+        | What::Plan { .. } => false,
+        _ => true,
     }
 }
 
@@ -365,11 +384,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
                 tokens_before,
             } => self.compacted(*automatic, summary.as_deref(), *tokens_before),
             // Of a session that has said nothing yet there is nothing to count.
-            What::Interrupted { .. } | What::TurnEnded | What::Usage(_)
-                if self.ground.first_seen =>
-            {
-                Ok(())
-            }
+            What::Interrupted { .. } | What::TurnEnded if self.ground.first_seen => Ok(()),
             What::Interrupted { how } => {
                 self.interrupted(how);
                 Ok(())
@@ -580,8 +595,10 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let session = self.session();
         let tree = self.ground.tree;
         let seen = tree.conversation(&session).map_err(Rejected::Unreadable)?;
+        // A session that goes on has its summary in front of it, and need not be told again.
         if let Some(summary) = summary.and_then(|text| prose(text, usize::MAX))
             && own.status == Status::InProgress
+            && !self.live
         {
             let name = format!("Compaction {}", seen.compactions + 1);
             if let Some(title) = title(&name, TITLE_LENGTH) {

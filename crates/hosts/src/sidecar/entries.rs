@@ -1,5 +1,6 @@
 //! Messages of a host as the neutral entries that the engine takes.
 
+use flamestack_core::compaction::without_restored;
 use flamestack_core::id::Timestamp;
 use flamestack_core::transcript::{self, Answer, CallKind, Entry, Todo, TodoStatus, Voice, What};
 
@@ -34,7 +35,9 @@ fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
         } => {
             let text = text.clone();
             let what = match message.role {
-                Role::Assistant => What::Assistant { text },
+                Role::Assistant => What::Assistant {
+                    text: without_restored(&text),
+                },
                 Role::User => What::User {
                     voice: match synthetic {
                         true => Voice::Host,

@@ -62,10 +62,7 @@ fn entry_of(value: &Value, line: &str) -> Option<(u64, Entry)> {
         id: Some(id),
         message: some(value, "mid"),
         at: time(value, "ts"),
-        agent: agent.map(|agent| match agent.strip_prefix("sub:") {
-            Some(id) => id.to_owned(),
-            None => agent,
-        }),
+        agent: agent.map(|agent| subagent(&agent)),
         what,
     };
     Some((ordinal, entry))
@@ -120,14 +117,14 @@ fn what(value: &Value, line: &str) -> Option<What> {
             text: said("text"),
         },
         "sub_start" => What::SubagentStarted {
-            id: said("id"),
+            id: subagent(text(value, "id")),
             call: some(value, "call"),
             kind: some(value, "kind"),
             title: said("title"),
             prompt: said("prompt"),
         },
         "sub_stop" => What::SubagentEnded {
-            id: said("id"),
+            id: subagent(text(value, "id")),
             ok,
             text: said("text"),
         },
@@ -162,6 +159,11 @@ fn what(value: &Value, line: &str) -> Option<What> {
         }),
         _ => return None,
     })
+}
+
+/// A subagent's id in its host.
+fn subagent(name: &str) -> String {
+    name.strip_prefix("sub:").unwrap_or(name).to_owned()
 }
 
 fn kind(word: &str) -> CallKind {

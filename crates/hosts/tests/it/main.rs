@@ -6,11 +6,14 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod compaction;
 mod fixtures;
 mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod secrets;
 mod sidecar;
 mod support;
+mod transcripts;
 mod written;

@@ -14,12 +14,12 @@ use flamestack_hosts::sidecar::{Sidecar, serve};
 use serde_json::{Value, json};
 
 /// A sidecar that serves us.
-struct Served {
+pub(crate) struct Served {
     to: Option<PipeWriter>,
     from: BufReader<PipeReader>,
     serving: Option<JoinHandle<()>>,
     asked: u64,
-    _dir: tempfile::TempDir,
+    pub(crate) dir: tempfile::TempDir,
 }
 
 #[expect(
@@ -27,11 +27,11 @@ struct Served {
     reason = "literals, written where they are asked"
 )]
 impl Served {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home {
             state: dir.path().join("state"),
@@ -61,7 +61,7 @@ impl Served {
             from: BufReader::new(from),
             serving: Some(serving),
             asked: 0,
-            _dir: dir,
+            dir,
         };
         served.ask(
             "hello",
@@ -80,7 +80,7 @@ impl Served {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let request =
             json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
@@ -93,7 +93,7 @@ impl Served {
         }
     }
 
-    fn prompt(&mut self, session: &str, message: &str, text: &str) -> Value {
+    pub(crate) fn prompt(&mut self, session: &str, message: &str, text: &str) -> Value {
         self.ask(
             "prompt",
             json!({ "session": session, "message": said(message, text) }),
@@ -101,7 +101,7 @@ impl Served {
     }
 
     /// What a plan says, without its name.
-    fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
+    pub(crate) fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
         let mut plan = self.plan(session, known, messages, None);
         plan.as_object_mut().unwrap().remove("plan");
         plan
@@ -120,7 +120,13 @@ impl Served {
         )
     }
 
-    fn call(&mut self, session: &str, message: &str, tool: &str, arguments: Value) -> String {
+    pub(crate) fn call(
+        &mut self,
+        session: &str,
+        message: &str,
+        tool: &str,
+        arguments: Value,
+    ) -> String {
         let params = json!({
             "session": session, "message": message, "name": tool, "arguments": arguments,
         });
@@ -128,12 +134,12 @@ impl Served {
         called["output"].as_str().unwrap().to_owned()
     }
 
-    fn push(&mut self, session: &str, message: &str, title: &str) -> String {
+    pub(crate) fn push(&mut self, session: &str, message: &str, title: &str) -> String {
         let goal = json!({ "title": title, "successCriteria": "done" });
         self.call(session, message, "stack_frame_push", goal)
     }
 
-    fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
+    pub(crate) fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
         let results = json!({ "status": "completed", "results": results });
         self.call(session, message, "stack_frame_pop", results)
     }
@@ -149,11 +155,11 @@ impl Drop for Served {
     }
 }
 
-fn said(id: &str, text: &str) -> Value {
+pub(crate) fn said(id: &str, text: &str) -> Value {
     json!({ "id": id, "role": "user", "parts": [{ "kind": "text", "id": format!("{id}p"), "text": text }] })
 }
 
-fn work(id: &str) -> Value {
+pub(crate) fn work(id: &str) -> Value {
     json!({ "id": id, "role": "assistant", "parts": [{
         "kind": "call", "id": format!("{id}p"), "call": format!("call_{id}"), "tool": "read",
         "state": "completed", "input": { "filePath": "a.rs" }, "output": "fn main() {}",
@@ -321,12 +327,12 @@ fn nothing_is_folded_where_that_is_not_wanted() {
     assert_eq!(prepared["drop"], json!([]));
 }
 
-fn answered(id: &str, text: &str) -> Value {
+pub(crate) fn answered(id: &str, text: &str) -> Value {
     json!({ "id": id, "role": "assistant", "parts": [{ "kind": "text", "id": format!("{id}t"), "text": text }] })
 }
 
 impl Served {
-    fn observe(&mut self, session: &str, happenings: &Value) {
+    pub(crate) fn observe(&mut self, session: &str, happenings: &Value) {
         let params = json!({ "session": session, "happenings": happenings });
         self.ask("observe", params);
     }
@@ -339,7 +345,7 @@ impl Served {
     }
 
     /// A turn in which the model only talks.
-    fn turn(&mut self, session: &str, n: usize, prompt: &str, answer: &str) -> Value {
+    pub(crate) fn turn(&mut self, session: &str, n: usize, prompt: &str, answer: &str) -> Value {
         let (asked, said_by_model) = (format!("{n}u"), format!("{n}a"));
         self.prompt(session, &asked, prompt);
         let known = (n - 1) * 2;

@@ -53,10 +53,7 @@ const STEERING: [&str; 34] = [
 impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
     pub(super) fn prompt(&mut self, voice: Voice, text: &str) -> Ruling<(), N> {
         // What stands inside a subagent on the user's side are its parent's words.
-        if self.inside || matches!(voice, Voice::Host | Voice::Shell) || text.trim().is_empty() {
-            return Ok(());
-        }
-        if voice == Voice::Slash && is_steering(text) {
+        if self.inside || !is_request(voice, text) {
             return Ok(());
         }
         let session = self.session();
@@ -211,6 +208,15 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let results = self.results(&seen);
         self.ground
             .end(&own, Closing::Completed, &results, Vec::new())
+    }
+}
+
+/// Whether a person asks something of the model.
+pub(super) fn is_request(voice: Voice, text: &str) -> bool {
+    match voice {
+        Voice::Host | Voice::Shell => false,
+        Voice::Slash if is_steering(text) => false,
+        Voice::Person | Voice::Slash => !text.trim().is_empty(),
     }
 }
 

@@ -448,6 +448,38 @@ fn subagents_are_frames_of_their_own() {
 }
 
 #[test]
+fn a_subagent_goes_on_with_its_parent_s_list() {
+    use TodoStatus::{Active, Done, Pending};
+    let mut talk = Talk::live();
+    talk.user("Build the shop");
+    talk.todos(&[("Cart", Pending), ("Mail", Pending)]);
+    talk.saw(What::SubagentStarted {
+        id: "ses_2".to_owned(),
+        call: None,
+        kind: None,
+        title: "The cart".to_owned(),
+        prompt: String::new(),
+    });
+    let items = [("Cart", Done), ("Sum", Active)];
+    let items = items.map(|(text, status)| Todo {
+        text: text.to_owned(),
+        status,
+    });
+    let mut inside = talk.entry(What::Todos(items.to_vec()));
+    inside.agent = Some("ses_2".to_owned());
+    talk.show(&inside);
+    insta::assert_snapshot!(talk.tree(), @"
+    ▶ Build the shop [session] ←
+      directive: Build the shop
+      ✓ Cart [todo]
+        = Ticked off on the to-do list.
+      ○ Mail [todo]
+      ▶ The cart [subagent]
+        ▶ Sum [todo]
+    ");
+}
+
+#[test]
 fn a_session_below_another_is_a_frame_below_what_that_one_works_on() {
     let mut talk = Talk::live();
     talk.user("Why is it slow?");
@@ -549,8 +581,6 @@ fn what_was_seen_is_recorded_once() {
     insta::assert_snapshot!(talk.tree(), @"
     ▶ Fix the login [session] ←
       directive: Fix the login
-      ✓ Compaction 1 [compaction]
-        = We fixed half of it.
     ");
 }
 

@@ -24,6 +24,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
     pub(super) fn todos(&mut self, items: &[Todo]) -> Ruling<(), N> {
         let own = self.own(None)?;
         let homes = self.homes(&own)?;
+        let shared = self.shared(&own)?;
         let mut open: BTreeMap<FrameId, FrameHead> = BTreeMap::new();
         let mut home = None;
         for frame in &homes {
@@ -43,7 +44,10 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             if !listed.insert(text.clone()) {
                 continue;
             }
-            let known = self.known_item(&homes, &text)?;
+            let known = match self.known_item(&homes, &text)? {
+                Some(known) => Some(known),
+                None => self.known_item(&shared, &text)?,
+            };
             if let Some(known) = &known {
                 open.remove(&known.id);
             }
@@ -77,6 +81,21 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         }
         homes.push(own.clone());
         Ok(homes)
+    }
+
+    /// The frames above a subagent: what is on its parent's list it does not list anew.
+    fn shared(&self, own: &FrameHead) -> Ruling<Vec<FrameHead>, N> {
+        let mut above = Vec::new();
+        let mut next = own
+            .parent
+            .clone()
+            .filter(|_| own.origin == Origin::Subagent);
+        while let Some(id) = next.take_if(|_| above.len() < LEVELS) {
+            let head = self.ground.frame(&id)?;
+            next.clone_from(&head.parent);
+            above.push(head);
+        }
+        Ok(above)
     }
 
     fn known_item(&self, homes: &[FrameHead], text: &Title) -> Ruling<Option<FrameHead>, N> {

@@ -180,6 +180,14 @@ impl Talk {
         if said.trim().is_empty() {
             return;
         }
+        if let Some((id, ok, text)) = self.notification(&said) {
+            let what = What::SubagentEnded {
+                id: id.clone(),
+                ok,
+                text,
+            };
+            found.push(self.entry(&id, Some(&id_of(value, line)), at, agent.as_ref(), what));
+        }
         if let Some(how) = interruption(&said) {
             let what = What::Interrupted { how };
             found.push(self.entry(&id, Some(&id), at, agent.as_ref(), what));
@@ -256,6 +264,22 @@ impl Talk {
             let how = "a tool was rejected".to_owned();
             found.push(self.entry(id, Some(line), at, agent, What::Interrupted { how }));
         }
+    }
+
+    /// A subagent that went on beside the conversation has ended.
+    fn notification(&self, said: &str) -> Option<(String, bool, String)> {
+        if !said.trim_start().starts_with("<task-notification>") {
+            return None;
+        }
+        let ok = match between(said, "status")? {
+            "completed" => true,
+            "failed" | "killed" | "stopped" => false,
+            _ => return None,
+        };
+        let by_call = between(said, "tool-use-id").map(|call| self.subagent(call));
+        let id = by_call.or_else(|| between(said, "task-id").map(str::to_owned))?;
+        let text = between(said, "result").or_else(|| between(said, "summary"));
+        Some((id, ok, text.unwrap_or_default().to_owned()))
     }
 
     /// The id of the subagent that a call began.
