@@ -24,6 +24,7 @@ mod large;
 mod manners;
 mod names;
 mod nothing_lost;
+mod quality;
 #[cfg(unix)]
 mod read_only;
 mod recorded;
