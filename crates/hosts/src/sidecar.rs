@@ -5,13 +5,17 @@
 //! - `serve`: who handles what, so that conversations do not wait for each other;
 //! - `methods`: what each method does;
 //! - `conversation`: what is kept of one conversation while it is served;
+//! - [`figures`]: how the shim's hooks fare;
+//! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
 //! - `entries`: messages as the neutral entries that the engine takes.
 //!
 //! Nothing here knows a host's hooks; those are a shim's business.
 
 mod conversation;
 mod entries;
+pub mod figures;
 mod methods;
+pub mod probe;
 mod rpc;
 mod serve;
 pub mod wire;

@@ -1,6 +1,7 @@
 //! Where OpenCode looks: its configuration files and folders, and what is of ours in them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -47,6 +48,15 @@ impl Places {
             config: base.config_dir().join("opencode"),
             home: base.home_dir().to_owned(),
         })
+    }
+
+    /// Keeps other processes from installing at the same time, for as long as the file is held.
+    pub fn lock(&self) -> Result<File, InstallError> {
+        let state = self.ledger.parent().unwrap_or_else(|| Path::new("."));
+        flamestack_store::private_dir(state)?;
+        let lock = flamestack_store::private_file(&state.join("installed.lock"))?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     fn entry(&self, dialect: Dialect, file: &str, command: &str) -> Result<Entry, InstallError> {

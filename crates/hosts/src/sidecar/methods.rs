@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Sidecar;
 use super::conversation::Conversation;
+use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
     Call, Called, CommandDeclaration, Happening, Hello, Instructions, Observe, PROTOCOL, Prepare,
@@ -168,6 +169,7 @@ fn observed(
     conversation: &mut Conversation,
     happenings: &[Happening],
 ) -> Result<Value, Fault> {
+    figures::keep(sidecar, conversation, happenings);
     for happening in happenings {
         conversation
             .observe(sidecar, happening)
