@@ -66,12 +66,32 @@ fn config(project: &TestProject, name: &str) -> String {
 #[test]
 fn a_fresh_project() {
     let project = with_opencode("1.18.33");
-    assert_snapshot!(said(&project, &["init", "--dry-run"]), @"");
+    assert_snapshot!(said(&project, &["init", "--dry-run"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + DIR/config/opencode  prepared, so that the first request waits for no npm install
+    + .opencode  prepared, so that the first request waits for no npm install
+    + .opencode/opencode.json  the plugin's entry
+    Nothing was changed: this was a dry run.
+    ");
     assert!(!project.dir().join("state").exists());
     assert!(!project.root().join(".opencode").exists());
 
-    assert_snapshot!(said(&project, &["init"]), @"");
-    assert_snapshot!(config(&project, ".opencode/opencode.json"), @"");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + DIR/config/opencode  prepared, so that the first request waits for no npm install
+    + .opencode  prepared, so that the first request waits for no npm install
+    + .opencode/opencode.json  the plugin's entry
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    assert_snapshot!(config(&project, ".opencode/opencode.json"), @r#"
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "plugin": [["file://DIR/state/flamestack-opencode/index.ts", { "command": "FLAME" }]]
+    }
+    "#);
     assert_eq!(
         project.git(&["status", "--short", "--untracked-files=all"]),
         "?? .opencode/opencode.json\n"
@@ -85,17 +105,34 @@ fn a_fresh_project() {
     }
 
     let before = everything(project.dir());
-    assert_snapshot!(said(&project, &["init"]), @"");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    Nothing to do: everything is in place.
+    ");
     assert_eq!(everything(project.dir()), before);
 
-    assert_snapshot!(said(&project, &["init", "--remove", "--dry-run"]), @"");
+    assert_snapshot!(said(&project, &["init", "--remove", "--dry-run"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    Nothing was changed: this was a dry run.
+    ");
     assert_eq!(everything(project.dir()), before);
-    assert_snapshot!(said(&project, &["init", "--remove"]), @"");
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    ");
     assert_eq!(project.git(&["status", "--short"]), "");
     assert!(!project.root().join(".opencode").exists());
     assert!(!project.dir().join("config/opencode").exists());
     assert!(!project.dir().join("state/flamestack-opencode").exists());
-    assert_snapshot!(said(&project, &["init", "--remove"]), @"");
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    Nothing to take out: nothing that `flame init` wrote is here.
+    ");
 }
 
 #[test]
@@ -105,7 +142,16 @@ fn a_configuration_of_the_users_keeps_all_but_the_entry() {
     let file = project.root().join("opencode.jsonc");
     fs_err::write(&file, text).unwrap();
     project.ok(&["init"]);
-    assert_snapshot!(config(&project, "opencode.jsonc"), @"");
+    assert_snapshot!(config(&project, "opencode.jsonc"), @r#"
+    {
+      // my model
+      "model": "a/b",
+      "plugin": [
+        "other", // needed
+        ["file://DIR/state/flamestack-opencode/index.ts", { "command": "FLAME" }],
+      ],
+    }
+    "#);
     // A root configuration needs no folder of its own.
     assert!(!project.root().join(".opencode").exists());
     project.ok(&["init", "--remove"]);
@@ -124,8 +170,20 @@ fn an_entry_and_files_that_are_behind_are_brought_up_to_date() {
     let plugin = project.dir().join("state/flamestack-opencode");
     fs_err::write(plugin.join("index.ts"), "// an older one\n").unwrap();
     fs_err::remove_file(plugin.join("hooks.ts")).unwrap();
-    assert_snapshot!(said(&project, &["doctor"]).split_once("\n\n").unwrap().1, @"");
-    assert_snapshot!(said(&project, &["init"]), @"");
+    assert_snapshot!(said(&project, &["doctor"]).split_once("\n\n").unwrap().1, @"
+    ! 2 of 14 files of the OpenCode plugin are missing or of another release
+      `flame init` mends it
+    ! DIR/shop/.opencode/opencode.json starts /gone/flame, which is gone
+      `flame init` mends it
+    [exit 1]
+    ");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    ~ DIR/state/flamestack-opencode  the plugin 0.1.0, 2 files
+    ~ .opencode/opencode.json  the plugin's entry
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
     // The file was changed by hand in between, so it is no longer ours to delete.
     let left = |(path, _): &&(PathBuf, Option<String>)| !path.ends_with("installed.json");
     assert!(
@@ -154,7 +212,14 @@ fn what_was_changed_is_left_and_named() {
     .unwrap();
     fs_err::write(project.root().join(".opencode/package.json"), "{}").unwrap();
     fs_err::write(project.root().join(".opencode/notes.md"), "mine").unwrap();
-    assert_snapshot!(said(&project, &["init", "--remove"]), @"");
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  2 files
+    - DIR/state/flamestack-opencode  14 files
+    ! .opencode/opencode.json  the plugin's entry was changed since: take it out by hand
+    ! .opencode/package.json  it was changed since
+    ");
     let left: Vec<String> = everything(&project.root().join(".opencode"))
         .iter()
         .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
@@ -178,7 +243,11 @@ fn what_others_need_stays_until_the_last_one_goes() {
     assert!(plugin.exists());
     // A project that is gone needs nothing any more.
     fs_err::remove_dir_all(&other).unwrap();
-    assert_snapshot!(said(&project, &["init", "--global", "--remove"]), @"");
+    assert_snapshot!(said(&project, &["init", "--global", "--remove"]), @"
+    OpenCode 1.18.33 · all projects
+    - DIR/config/opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    ");
     assert!(!plugin.exists());
     assert!(!project.dir().join("config/opencode").exists());
     assert!(!project.dir().join("state/installed.json").exists());
@@ -193,7 +262,15 @@ fn folders_with_something_of_their_own_are_left_alone() {
     let global = project.dir().join("config/opencode");
     fs_err::create_dir_all(&global).unwrap();
     fs_err::write(global.join("package.json"), "{}").unwrap();
-    assert_snapshot!(said(&project, &["init"]), @"");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + .opencode/opencode.json  the plugin's entry
+    ! DIR/config/opencode  not prepared, it has packages of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    ! .opencode  not prepared, it has plugins or tools of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
     assert!(!project.root().join(".opencode/package.json").exists());
     assert!(!global.join("package-lock.json").exists());
 }
@@ -239,7 +316,12 @@ fn a_link_stays_a_link_and_one_that_leads_nowhere_is_refused() {
 
     fs_err::remove_file(&real).unwrap();
     let output = project.refused(&["init"]);
-    assert_snapshot!(output, @"");
+    assert_snapshot!(output, @"
+    --- stderr
+    error: DIR/shop/opencode.json leads to no file
+    hint: nothing was changed; remove the link or make what it leads to
+    [exit 1]
+    ");
 }
 
 #[cfg(unix)]
@@ -251,7 +333,12 @@ fn a_protected_file_is_respected_and_permissions_stay() {
     fs_err::write(&file, "{}").unwrap();
     let mode = |mode| fs_err::set_permissions(&file, std::fs::Permissions::from_mode(mode));
     mode(0o444).unwrap();
-    assert_snapshot!(project.refused(&["init"]), @"");
+    assert_snapshot!(project.refused(&["init"]), @"
+    --- stderr
+    error: DIR/shop/opencode.json is write-protected
+    hint: nothing was changed; make the file writable, or add the entry that `flame init --dry-run` shows where the file is made
+    [exit 1]
+    ");
     assert!(!project.dir().join("config/opencode").exists());
     assert!(!project.dir().join("state/flamestack-opencode").exists());
     mode(0o640).unwrap();
@@ -287,7 +374,20 @@ fn doctor_takes_a_turn_and_tells_how_hooks_fare() {
         .filter(|line| !line.contains("sidecar answers"))
         .map(|line| format!("{line}\n"))
         .collect();
-    assert_snapshot!(stable, @"");
+    assert_snapshot!(stable, @"
+    project      shop (DIR/shop/.git)
+    worktree     main
+    state        DIR/state/projects/shop-HASH
+    diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
+    journal      3 events, 1 frame
+    size         N kB (limit 50 MB)
+    opencode     1.18.33 (DIR/bin/opencode)
+                 installed for this project in DIR/shop/.opencode/opencode.json
+                 plugin 0.1.0, 14 of 14 files in place
+                 hook chat.message: 4 calls, 1 failed, 2.5 ms on average, 6.5 ms at most
+
+    All is well: journal and projections agree.
+    ");
     let found = project.well();
     assert_eq!(found["hosts"][0]["sidecar"]["ok"], true);
     assert_eq!(found["hosts"][0]["hooks"]["chat.message"]["calls"], 4);
@@ -296,8 +396,20 @@ fn doctor_takes_a_turn_and_tells_how_hooks_fare() {
 #[test]
 fn the_second_opencode_is_named_with_what_is_unverified() {
     let project = with_opencode("2.0.3");
-    assert_snapshot!(said(&project, &["init"]), @"");
-    assert_snapshot!(config(&project, ".opencode/opencode.jsonc"), @"");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 2.0.3 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + .opencode/opencode.jsonc  the plugin's entry
+    note: OpenCode 2: the plugin carries a part for it, which was tried with recorded shapes and never with a released version; how it is configured, whether hooks fire and what a first start costs are unverified
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    assert_snapshot!(config(&project, ".opencode/opencode.jsonc"), @r#"
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "plugins": [{ "package": "file://DIR/state/flamestack-opencode/index.ts", "options": { "command": "FLAME" } }]
+    }
+    "#);
     let doctor = said(&project, &["doctor"]);
     assert!(doctor.contains("2.0.3"), "{doctor}");
     assert!(doctor.contains("unverified"), "{doctor}");
