@@ -82,6 +82,9 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     /// Frames with their notes, in the order asked for and without those that are not there. Logs
     /// and former names are left out.
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError>;
+    /// A frame and those above it, itself first, each with the totals of its children; at most
+    /// `limit`.
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError>;
     /// The root above a frame, and how many frames there are above it.
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
     /// The children of a frame that have a status, in order, at most `limit`.
