@@ -71,8 +71,8 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
     /// How many children a frame has, or how many roots there are, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
-    /// How many siblings come before a frame.
-    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError>;
+    /// How many siblings come before a frame, given how many there are.
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError>;
     /// The first planned child of a frame behind a rank, or at all.
     fn next_planned(
         &self,

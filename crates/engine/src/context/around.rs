@@ -216,7 +216,7 @@ impl Look<'_> {
         let others = |status: Status| {
             count(&totals, status).saturating_sub(usize::from(current.status == status))
         };
-        let before = self.reading.siblings_before(&head)?;
+        let before = self.reading.siblings_before(&head, &totals)?;
         let place = Place {
             position: usize::try_from(before)
                 .unwrap_or(usize::MAX)

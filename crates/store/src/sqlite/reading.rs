@@ -135,13 +135,12 @@ impl Reading for SqliteView<'_> {
         self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
     }
 
-    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
-        let totals = self.child_totals(frame.parent.as_ref())?;
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError> {
         let parent = frame.parent.as_ref().map(FrameId::as_str);
         let mut before = 0;
         // One range of the index after the other, and none for a status that nobody has.
         for status in Status::ALL {
-            if totals.of(status) > 0 {
+            if level.of(status) > 0 {
                 let count = self.one(
                     "SELECT count(*) FROM frames
                      WHERE parent IS ?1 AND status = ?2 AND (rank, id) < (?3, ?4)",
