@@ -87,13 +87,14 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError>;
     /// The root above a frame, and how many frames there are above it.
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
-    /// The children of a frame that have a status, in order, at most `limit`.
+    /// The children of a frame that have a status, in order and without their notes, at most
+    /// `limit`.
     fn standing(
         &self,
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<FrameId>, StoreError>;
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The children of a frame that were completed or failed, whichever is asked for; the ones that
     /// ended last, the very last first, at most `limit`.
     fn ended(
@@ -102,6 +103,13 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError>;
+    /// The same as frames with their notes.
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The completed and failed children of a frame that changed after a point.
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
     /// Whether anything was taken back after a point.

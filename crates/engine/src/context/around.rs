@@ -180,9 +180,8 @@ impl Look<'_> {
             total: count(&totals, Status::Completed) + count(&totals, Status::Failed),
         };
         if totals.of(Status::Planned) > 0 {
-            let planned = self.reading.standing(&id, Status::Planned, PLANNED)?;
             self.around.planned = Group {
-                frames: self.reading.frames_with_notes(&planned)?,
+                frames: self.reading.standing(&id, Status::Planned, PLANNED)?,
                 total: count(&totals, Status::Planned),
             };
         }
@@ -229,16 +228,23 @@ impl Look<'_> {
             planned: others(Status::Planned),
             invalidated: others(Status::Invalidated),
         };
-        let mut siblings: Vec<FrameId> = Vec::new();
+        let mut siblings: Vec<Frame> = Vec::new();
         for (status, others) in [
             (Status::Completed, place.completed),
             (Status::Failed, place.failed),
         ] {
-            if others > 0 {
+            if others > CANDIDATES {
                 let found = self.best(parent, status, others)?;
                 let found = found.into_iter().map(|sibling| sibling.frame.id);
                 let found = found.filter(|sibling| *sibling != current.id);
-                siblings.extend(found.take(CANDIDATES));
+                let found: Vec<FrameId> = found.take(CANDIDATES).collect();
+                siblings.extend(self.reading.frames_with_notes(&found)?);
+            } else if others > 0 {
+                // One more, for the frame itself.
+                let reading = self.reading;
+                let mut found = reading.ended_with_notes(parent, status, CANDIDATES + 1)?;
+                found.retain(|sibling| sibling.id != current.id);
+                siblings.extend(found);
             }
         }
         let next = match place.planned {
@@ -250,7 +256,7 @@ impl Look<'_> {
             begun = self.begun(parent, &totals)?;
             begun.retain(|sibling| sibling.id != current.id);
         }
-        self.around.siblings = self.reading.frames_with_notes(&siblings)?;
+        self.around.siblings = siblings;
         self.around.next = next;
         self.around.open.total += place.in_progress + place.blocked;
         self.around.open.frames.extend(begun);
@@ -273,14 +279,14 @@ impl Look<'_> {
 
     /// Children that are in progress or blocked.
     fn begun(&self, parent: &FrameId, totals: &Totals) -> Result<Vec<Frame>, StoreError> {
-        let mut ids = Vec::new();
+        let mut begun = Vec::new();
         for status in [Status::InProgress, Status::Blocked] {
             if totals.of(status) > 0 {
                 // One more, for the frame that stands among its own siblings.
-                ids.extend(self.reading.standing(parent, status, CANDIDATES + 1)?);
+                begun.extend(self.reading.standing(parent, status, CANDIDATES + 1)?);
             }
         }
-        self.reading.frames_with_notes(&ids)
+        Ok(begun)
     }
 
     /// The children of a frame with a status that are worth looking at, where there are `total`

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use flamestack_core::frame::Frame;
 use flamestack_core::id::FrameId;
-use rusqlite::{Connection, Params, Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::rows;
 use crate::error::StoreError;
@@ -41,6 +41,12 @@ impl Bunch {
             ),
         }
     }
+
+    /// The smallest that takes so many, else the largest.
+    fn for_names(count: usize) -> Option<&'static Self> {
+        let fits = |bunch: &&Self| bunch.names >= count;
+        STATEMENTS.iter().find(fits).or(STATEMENTS.last())
+    }
 }
 
 /// Frames with their notes, in the order asked for and without those that are not there.
@@ -50,63 +56,62 @@ pub(super) fn frames_with_notes(
 ) -> Result<Vec<Frame>, StoreError> {
     let mut frames = Vec::with_capacity(ids.len());
     let mut rest = ids;
-    while !rest.is_empty() {
-        let fits = |bunch: &&Bunch| bunch.names >= rest.len();
-        let Some(bunch) = STATEMENTS.iter().find(fits).or(STATEMENTS.last()) else {
-            break;
-        };
+    while let Some(bunch) = Bunch::for_names(rest.len())
+        && !rest.is_empty()
+    {
         let (ids, behind) = rest.split_at(bunch.names.min(rest.len()));
-        read(connection, bunch, ids, &mut frames)?;
+        let mut found: Vec<(i64, Frame)> = Vec::with_capacity(ids.len());
+        each(connection, &bunch.frames, bunch.names, ids.iter(), |row| {
+            found.push((row.get(22)?, rows::frame(row)?));
+            Ok(())
+        })?;
+        // They come in this order already, which SQL does not promise.
+        found.sort_by_key(|(place, _)| *place);
+        frames.extend(found.into_iter().map(|(_, frame)| frame));
         rest = behind;
     }
+    add_notes(connection, &mut frames)?;
     Ok(frames)
 }
 
-fn read(
-    connection: &Connection,
-    bunch: &Bunch,
-    ids: &[FrameId],
-    frames: &mut Vec<Frame>,
-) -> Result<(), StoreError> {
-    let names = || {
-        let names = ids.iter().map(|id| Some(id.as_str()));
-        // No frame has the name of what is missing to a whole bunch.
-        params_from_iter(names.chain(std::iter::repeat_n(None, bunch.names - ids.len())))
-    };
-    let mut found: Vec<(i64, Frame)> = Vec::with_capacity(ids.len());
-    each(connection, &bunch.frames, names(), |row| {
-        found.push((row.get(22)?, rows::frame(row)?));
-        Ok(())
-    })?;
-    let mut notes = Vec::new();
-    each(connection, &bunch.notes, names(), |row| {
-        let place: (i64, i64, i64) = (row.get(4)?, row.get(5)?, row.get(6)?);
-        notes.push((place, rows::note(row)?));
-        Ok(())
-    })?;
-    // They come in this order already, which SQL does not promise.
-    found.sort_by_key(|(place, _)| *place);
-    notes.sort_by_key(|(place, _)| *place);
-    let mut notes = notes.into_iter().peekable();
-    for (place, mut frame) in found {
-        // A frame that was removed leaves no notes behind, unless by damage.
-        while notes.next_if(|((of, ..), _)| *of < place).is_some() {}
-        while let Some((_, note)) = notes.next_if(|((of, ..), _)| *of == place) {
-            frame.notes.push(note);
+/// Puts the notes of frames into them.
+pub(super) fn add_notes(connection: &Connection, frames: &mut [Frame]) -> Result<(), StoreError> {
+    let mut rest = frames;
+    while let Some(bunch) = Bunch::for_names(rest.len())
+        && !rest.is_empty()
+    {
+        let (frames, behind) = rest.split_at_mut(bunch.names.min(rest.len()));
+        let mut notes = Vec::new();
+        let ids = frames.iter().map(|frame| &frame.id);
+        each(connection, &bunch.notes, bunch.names, ids, |row| {
+            let place: (i64, i64, i64) = (row.get(4)?, row.get(5)?, row.get(6)?);
+            notes.push((place, rows::note(row)?));
+            Ok(())
+        })?;
+        notes.sort_by_key(|(place, _)| *place);
+        let mut notes = notes.into_iter().peekable();
+        for (place, frame) in (1..).zip(frames) {
+            while let Some((_, note)) = notes.next_if(|((of, ..), _)| *of == place) {
+                frame.notes.push(note);
+            }
         }
-        frames.push(frame);
+        rest = behind;
     }
     Ok(())
 }
 
-fn each(
+fn each<'i>(
     connection: &Connection,
     sql: &str,
-    names: impl Params,
+    names: usize,
+    ids: impl ExactSizeIterator<Item = &'i FrameId>,
     mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
+    // No frame has the name of what is missing to a whole bunch.
+    let missing = std::iter::repeat_n(None, names.saturating_sub(ids.len()));
+    let ids = ids.map(|id| Some(id.as_str()));
     let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query(names)?;
+    let mut found = statement.query(params_from_iter(ids.chain(missing)))?;
     while let Some(row) = found.next()? {
         visit(row)?;
     }

@@ -212,16 +212,19 @@ impl Reading for SqliteView<'_> {
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<FrameId>, StoreError> {
+    ) -> Result<Vec<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
         self.many(
-            "SELECT f.id FROM frames f WHERE f.parent = ?1 AND f.status = ?2
-             ORDER BY f.rank, f.id LIMIT ?3",
+            &format!(
+                "SELECT {columns} FROM frames f WHERE f.parent = ?1 AND f.status = ?2
+                 ORDER BY f.rank, f.id LIMIT ?3"
+            ),
             params![
                 parent.as_str(),
                 status.as_str(),
                 i64::try_from(limit).unwrap_or(i64::MAX)
             ],
-            |row| rows::id(row, 0),
+            rows::frame,
         )
     }
 
@@ -248,6 +251,30 @@ impl Reading for SqliteView<'_> {
                 })
             },
         )
+    }
+
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
+        let mut frames = self.many(
+            &format!(
+                "SELECT {columns} FROM frames f INDEXED BY frames_ended
+                 WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
+                 ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3"
+            ),
+            params![
+                parent.as_str(),
+                status.as_str(),
+                i64::try_from(limit).unwrap_or(i64::MAX)
+            ],
+            rows::frame,
+        )?;
+        crowd::add_notes(self.connection, &mut frames)?;
+        Ok(frames)
     }
 
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
