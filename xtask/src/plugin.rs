@@ -14,7 +14,11 @@ const PLUGIN: &str = "plugins/opencode";
 pub(crate) fn build() -> Result<()> {
     let plugin = root()?.join(PLUGIN);
     // Not `npm ci`: it wants packages of every platform in the lock, which no single one can write.
-    run(&plugin, "npm", &["install", "--no-save", "--ignore-scripts"])?;
+    run(
+        &plugin,
+        "npm",
+        &["install", "--no-save", "--ignore-scripts"],
+    )?;
     run(&plugin, "npm", &["run", "--silent", "build"])
 }
 
