@@ -5,7 +5,9 @@ use anyhow::{Result, bail};
 use crate::cargo;
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 6] = ["durable", "history", "context", "brief", "cli", "import"];
+const ALL: [&str; 7] = [
+    "durable", "history", "context", "brief", "summary", "cli", "import",
+];
 
 /// Runs the named benchmarks, or all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {

@@ -17,8 +17,13 @@ const BASELINE: (f64, f64) = (0.37, 0.63);
 /// Runs the named evaluation.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
-        ["stage"] | [] => stage(),
-        [other, ..] => bail!("there is no evaluation {other}: there is stage"),
+        ["stage"] => stage(),
+        ["quality"] => crate::quality::run(),
+        [] => {
+            stage()?;
+            crate::quality::run()
+        }
+        [other, ..] => bail!("there is no evaluation {other}: there are stage and quality"),
     }
 }
 

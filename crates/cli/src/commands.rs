@@ -10,9 +10,11 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod invalidate;
 pub(crate) mod log;
 pub(crate) mod note;
@@ -20,7 +22,9 @@ pub(crate) mod plan;
 pub(crate) mod pop;
 pub(crate) mod push;
 pub(crate) mod rebuild;
+pub(crate) mod recall;
 pub(crate) mod relocate;
+pub(crate) mod replay;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sidecar;
@@ -72,11 +76,15 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Context(command) => command.run(&place(output)?, output),
         Command::Brief(command) => command.run(&place(output)?, output),
         Command::Search(command) => command.run(&place(output)?, output),
+        Command::Recall(command) => command.run(&place(output)?, output),
+        Command::Replay(command) => command.run(output),
+        Command::Eval(command) => command.run(output),
         Command::Log(command) => command.run(&place(output)?, output),
         Command::Import(command) => command.run(&place(output)?, output),
         Command::Export(command) => command.run(&place(output)?, output),
         Command::Tool(command) => command.run(&place(output)?, output),
         Command::Config(command) => command.run(cli.dir.as_deref(), output),
+        Command::Init(command) => command.run(cli.dir.as_deref(), output),
         Command::Doctor(command) => command.run(&open()?, output),
         Command::Rebuild(command) => command.run(&open()?, output),
         Command::Gc(command) => command.run(&place(output)?, output),

@@ -9,6 +9,8 @@ pub mod known;
 pub mod moment;
 pub mod name;
 pub mod scan;
+#[cfg(test)]
+mod scan_tests;
 pub(crate) mod table;
 pub mod weights;
 pub mod worth;

@@ -109,6 +109,7 @@ pub fn decide<N: Neighbourhood + ?Sized>(
                     bytes: *bytes,
                 }));
         }
+        Command::Describe(description) => ground.describe(description)?,
         Command::UseModel(model) => ground.use_model(model)?,
         Command::Send(sending) => {
             let sent = Event::ContextSent(sending.clone());

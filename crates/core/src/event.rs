@@ -9,7 +9,7 @@ use crate::context::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::session::Model;
+use crate::session::{Description, Model};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -221,6 +221,8 @@ pub enum Event {
         /// Its size, uncompressed.
         bytes: u64,
     },
+    /// The host describes the conversation that caused it.
+    SessionDescribed(Box<Description>),
     /// The conversation that caused it talks to a model.
     ModelUsed(Model),
     /// The conversation that caused it was sent something about the stack, or nothing.
@@ -403,6 +405,7 @@ impl Event {
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
+            | Self::SessionDescribed(_)
             | Self::ModelUsed(_)
             | Self::ContextSent(_) => Vec::new(),
         }
@@ -417,6 +420,7 @@ impl Event {
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
                 | Self::SessionWitnessed { .. }
+                | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)
         )

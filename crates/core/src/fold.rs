@@ -135,6 +135,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
+        | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}
     }

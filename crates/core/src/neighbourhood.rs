@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::frame::{FrameHead, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
-use crate::session::{Conversation, Model, Session};
+use crate::session::{Conversation, Description, Model, Session};
 use crate::text::{Prose, Title};
 
 /// A view of the tree at one point of the journal. All answers are of that same point.
@@ -24,6 +24,8 @@ pub trait Neighbourhood {
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Self::Error>;
     /// The model that a session talks to, where its host said so.
     fn model(&self, session: &SessionRef) -> Result<Option<Model>, Self::Error>;
+    /// What the host says of a session, where it says anything.
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, Self::Error>;
     /// The sessions that work on a frame, by name.
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Self::Error>;
     /// The children that are planned, in progress or blocked, in order, at most `limit` of them,

@@ -53,6 +53,48 @@ pub struct Model {
     pub window: Option<u64>,
 }
 
+/// What a host says of a conversation besides its messages; what is absent is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The directory that it works in.
+    pub directory: Option<Prose>,
+    /// The version of the host.
+    pub host_version: Option<Prose>,
+    /// The agent that works in it.
+    pub agent: Option<Prose>,
+    /// The conversation that started it.
+    pub parent: Option<SessionRef>,
+    /// The conversation that it is a copy of.
+    pub copy_of: Option<SessionRef>,
+    /// What it has changed in files, by the host's account.
+    pub diff: Option<DiffTotals>,
+}
+
+/// Lines and files that a conversation has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiffTotals {
+    /// Lines added.
+    pub added: u64,
+    /// Lines deleted.
+    pub deleted: u64,
+    /// Files changed.
+    pub files: u64,
+}
+
+impl Description {
+    /// The same with what is newly known.
+    pub fn and(self, newer: Self) -> Self {
+        Self {
+            directory: newer.directory.or(self.directory),
+            host_version: newer.host_version.or(self.host_version),
+            agent: newer.agent.or(self.agent),
+            parent: newer.parent.or(self.parent),
+            copy_of: newer.copy_of.or(self.copy_of),
+            diff: newer.diff.or(self.diff),
+        }
+    }
+}
+
 /// What was seen of a conversation so far, in numbers and in the little that its next turn needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {

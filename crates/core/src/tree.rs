@@ -11,7 +11,7 @@ use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
-use crate::session::{Conversation, Model, Session};
+use crate::session::{Conversation, Description, Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,7 @@ pub struct Tree {
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
     models: BTreeMap<SessionRef, Model>,
+    descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
@@ -121,6 +122,11 @@ impl Tree {
             Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
+            }
+            Event::SessionDescribed(description) => {
+                let session = recorded.session.clone();
+                self.descriptions
+                    .insert(session, description.as_ref().clone());
             }
             Event::ModelUsed(model) => {
                 let session = recorded.session.clone();

@@ -15,6 +15,7 @@ pub mod json;
 pub mod maintain;
 mod names;
 pub mod project;
+pub mod recall;
 pub mod request;
 pub mod resume;
 pub mod settings;

@@ -7,6 +7,7 @@ mod context;
 mod frames;
 mod planning;
 mod reading;
+mod recalling;
 mod searching;
 
 use flamestack_core::command::Actor;
@@ -46,6 +47,7 @@ pub const ALL: &[Tool] = &[
     reading::DETAILS,
     reading::SUMMARY,
     reading::STATE,
+    recalling::RECALL,
     searching::SEARCH,
     context::INFO,
     context::PREVIEW_TOOL,

@@ -5,6 +5,7 @@
 //! subagents, [`cost`] replays every model call under several ways to keep a prompt short, [`train`]
 //! fits the weights of `flamestack-core`. Nothing here reads files or prints.
 
+pub mod compaction;
 pub mod cost;
 mod interned;
 pub mod need;

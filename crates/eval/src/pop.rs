@@ -74,7 +74,10 @@ fn pop(
     interned: &mut Interned,
 ) -> Option<Pop> {
     let names_of = |at: usize| found.get(at).and_then(Option::as_ref);
-    let inside = |entry: &Entry| entry.agent.as_deref() == Some(id);
+    // Some records mark the ids of subagents, and not everywhere.
+    let bare = |id: &'_ str| id.strip_prefix("sub:").unwrap_or(id).to_owned();
+    let wanted = bare(id);
+    let inside = |entry: &Entry| entry.agent.as_deref().map(bare).as_ref() == Some(&wanted);
     let is_call = |entry: &Entry| matches!(entry.what, What::Call(_));
     let calls = entries.iter().filter(|e| inside(e) && is_call(e)).count();
     if calls < FEWEST_CALLS || answer.chars().count() < SHORTEST_ANSWER {

@@ -140,6 +140,11 @@ impl<'a> Recording<'a> {
         starts
     }
 
+    /// Whether there are enough calls to say something about.
+    pub fn is_long(&self) -> bool {
+        self.calls().len() >= SHORTEST
+    }
+
     /// Cuts at fixed shares of the calls before the first compaction.
     pub fn cuts(&self) -> Vec<Cut<'a>> {
         let limit = self.compactions().first().copied();

@@ -1,7 +1,5 @@
 //! Means over many cuts.
 
-use std::collections::BTreeMap;
-
 use crate::need::Score;
 
 /// Sums of scores, and how many there were of each.
@@ -58,6 +56,14 @@ impl Mean {
         }
     }
 
+    /// Adds the scores of another.
+    pub fn join(&mut self, other: &Self) {
+        for (sum, other) in self.sums.iter_mut().zip(other.sums) {
+            sum.0 += other.0;
+            sum.1 += other.1;
+        }
+    }
+
     /// The means so far.
     pub fn means(&self) -> Means {
         let mean = |(sum, count): (f64, usize)| {
@@ -74,16 +80,5 @@ impl Mean {
             prompts: mean(prompts),
             precision: mean(precision),
         }
-    }
-}
-
-/// Means of groups, such as hosts, in the order of their names.
-#[derive(Clone, Debug, Default)]
-pub struct Groups(pub BTreeMap<String, Mean>);
-
-impl Groups {
-    /// Adds a score to a group.
-    pub fn add(&mut self, group: &str, score: &Score) {
-        self.0.entry(group.to_owned()).or_default().add(score);
     }
 }

@@ -4,12 +4,14 @@
 //! the domain may be renamed, this may only grow. Texts come back as they were recorded, without
 //! being checked again.
 
+mod description;
 mod read;
 mod write;
 
 use flamestack_core::event::Event;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use description::{description, description_text};
 pub(crate) use read::{frame_id, session};
 
 /// An event as JSON.
@@ -138,12 +140,30 @@ enum Record {
         blob: String,
         bytes: u64,
     },
+    SessionDescribed(DescriptionRecord),
     ModelUsed {
         name: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
     ContextSent(SendingRecord),
+}
+
+#[derive(Serialize, Deserialize)]
+struct DescriptionRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    copy_of: Option<String>,
+    /// Lines added, lines deleted, files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<(u64, u64, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
 use flamestack_core::note::{Evidence, Note};
+use flamestack_core::session::Description;
 use flamestack_core::text::Title;
 use flamestack_core::transcript::{Entry, Todo, TodoStatus, Usage, Voice, What};
 use proptest::prelude::*;
@@ -218,6 +219,10 @@ impl Wish {
                 name: Title::recorded(text),
                 window: Some(u64::from(self.b % 3)),
             }),
+            20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
+                agent: Some(prose(&text)),
+                ..Description::default()
+            })),
             20 => self.send(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),

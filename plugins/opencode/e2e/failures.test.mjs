@@ -41,7 +41,7 @@ describe("a sidecar that misbehaves", () => {
   const mode = (text) => writeFileSync(join(door, "mode"), text)
   before(async () => {
     door = mkdtempSync(join(tmpdir(), "flame-door-"))
-    lab = await Lab.start({ plugin: { command: [process.execPath, saboteur, door, FLAME] } })
+    lab = await Lab.start({ plugin: { deadline: 2_000, command: [process.execPath, saboteur, door, FLAME] } })
   })
   beforeEach(() => mode("well"))
   after(() => lab.stop())
@@ -85,7 +85,7 @@ test("a sidecar that is not there: OpenCode works as if nothing were installed",
 
 describe("a store in trouble", () => {
   let lab
-  before(async () => (lab = await Lab.start()))
+  before(async () => (lab = await Lab.start({ plugin: { deadline: 2_000 } })))
   after(() => lab.stop())
   const journal = () => {
     const found = readdirSync(lab.state, { recursive: true }).find((name) => name.endsWith("journal.db"))

@@ -2,7 +2,7 @@
 
 import { unchanged } from "./messages.js"
 import type { Message, Model, Prepared } from "./protocol.js"
-import { DEADLINE, type Sidecar } from "./sidecar.js"
+import type { Sidecar } from "./sidecar.js"
 
 /** For how many conversations the messages are remembered; of others all messages cross again. */
 const REMEMBERED = 64
@@ -89,7 +89,7 @@ export class Conversations {
     }
     const has = conversation.plan?.plan
     const asked = { session, known, messages, ...(has && { has }), ...(model && { model }) }
-    const answer = usable(await sidecar.ask("prepare", asked, DEADLINE, late))
+    const answer = usable(await sidecar.ask("prepare", asked, undefined, late))
     keep(answer)
     return answer
   }

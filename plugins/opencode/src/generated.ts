@@ -266,6 +266,26 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
+    "description": "Get back what is no longer in the prompt: passages that hold all words of the query, a frame by its id, or entry n of its log by id#n.",
+    "name": "stack_recall",
+    "schema": {
+      "properties": {
+        "query": {
+          "description": "Words, a frame id, or id#n",
+          "type": "string"
+        },
+        "tokens": {
+          "description": "At most so many tokens",
+          "type": "number"
+        }
+      },
+      "required": [
+        "query"
+      ],
+      "type": "object"
+    }
+  },
+  {
     "description": "Search titles, criteria, results, notes and logs of all frames. A text is found when it holds all words.",
     "name": "stack_search",
     "schema": {
@@ -329,7 +349,8 @@ export const CORE: string[] = [
   "stack_frame_activate",
   "stack_frame_invalidate",
   "stack_add_decision",
-  "stack_status"
+  "stack_status",
+  "stack_recall"
 ]
 
 /** The commands that a person may type. */

@@ -31,6 +31,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   }
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
+    ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
     hello: {
       protocol: PROTOCOL,
       host: "opencode",

@@ -23,8 +23,8 @@ import type {
   Written,
 } from "./protocol.js"
 
-/** How long a hook waits for an answer, in milliseconds. */
-export const DEADLINE = 250
+/** How long a hook waits for an answer, in milliseconds, unless it is told otherwise. */
+const DEADLINE = 250
 /** How long a tool call waits: a model is waiting anyway, and a busy store may need a moment. */
 export const CALL_DEADLINE = 5_000
 /** A process that has answered nothing for this long is replaced. */
@@ -60,6 +60,8 @@ export type Setup = {
   /** The program and its arguments. */
   command: string[]
   hello: Hello
+  /** How long a hook waits for an answer, in milliseconds. */
+  deadline?: number
   /** Told once for each time the sidecar is lost. */
   lost: (why: string) => void
   /** Told of each welcome. */
@@ -126,7 +128,7 @@ export class Sidecar {
   async ask<M extends keyof Methods>(
     method: M,
     params: Methods[M][0],
-    deadline = DEADLINE,
+    deadline = this.#setup.deadline ?? DEADLINE,
     late?: (result: Methods[M][1]) => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")

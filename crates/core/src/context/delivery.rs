@@ -394,6 +394,7 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
+        | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => Vec::new(),
     }

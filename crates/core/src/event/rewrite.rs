@@ -90,6 +90,15 @@ impl Rewrite for Event {
                     *foreign = changed;
                 }
             }
+            Self::SessionDescribed(description) => {
+                for text in [
+                    &mut description.directory,
+                    &mut description.host_version,
+                    &mut description.agent,
+                ] {
+                    text.rewrite(change);
+                }
+            }
             Self::ModelUsed(model) => model.name.rewrite(change),
             Self::ContextSent(sending) => sending.delivery.rewrite(change),
             Self::SessionOpened { .. }

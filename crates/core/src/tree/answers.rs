@@ -9,7 +9,7 @@ use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::{Evidence, Note};
-use crate::session::{Conversation, Model, Session};
+use crate::session::{Conversation, Description, Model, Session};
 use crate::text::{Prose, Title};
 
 impl Neighbourhood for Tree {
@@ -33,6 +33,10 @@ impl Neighbourhood for Tree {
 
     fn model(&self, session: &SessionRef) -> Result<Option<Model>, Infallible> {
         Ok(self.models.get(session).cloned())
+    }
+
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, Infallible> {
+        Ok(self.descriptions.get(session).cloned())
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {

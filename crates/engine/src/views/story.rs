@@ -106,6 +106,7 @@ pub fn happened(event: &Event) -> String {
         Event::FrameImported(frame) => format!("imported: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::SessionDescribed(_) => "the host described the session".to_owned(),
         Event::ModelUsed(Model { name, window }) => match window {
             Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
             None => format!("the model is {name}"),

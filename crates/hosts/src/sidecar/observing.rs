@@ -3,7 +3,10 @@
 //! A message may be seen twice, in a request to the model and in an event of the host; it carries
 //! the host's names, by which it is recorded once.
 
+use flamestack_core::command::Command;
 use flamestack_core::compaction::without_restored;
+use flamestack_core::session::{Description, DiffTotals};
+use flamestack_core::text::Prose;
 use flamestack_core::transcript::{Entry, What};
 use flamestack_engine::witness::View;
 use flamestack_engine::{EngineError, Request};
@@ -12,6 +15,11 @@ use super::Sidecar;
 use super::conversation::Conversation;
 use super::entries::{self, of_message, of_todos};
 use super::wire::{Happening, Message, Part, Role, SessionFacts};
+
+/// A text that a host says of a conversation, if it is one.
+fn prose(text: &str) -> Option<Prose> {
+    Prose::new(text).ok()
+}
 
 /// How many entries wait for a store that takes nothing.
 const MOST_WAITING: usize = 10_000;
@@ -115,6 +123,26 @@ impl Conversation {
     fn describe(&mut self, sidecar: &Sidecar, facts: &SessionFacts) -> Result<(), EngineError> {
         if let Some(parent) = &facts.parent {
             self.parent = self.session.beside(parent);
+        }
+        let description = Description {
+            directory: facts.directory.as_deref().and_then(prose),
+            host_version: facts.host_version.as_deref().and_then(prose),
+            agent: facts.agent.as_deref().and_then(prose),
+            parent: self.parent.clone(),
+            copy_of: facts
+                .copy_of
+                .as_deref()
+                .and_then(|id| self.session.beside(id)),
+            diff: facts.diff.map(|(added, deleted, files)| DiffTotals {
+                added,
+                deleted,
+                files,
+            }),
+        };
+        if description != Description::default() {
+            let describe = Request::Ready(Command::Describe(Box::new(description)));
+            let actor = self.actor(sidecar, None);
+            sidecar.engine.execute(&actor, &describe)?;
         }
         if let Some(title) = &facts.title {
             let title = title.clone();

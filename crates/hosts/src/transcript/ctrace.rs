@@ -260,3 +260,35 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
     }
     Ok(report)
 }
+
+/// A session, or its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// What the first line says.
+    pub header: Header,
+    /// The events with their ordinals, in order.
+    pub events: Vec<(u64, Entry)>,
+}
+
+impl Trace {
+    /// Reads the events before an ordinal, and nothing behind it; all of them if none is named.
+    pub fn read(source: impl std::io::BufRead, before: Option<u64>) -> std::io::Result<Self> {
+        let mut trace = Self::default();
+        for line in source.lines() {
+            let line = line?;
+            let Ok(value) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
+            if let Some(header) = header_of(&value) {
+                trace.header = header;
+                continue;
+            }
+            let ordinal = value.get("i").and_then(Value::as_u64);
+            if ordinal.is_some_and(|at| before.is_some_and(|before| at >= before)) {
+                break;
+            }
+            trace.events.extend(entry_of(&value, &line));
+        }
+        Ok(trace)
+    }
+}

@@ -239,6 +239,9 @@ impl TryFrom<Record> for Event {
                 blob: blob(&hash)?,
                 bytes,
             },
+            Record::SessionDescribed(description) => {
+                Self::SessionDescribed(Box::new(description.try_into()?))
+            }
             Record::ModelUsed { name, window } => Self::ModelUsed(Model {
                 name: Title::recorded(name),
                 window,

@@ -163,6 +163,9 @@ impl From<&Event> for Record {
                 blob: blob.to_string(),
                 bytes: *bytes,
             },
+            Event::SessionDescribed(description) => {
+                Self::SessionDescribed(description.as_ref().into())
+            }
             Event::ModelUsed(model) => Self::ModelUsed {
                 name: model.name.as_str().to_owned(),
                 window: model.window,

@@ -39,6 +39,9 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
                 .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
         }
+        Event::SessionDescribed(description) => {
+            sessions::project_description(connection, recorded, description)?;
+        }
         Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
         Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
         _ => {}

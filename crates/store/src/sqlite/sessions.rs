@@ -3,12 +3,13 @@
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::fold;
 use flamestack_core::id::{FrameId, SessionRef};
-use flamestack_core::session::Conversation;
+use flamestack_core::session::{Conversation, Description};
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::StoreError;
+use crate::record;
 
 /// Folds an event into what is kept about sessions.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -65,6 +66,33 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         put(connection, session, &known)?;
     }
     Ok(())
+}
+
+/// Folds in what a host says of a session.
+pub(super) fn project_description(
+    connection: &Connection,
+    recorded: &Recorded,
+    description: &Description,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO descriptions VALUES (?1, ?2)")?
+        .execute(params![
+            recorded.session.to_string(),
+            record::description_text(description)
+        ])?;
+    Ok(())
+}
+
+/// What a host says of a session.
+pub(super) fn description(
+    connection: &Connection,
+    session: &SessionRef,
+) -> Result<Option<Description>, StoreError> {
+    let body: Option<String> = connection
+        .prepare_cached("SELECT body FROM descriptions WHERE session = ?1")?
+        .query_row([session.to_string()], |row| row.get(0))
+        .optional()?;
+    Ok(body.as_deref().and_then(record::description))
 }
 
 fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {

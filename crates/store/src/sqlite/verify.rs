@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 15] = [
+const COMPARED: [(&str, &str); 16] = [
     (
         "frames",
         "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
@@ -40,6 +40,7 @@ const COMPARED: [(&str, &str); 15] = [
         "totals",
         "scope, planned, in_progress, completed, failed, blocked, invalidated",
     ),
+    ("descriptions", "session, body"),
     ("models", "session, name, tokens"),
     ("sent", "session, seq, message, told"),
 ];

@@ -5,7 +5,7 @@ use flamestack_core::frame::{FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
 use flamestack_core::note::Note;
-use flamestack_core::session::{Conversation, Turn};
+use flamestack_core::session::{Conversation, Description, Turn};
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -133,6 +133,10 @@ impl Neighbourhood for SqliteView<'_> {
 
     fn model(&self, session: &SessionRef) -> Result<Option<Model>, StoreError> {
         self.model_of(session)
+    }
+
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, StoreError> {
+        sessions::description(self.connection, session)
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {

@@ -55,6 +55,8 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
             for session in tree.sessions().keys() {
                 let known = Neighbourhood::model(tree, session).unwrap();
                 assert_eq!(reading.model(session)?, known);
+                let known = Neighbourhood::description(tree, session).unwrap();
+                assert_eq!(reading.description(session)?, known);
                 assert_eq!(reading.sent(session)?, sent(tree, session));
             }
             assert_eq!(reading.totals()?.all(), tree.frames().len() as u64);

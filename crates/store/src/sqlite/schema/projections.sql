@@ -153,6 +153,12 @@ CREATE INDEX frames_by_span ON frames (span_session, closed)
     WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
       AND status IN ('completed', 'failed');
 
+-- What hosts say of their sessions, as JSON.
+CREATE TABLE descriptions (
+    session TEXT PRIMARY KEY,
+    body    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The model that a session talks to.
 CREATE TABLE models (
     session TEXT PRIMARY KEY,
