@@ -103,7 +103,7 @@ fn code_point(after: &str) -> (char, &str) {
         let c = char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER);
         return (c, rest);
     }
-    let second = rest.strip_prefix("\\u").and_then(|tail| unit(tail));
+    let second = rest.strip_prefix("\\u").and_then(unit);
     match second {
         Some(second) if (0xdc00..0xe000).contains(&second) => {
             let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);

@@ -130,6 +130,11 @@ impl Contexts {
 }
 
 impl Engine {
+    /// Makes the tokenizer ready, which takes longer than anything that needs it.
+    pub fn warm_up(&self) {
+        self.contexts.preferences.tokenizer().count("warm");
+    }
+
     /// What a model is shown; nothing, if the session works on no frame and has none of its own.
     ///
     /// The same journal gives the same bytes. As long as nobody writes, the answer comes from

@@ -97,7 +97,8 @@ impl Engine {
 fn told<'a>(frame: Option<&'a Frame>, already: &'a str) -> Told<'a> {
     Told {
         goal: frame.map(|frame| frame.title.as_str()),
-        criteria: frame.and_then(|frame| frame.criteria.as_ref().map(|text| text.as_str())),
+        criteria: frame
+            .and_then(|frame| frame.criteria.as_ref().map(flamestack_core::Prose::as_str)),
         notes: frame.map_or(&[], |frame| &frame.notes),
         log: frame.map(|frame| frame.id.as_str()),
         already,

@@ -276,7 +276,7 @@ export const TOOLS: ToolDeclaration[] = [
         },
         "tokens": {
           "description": "At most so many tokens",
-          "type": "integer"
+          "type": "number"
         }
       },
       "required": [

@@ -3,9 +3,9 @@
 // the sidebar. It runs in another process than the hooks and has a sidecar of its own.
 
 import { createSignal } from "solid-js"
-import { sidecarCommand } from "../dist/binary.js"
-import { VERSION } from "../dist/declared.js"
-import { Sidecar } from "../dist/sidecar.js"
+import { sidecarCommand } from "./binary.js"
+import { VERSION } from "./declared.js"
+import { Sidecar } from "./sidecar.js"
 
 const PROTOCOL = 1
 /** A person waits longer than a hook may. */

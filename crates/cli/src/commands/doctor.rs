@@ -1,5 +1,7 @@
 //! `flame doctor`
 
+mod hosts;
+
 use clap::Args;
 use flamestack_engine::views::{counted, grouped};
 use flamestack_store::Finding;
@@ -9,9 +11,10 @@ use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, Progress, painted};
 use crate::workplace::Workplace;
 
-/// Check the store and say what is wrong with it
+/// Check the store and the agent programs, and say what is wrong
 ///
-/// Folds the journal beside the store and proves that the projections agree with it.
+/// Folds the journal beside the store and proves that the projections agree with it. Where the
+/// plugin is installed, takes a turn with a real sidecar and tells how the hooks fare.
 /// Changes nothing. Exits with 1 when something needs attention.
 #[derive(Args)]
 pub(crate) struct Doctor {}
@@ -54,10 +57,14 @@ impl Doctor {
             let problem = format!("a store that could not be read waits in {}", path.display());
             (problem, "`flame rebuild` recovers what can be read of it")
         }));
+        let opencode = hosts::OpenCode::examine(place)?;
+        let in_hosts = opencode.problems();
+        let well = examined.is_well() && in_hosts.is_empty();
+        problems.extend(in_hosts);
         let sizes = flamestack_store::sizes(&project.dir)?;
         if output.is_json() {
             output.data(&json!({
-                "well": examined.is_well(),
+                "well": well,
                 "project": project.name(),
                 "identity": project.identity.display().to_string(),
                 "worktree": project.worktree,
@@ -67,6 +74,7 @@ impl Doctor {
                 "frames": verified.frames,
                 "bytes": { "journal": sizes.journal, "blobs": sizes.blobs, "index": sizes.index, "logs": sizes.logs },
                 "settings": place.settings.problems().iter().map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
+                "hosts": [opencode.json()],
                 "problems": problems.iter().map(|(problem, remedy)| json!({ "problem": problem, "remedy": remedy })).collect::<Vec<_>>(),
                 "setAside": examined.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }))?;
@@ -100,6 +108,9 @@ impl Doctor {
                     place.settings.get("gc.max_size")?.text
                 ),
             )?;
+            for (name, value) in opencode.facts() {
+                fact(name, value)?;
+            }
             output.line("")?;
             if problems.is_empty() {
                 output.line("All is well: journal and projections agree.")?;
@@ -113,8 +124,11 @@ impl Doctor {
                 output.line(format!("{} {}", painted(DIM, "note:"), unknown.problem))?;
                 output.line(format!("  {}", unknown.remedy))?;
             }
+            for note in opencode.notes() {
+                output.line(format!("{} {note}", painted(DIM, "note:")))?;
+            }
         }
-        if examined.is_well() {
+        if well {
             Ok(())
         } else {
             Err(Failure::Attention)

@@ -20,10 +20,12 @@ mod context;
 mod damage;
 mod exchange;
 mod ground;
+mod init;
 mod large;
 mod manners;
 mod names;
 mod nothing_lost;
+mod quality;
 #[cfg(unix)]
 mod read_only;
 mod recorded;

@@ -26,6 +26,10 @@ pub struct Known<'a> {
 }
 
 /// Where a name was met. Positions are numbers of calls.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a feature of its own, and any may go with any"
+)]
 #[derive(Clone, Debug, Default)]
 pub struct Met {
     /// First.

@@ -8,7 +8,7 @@ use super::scan::names;
 fn found(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     names(text, &mut |kind, name| {
-        all.push(format!("{} {name}", kind.label()))
+        all.push(format!("{} {name}", kind.label()));
     });
     all
 }

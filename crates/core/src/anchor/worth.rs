@@ -58,7 +58,7 @@ pub fn features(known: &Known<'_>, names: &Names<'_>) -> [f32; FEATURES] {
     let calls = names.calls;
     let home = known.home.and_then(|home| names.all.get(home as usize));
     let home_met = home.map(|home| &home.met);
-    let ln = |count: u32| f64::from(count).ln_1p() as f32;
+    let ln = logarithm;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };
     let age = calls.saturating_sub(met.last);
     let kind = |kind: NameKind| flag(known.kind == kind);
@@ -79,7 +79,7 @@ pub fn features(known: &Known<'_>, names: &Names<'_>) -> [f32; FEATURES] {
         flag(met.failed),
         flag(met.this_turn),
         ln(met.last.saturating_sub(met.first)),
-        (known.key.len() as f32).ln(),
+        logarithm(u32::try_from(known.key.len().saturating_sub(1)).unwrap_or(u32::MAX)),
         kind(NameKind::Path),
         kind(NameKind::Identifier),
         kind(NameKind::Address),
@@ -107,6 +107,13 @@ pub fn features(known: &Known<'_>, names: &Names<'_>) -> [f32; FEATURES] {
         flag(known.kind == NameKind::Path && !known.key.contains('/')),
         flag(met.prose > 0 && met.prose == met.by_model),
     ]
+}
+
+/// The logarithm of a count and one: the second time says more than the hundredth.
+pub(crate) fn logarithm(count: u32) -> f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "small and rounded anyway")]
+    let logarithm = f64::from(count).ln_1p() as f32;
+    logarithm
 }
 
 /// The weighted sum through the logistic function: between 0 and 1.

@@ -18,6 +18,9 @@ const SEAMS: usize = 28;
 /// No passage is shorter: what is left below this is left over.
 const SHORTEST_PASSAGE: usize = 12;
 
+/// From this many tokens on there is room for whole paths.
+const WHOLE_PATHS: usize = 2_000;
+
 /// How a budget is divided, in thousandths. What a part does not need goes to the passages.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
@@ -28,8 +31,10 @@ struct Shares {
 
 impl Shares {
     /// Names are cheap and soon complete: the more room there is, the less of it they need.
-    fn of(limit: usize) -> Self {
+    fn of(limit: usize, beside: bool) -> Self {
         let names = match limit {
+            // A summary tells the story; names are what it leaves out.
+            _ if beside => 600,
             0..=4_000 => 400,
             4_001..16_000 => 400 - 150 * (limit - 4_000) / 12_000,
             _ => 250,
@@ -54,7 +59,7 @@ pub(super) struct Draft<'a> {
 impl Draft<'_> {
     /// The brief of a conversation that goes on.
     pub(super) fn brief(&self) -> String {
-        let shares = Shares::of(self.limit);
+        let shares = Shares::of(self.limit, !self.told.already.is_empty());
         let share = |thousandths: usize| self.limit * thousandths / 1000;
         let names = self.names();
         let name_worths = worths(&names, &weights::NAMES);
@@ -68,7 +73,12 @@ impl Draft<'_> {
             })
             .collect();
 
-        let facts = told_lines(self.told, share(shares.said), self.tokenizer);
+        let facts = told_lines(
+            self.moments,
+            self.told,
+            share(shares.said) / 2,
+            self.tokenizer,
+        );
         let words = said(
             self.moments,
             self.told,
@@ -117,7 +127,11 @@ impl Draft<'_> {
             &elsewhere,
             left,
             self.tokenizer,
-            Form::Whole,
+            if self.limit < WHOLE_PATHS {
+                Form::Short
+            } else {
+                Form::Whole
+            },
         );
         // What the names left over.
         fill(

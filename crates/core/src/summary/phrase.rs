@@ -3,6 +3,7 @@
 
 use crate::anchor::moment::{Moment, Source};
 use crate::anchor::table::{Table, hash, mix};
+use crate::anchor::worth::logarithm;
 
 /// How many words make a phrase.
 pub const WORDS: usize = 4;
@@ -222,7 +223,7 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
 
 /// The features of a phrase after so many calls.
 pub fn features(phrase: &Phrase, calls: u32) -> [f32; FEATURES] {
-    let ln = |count: u32| f64::from(count).ln_1p() as f32;
+    let ln = logarithm;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };
     let source = |source: Source| flag(phrase.source == source);
     let age = calls.saturating_sub(phrase.last);

@@ -11,37 +11,40 @@ use crate::transcript::{Todo, TodoStatus};
 const NEWEST: usize = 12;
 /// No more of a prompt is looked at.
 const LONGEST: usize = 200_000;
+/// No word is longer.
+const LONGEST_WORD: usize = 30;
 /// An item of a to-do list is at most so many characters.
 const LONGEST_ITEM: usize = 160;
 
-/// The first prompt and the newest ones. Short ones are whole; long ones share what is left.
+/// The first prompt and the newest ones.
+fn kept<'a>(moments: &'a [Moment<'a>]) -> impl Iterator<Item = &'a Moment<'a>> {
+    let prompts = || {
+        moments
+            .iter()
+            .filter(|moment| moment.source == Source::Prompt && !moment.text.trim().is_empty())
+    };
+    let skip = prompts().count().saturating_sub(NEWEST);
+    prompts()
+        .enumerate()
+        .filter(move |(nth, _)| *nth == 0 || *nth >= skip)
+        .map(|(_, moment)| moment)
+}
+
+/// What the user said: the first prompt and the newest ones. Short ones are whole; long ones share what is left.
 pub(super) fn said(
     moments: &[Moment<'_>],
     told: &Told<'_>,
     limit: usize,
     tokenizer: &dyn Tokenizer,
 ) -> String {
-    let prompts: Vec<&Moment<'_>> = moments
-        .iter()
-        .filter(|moment| moment.source == Source::Prompt && !moment.text.trim().is_empty())
+    let kept: Vec<(String, usize)> = kept(moments)
         .filter(|moment| !told.already.contains(moment.text.trim()))
-        .collect();
-    let skip = prompts.len().saturating_sub(NEWEST);
-    let kept: Vec<(String, usize)> = prompts
-        .iter()
-        .enumerate()
-        .filter(|(nth, _)| *nth == 0 || *nth >= skip)
-        .map(|(_, moment)| {
+        .map(|moment| {
             let text: &str = moment.text.trim();
             let text = text
                 .get(..text.floor_char_boundary(LONGEST))
                 .unwrap_or(text);
-            let text = format!(
-                "#{} {}
-",
-                moment.entry + 1,
-                clean(text)
-            );
+            let text = format!("#{} {}\n", moment.entry + 1, clean(text));
             let cost = if surely_over(text.len(), limit) {
                 usize::MAX / NEWEST / 4
             } else {
@@ -73,6 +76,11 @@ fn ends(text: &str, limit: usize, tokenizer: &dyn Tokenizer) -> String {
         from = text.ceil_char_boundary(from + (text.len() - from) / 4 + 1);
         tail = text.get(from..).unwrap_or_default();
     }
+    // Not from the middle of a word, where there are words.
+    let tail = match tail.split_once(char::is_whitespace) {
+        Some((word, rest)) if word.len() < LONGEST_WORD => rest,
+        _ => tail,
+    };
     format!("{head} … {}\n", tail.trim())
 }
 
@@ -92,7 +100,12 @@ fn level(mut costs: Vec<usize>, limit: usize) -> usize {
 }
 
 /// The goal and what was noted, one to a line, for as long as there is room.
-pub(super) fn told_lines(told: &Told<'_>, limit: usize, tokenizer: &dyn Tokenizer) -> String {
+pub(super) fn told_lines(
+    moments: &[Moment<'_>],
+    told: &Told<'_>,
+    limit: usize,
+    tokenizer: &dyn Tokenizer,
+) -> String {
     let mut lines = Lines::new(limit, tokenizer);
     for (label, text) in [("Goal", told.goal), ("Done when", told.criteria)] {
         if let Some(text) = text {
@@ -103,7 +116,14 @@ pub(super) fn told_lines(told: &Told<'_>, limit: usize, tokenizer: &dyn Tokenize
     }
     // The newest notes are the ones that still hold.
     for note in told.notes.iter().rev() {
+        // Directives are a person's words; those that stand below are not said twice.
+        let beginning: String = note.text().as_str().chars().take(BEGINNING).collect();
         let label = match note {
+            Note::Directive(_)
+                if kept(moments).any(|moment| moment.text.trim().starts_with(&beginning)) =>
+            {
+                continue;
+            }
             Note::Directive(_) => "The user said",
             Note::Decision { .. } => "Decided",
             Note::FailedAttempt { .. } => "Did not work",
@@ -115,6 +135,8 @@ pub(super) fn told_lines(told: &Told<'_>, limit: usize, tokenizer: &dyn Tokenize
     lines.text
 }
 
+/// Texts that begin alike for so many characters are the same.
+const BEGINNING: usize = 40;
 /// A note is shown with at most so many characters.
 const LONGEST_NOTE: usize = 400;
 

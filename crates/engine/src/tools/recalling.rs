@@ -18,7 +18,7 @@ pub(super) const RECALL: Tool = Tool {
             "type": "object",
             "properties": {
                 "query": { "type": "string", "description": "Words, a frame id, or id#n" },
-                "tokens": { "type": "integer", "description": "At most so many tokens" }
+                "tokens": { "type": "number", "description": "At most so many tokens" }
             },
             "required": ["query"]
         })

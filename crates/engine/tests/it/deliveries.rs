@@ -148,13 +148,14 @@ fn after_a_compaction_or_a_resume_there_is_a_new_header_once() {
 #[test]
 fn a_header_of_nothing_is_frozen_too() {
     let ground = Ground::new();
-    // No store, nothing to remember.
     let nothing = Delivery::Header(String::new());
-    assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
+    // No store, no message, nothing to remember.
+    assert_eq!(ground.deliver(ME, None, None), nothing);
     assert_eq!(ground.engine.sent(&session(ME)).unwrap(), None);
-    ground.push(OTHER, "Somebody else's work");
-    assert_eq!(ground.deliver(ME, Some("m1"), None), nothing);
+    assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
     assert_eq!(as_sent(&ground.engine), "");
+    ground.push(OTHER, "Somebody else's work");
+    assert_eq!(ground.deliver(ME, Some("m1"), None), Delivery::Nothing);
     ground.push(ME, "Ship the login");
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
     decide_elsewhere(&ground.engine, &active(&ground), "RS256");

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::Sidecar;
 use super::conversation::Conversation;
+use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
     Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
@@ -179,6 +180,7 @@ fn observed(
     conversation: &mut Conversation,
     happenings: &[Happening],
 ) -> Result<Value, Fault> {
+    figures::keep(sidecar, conversation, happenings);
     for happening in happenings {
         conversation
             .observe(sidecar, happening)
