@@ -4,7 +4,7 @@
 // the tick, one notification a conversation, in their order.
 
 import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"
-import type { Conversations } from "./conversations.js"
+import type { Conversation } from "./conversations.js"
 import { isFinal, message } from "./messages.js"
 import type { Happening, SessionFacts } from "./protocol.js"
 
@@ -16,7 +16,7 @@ export type Link = { session?: string; frame?: string }
 
 /** What translating needs from the rest of the shim. */
 export type Surroundings = {
-  conversations: Conversations
+  conversations: { of(id: string): Conversation; forget(id: string): void }
   tell: (session: string, happenings: Happening[]) => void
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void

@@ -7,7 +7,7 @@ function start() {
   const told = []
   const links = []
   const events = new Events({
-    conversations: new Conversations(),
+    conversations: new Conversations({}),
     tell: (session, happenings) => told.push(...happenings.map((one) => ({ session, ...one }))),
     link: (session, link) => links.push([session.id, link]),
   })

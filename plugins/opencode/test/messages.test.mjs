@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { applyToRequest, applyToSummary, applyToSystem } from "../dist/apply.js"
-import { message, part, unchanged } from "../dist/messages.js"
+import { alike, message, part, unchanged } from "../dist/messages.js"
 
 const tool = (name, state) => ({ id: "prt_1", messageID: "msg_1", sessionID: "ses_1", type: "tool", callID: "call_1", tool: name, state })
 const time = { start: 1, end: 2 }
@@ -40,12 +40,19 @@ test("an interrupted message says so, a failed one says why", () => {
 })
 
 test("messages are the same only if everything in them is", () => {
-  const call = (input) => [{ id: "m", role: "assistant", parts: [{ kind: "call", id: "p", input }] }]
-  assert.equal(unchanged(call({ a: [1, { b: "x" }] }), call({ a: [1, { b: "x" }] })), 1)
-  assert.equal(unchanged(call({ a: [1, { b: "x" }] }), call({ a: [1, { b: "y" }] })), 0)
-  assert.equal(unchanged(call({ a: 1 }), call({ a: 1, b: 2 })), 0)
-  assert.equal(unchanged(call({ a: 1, b: 2 }), call({ a: 1 })), 0)
-  assert.equal(unchanged(call({}), []), 0)
+  const call = (input, state = {}) => ({
+    info: { id: "m", role: "assistant", time: { created: 1, completed: 2 } },
+    parts: [tool("bash", { status: "completed", input, output: "ok", time, ...state })],
+  })
+  assert.ok(alike(call({ a: [1, { b: "x" }] }), call({ a: [1, { b: "x" }] })))
+  assert.ok(!alike(call({ a: [1, { b: "x" }] }), call({ a: [1, { b: "y" }] })))
+  assert.ok(!alike(call({ a: 1 }), call({ a: 1, b: 2 })))
+  assert.ok(!alike(call({ a: 1, b: 2 }), call({ a: 1 })))
+  assert.ok(!alike(call({}), call({}, { output: "cleared" })))
+  assert.ok(!alike(call({}), call({}, { status: "error", error: "no" })))
+  const message = call({})
+  assert.ok(!alike(message, message), "the same object may have changed in place")
+  assert.equal(unchanged([call({}), call({})], [call({}), call({ a: 1 }), call({})], alike), 1)
 })
 
 const text = (id, words, more) => ({ id, messageID: "m", sessionID: "s", type: "text", text: words, ...more })

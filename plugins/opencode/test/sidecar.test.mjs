@@ -2,9 +2,11 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Conversations } from "../dist/conversations.js"
+import { same } from "../dist/messages.js"
 import { Sidecar } from "../dist/sidecar.js"
 
 const double = fileURLToPath(new URL("../e2e/lab/double.mjs", import.meta.url))
+const reading = { alike: same, message: (one) => one }
 const started = []
 const sidecar = (mode, more = {}) => {
   const lost = []
@@ -29,7 +31,7 @@ test("nobody waits longer than the deadline, and then not at all until something
 
 test("an answer that comes too late still counts", async () => {
   const { one } = sidecar("late", { deadline: 200 })
-  const conversations = new Conversations()
+  const conversations = new Conversations(reading)
   const conversation = conversations.of("s")
   await assert.rejects(conversations.prepare(one, conversation, []))
   assert.equal(conversation.plan, undefined)
@@ -73,7 +75,7 @@ const message = (id, text) => ({ id, role: "user", parts: [{ kind: "text", id: `
 
 test("only what is new crosses the pipe", async () => {
   const { one } = sidecar("well")
-  const conversations = new Conversations()
+  const conversations = new Conversations(reading)
   const conversation = conversations.of("s")
   const list = [message("a", "1"), message("b", "2")]
   const asked = async (messages) => {
