@@ -34,8 +34,8 @@ const MEMORY: f64 = 50.0;
 const WARM_UP: usize = 10;
 
 fn main() -> Result<()> {
-    if let Some(frames) = std::env::var_os("FLAME_BENCH_MEMORY") {
-        return remember(&frames.to_string_lossy());
+    if let Some(task) = std::env::var_os("FLAME_BENCH_MEMORY") {
+        return remember(&task.to_string_lossy());
     }
     let Some(setting) = Setting::of_process()? else {
         return Ok(());
@@ -113,16 +113,18 @@ fn growing_history(setting: &Setting, rounds: usize) -> Result<()> {
         let mut all = Vec::new();
         for frames in sizes {
             let mut history = History::open(setting, scratch.path(), shape, frames)?;
-            let place = Place::ordinary(&mut history)?;
+            let same = Place::ordinary(&mut history)?;
+            let inside = Place::inside(&mut history)?;
             let dir = history.store.path().parent().map(ToOwned::to_owned);
             drop(history);
             let dir = dir.context("a store is in a directory")?;
             let name = format!("{frames} frames");
-            all.push(Served::new(name, engine(&dir), place.focus));
+            all.push(Served::new(name.clone(), engine(&dir), same.focus));
+            all.push(Served::new(name, engine(&dir), inside.focus));
         }
         say(&format!("measuring contexts in {} …", shape.name()));
         measure(&mut all, rounds)?;
-        let [small, middle, large] = all.as_slice() else {
+        let [small, small_in, middle, middle_in, large, large_in] = all.as_slice() else {
             continue;
         };
         let mut table = Table::new([
@@ -133,9 +135,11 @@ fn growing_history(setting: &Setting, rounds: usize) -> Result<()> {
             &large.name,
             "largest / smallest",
         ]);
-        for (name, of) in [
-            ("make a context", made as fn(&Served) -> &Series),
-            ("from the cache", kept),
+        let (same, inside) = ([small, middle, large], [small_in, middle_in, large_in]);
+        for (name, of, [small, middle, large]) in [
+            ("make a context", made as fn(&Served) -> &Series, same),
+            ("from the cache", kept, same),
+            ("make one inside the history", made, inside),
         ] {
             for (what, figure) in [
                 ("wall", Series::wall as fn(&Series) -> f64),
@@ -233,17 +237,17 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
         if round == WARM_UP {
             series = Default::default();
         }
-        let [floor, counting, whole, reading, assembling, remembered] = &mut series;
+        let [floor, counting, making, reading, assembling, remembered] = &mut series;
         floor.time(|| {
             let mut out = String::with_capacity(text.len() * 2);
             escape(&mut out, &text);
             (O200k.count(&text), out)
         });
         counting.time(|| O200k.count(&text));
-        let made = whole.time(|| around().map(|around| assemble(&around, &settings, &O200k)))?;
+        let made = making.time(|| around().map(|read| assemble(&read, &settings, &O200k)))?;
         ensure!(made.text == text, "not the same context");
-        let around = reading.time(around)?;
-        assembling.time(|| assemble(&around, &settings, &O200k));
+        let read = reading.time(around)?;
+        assembling.time(|| assemble(&read, &settings, &O200k));
         let whose = Whose::Frame(frame.clone());
         served.engine.forget_contexts(None);
         remembered.time(|| served.engine.context(&whose, &Wanted::default()))?;
@@ -262,7 +266,7 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
         ("of it: count the tokens", None),
         ("read and assemble, every count made", Some(FLOOR)),
         ("of it: read", None),
-        ("of it: assemble", None),
+        ("of it: assemble", Some(FLOOR)),
         ("read and assemble, counts remembered", Some(FLOOR)),
     ]) {
         table.row([
@@ -288,42 +292,42 @@ fn memory(setting: &Setting) -> Result<()> {
     let frames: u64 = if setting.quick { 100_000 } else { 1_000_000 };
     let mut table = Table::new([
         "resident memory, MB",
-        "tokenizer only",
+        "tokenizer only, now",
         "serving, now",
         "at most",
         "beyond the tokenizer, at most",
     ]);
+    let scratch = setting.scratch()?;
+    let said = scratch.path().join("said");
     let run = |what: &str| -> Result<Vec<f64>> {
         let output = Command::new(std::env::current_exe()?)
-            .env("FLAME_BENCH_MEMORY", what)
+            .env("FLAME_BENCH_MEMORY", format!("{}|{what}", said.display()))
             .output()?;
         ensure!(
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let words = String::from_utf8(output.stdout)?;
-        words
-            .split_whitespace()
-            .map(|word| Ok(word.parse()?))
-            .collect()
+        let words = fs_err::read_to_string(&said)?;
+        let numbers = words.split_whitespace().map(|word| Ok(word.parse()?));
+        numbers.collect()
     };
-    let scratch = setting.scratch()?;
     for shape in Shape::ALL {
         let mut history = History::open(setting, scratch.path(), shape, frames)?;
-        let place = Place::ordinary(&mut history)?;
+        let place = Place::inside(&mut history)?;
         let dir = history.store.path().parent().map(ToOwned::to_owned);
         let dir = dir.context("a store is in a directory")?;
         drop(history);
-        let bare = run("")?;
+        let alone = run("")?;
         let serving = run(&format!("{} {}", place.focus, dir.display()))?;
-        let ([_, bare_peak], [now, peak]) = (bare.as_slice(), serving.as_slice()) else {
+        let ([bare, _], [now, peak]) = (alone.as_slice(), serving.as_slice()) else {
             continue;
         };
-        let beyond = peak - bare_peak;
+        // Loading the tables has a peak of its own, which counts against us here.
+        let beyond = peak - bare;
         table.row([
             format!("{frames} frames, {}", shape.name()),
-            format!("{bare_peak:.1}"),
+            format!("{bare:.1}"),
             format!("{now:.1}"),
             format!("{peak:.1}"),
             format!("{beyond:.1} {}", if beyond <= MEMORY { "✓" } else { "✗" }),
@@ -334,8 +338,9 @@ fn memory(setting: &Setting) -> Result<()> {
 }
 
 /// What such a process does: it makes the contexts of a frame and of all above it, time and again,
-/// and prints how much memory it has and has had.
-fn remember(what: &str) -> Result<()> {
+/// and says how much memory it has and has had.
+fn remember(task: &str) -> Result<()> {
+    let (said, what) = task.split_once('|').context("nowhere to say it")?;
     O200k.count("The tables are loaded with the first count.");
     if let Some((frame, dir)) = what.split_once(' ') {
         let engine = engine(std::path::Path::new(dir));
@@ -351,5 +356,7 @@ fn remember(what: &str) -> Result<()> {
             engine.forget_contexts(None);
         }
     }
-    places::tell_memory()
+    let (now, peak) = places::memory()?;
+    fs_err::write(said, format!("{now} {peak}"))?;
+    Ok(())
 }

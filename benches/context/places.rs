@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use flamestack_bench::{History, actor};
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
-use flamestack_core::frame::Rank;
+use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
 use flamestack_core::text::{Prose, Title};
@@ -50,8 +50,13 @@ impl Crowd {
 }
 
 impl Place {
-    /// Five frames above, twenty finished ones beside, three planned ones below.
+    /// A tree of its own: five frames above, twenty finished ones beside, three planned ones below.
     pub(crate) fn ordinary(history: &mut History) -> Result<Self> {
+        Self::built(&mut history.store, None, 5, 20, 3)
+    }
+
+    /// The same as part of the history: what hangs above and beside that is there too.
+    pub(crate) fn inside(history: &mut History) -> Result<Self> {
         let anchor = history.anchor.clone();
         Self::built(&mut history.store, Some(anchor), 5, 20, 3)
     }
@@ -63,7 +68,7 @@ impl Place {
         siblings: usize,
         planned: usize,
     ) -> Result<Self> {
-        let mut story = Story {
+        let mut told = Story {
             events: Vec::new(),
             // Behind everything that hangs there, also what an earlier run left.
             rank: SystemClock.now().0 % (1 << 30),
@@ -71,20 +76,20 @@ impl Place {
         let mut parent = above;
         for level in 0..levels {
             let title = format!("Level {level}: orders and payments of the web shop");
-            parent = Some(story.open(parent, &title, false)?);
-            story.note(&parent, level)?;
+            parent = Some(told.open(parent, &title, false)?);
+            told.note(parent.as_ref(), level)?;
         }
         for number in 0..siblings {
             let title = format!("Add endpoint {number} to src/api/orders_{}.rs", number % 40);
-            let sibling = story.open(parent.clone(), &title, false)?;
-            story.close(sibling, number)?;
+            let sibling = told.open(parent.clone(), &title, false)?;
+            told.close(sibling, number)?;
         }
-        let focus = story.open(parent, "Refund orders in src/api/orders_7.rs", false)?;
+        let focus = told.open(parent, "Refund orders in src/api/orders_7.rs", false)?;
         for number in 0..planned {
             let title = format!("Step {number}: cover refunds of kind {number} by a test");
-            story.open(Some(focus.clone()), &title, true)?;
+            told.open(Some(focus.clone()), &title, true)?;
         }
-        story.record(store)?;
+        told.record(store)?;
         Ok(Self { focus })
     }
 }
@@ -104,6 +109,7 @@ impl Story {
             parent,
             rank: Rank(self.rank << 32),
             planned,
+            origin: Origin::Asked,
             goal: Goal {
                 title: Title::new(title)?,
                 criteria: Some(Prose::new(
@@ -116,7 +122,7 @@ impl Story {
         Ok(frame)
     }
 
-    fn note(&mut self, frame: &Option<FrameId>, level: usize) -> Result<()> {
+    fn note(&mut self, frame: Option<&FrameId>, level: usize) -> Result<()> {
         if let Some(frame) = frame {
             self.events.push(Event::Noted {
                 frame: frame.clone(),
@@ -177,8 +183,8 @@ pub(crate) fn project(dir: &Path) -> Project {
     }
 }
 
-/// Prints how much memory this process has now and had at most, in megabytes.
-pub(crate) fn tell_memory() -> Result<()> {
+/// How much memory this process has now and had at most, in megabytes.
+pub(crate) fn memory() -> Result<(f64, f64)> {
     let status = fs_err::read_to_string("/proc/self/status")?;
     let of = |name: &str| -> Result<f64> {
         let line = status.lines().find(|line| line.starts_with(name));
@@ -186,6 +192,5 @@ pub(crate) fn tell_memory() -> Result<()> {
         let number = line.split_whitespace().nth(1).context("no number")?;
         Ok(number.parse::<f64>()? * 1024.0 / 1e6)
     };
-    println!("{} {}", of("VmRSS:")?, of("VmHWM:")?);
-    Ok(())
+    Ok((of("VmRSS:")?, of("VmHWM:")?))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use flamestack_core::command::Actor;
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
-use flamestack_core::frame::Rank;
+use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
 use flamestack_core::text::{Prose, Title};
 use flamestack_engine::{Clock as _, SystemClock};
@@ -186,6 +186,7 @@ fn build(dir: &Path, shape: Shape, frames: u64) -> Result<()> {
                 parent: place.map(|(parent, _)| frame_id(parent)),
                 rank: Rank(place.map_or(0, |(_, place)| i64::try_from(place << 32).unwrap_or(0))),
                 planned: !begun_frames.contains(&n),
+                origin: Origin::Asked,
                 goal: goal.clone(),
             });
             if shape == Shape::Wide && n > 0 && n <= frames / 2 {
@@ -249,6 +250,7 @@ impl Neighbourhood {
                 parent: Some(parent.clone()),
                 rank: Rank(place << 32),
                 planned,
+                origin: Origin::Asked,
                 goal: titled("Part of an ordinary neighbourhood")?,
             });
             Ok(frame)

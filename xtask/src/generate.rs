@@ -19,6 +19,23 @@ pub(crate) fn write() -> Result<()> {
         fs_err::write(crate::root()?.join(path), text)?;
         println!("written: {path}");
     }
+    // The protocol's types become TypeScript in a test, so that no build carries what does that.
+    let written = std::process::Command::new(env!("CARGO"))
+        .args([
+            "test",
+            "-q",
+            "-p",
+            "flamestack-hosts",
+            "--lib",
+            "typescript",
+        ])
+        .env("FLAME_GENERATE", "1")
+        .current_dir(crate::root()?)
+        .status()?;
+    if !written.success() {
+        bail!("the TypeScript of the protocol was not written");
+    }
+    println!("written: plugins/opencode/src/protocol.ts");
     Ok(())
 }
 

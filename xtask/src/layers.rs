@@ -20,11 +20,13 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "flamestack-hosts",
         &["flamestack-core", "flamestack-engine", "flamestack-store"],
     ),
+    ("flamestack-eval", &["flamestack-core"]),
     (
         "flamestack-cli",
         &[
             "flamestack-core",
             "flamestack-engine",
+            "flamestack-eval",
             "flamestack-hosts",
             "flamestack-store",
             "flamestack-tokens",

@@ -7,9 +7,14 @@
 )]
 
 mod bench;
+mod eval;
 mod generate;
 mod layers;
+mod plugin;
+mod quality;
+mod recordings;
 mod test;
+mod train;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -20,7 +25,9 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, cli or all (--quick: less of it)
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: less of it)
+cargo xtask eval [NAME]       hold briefs against recorded work: stage (specs), quality (sessions), or both
+cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";
 
 fn main() -> ExitCode {
@@ -40,7 +47,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("what should be done?\n\n{USAGE}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{cargo, generate, layers};
+use crate::{cargo, generate, layers, plugin};
 
 /// Checks and tests everything.
 pub(crate) fn run() -> Result<()> {
@@ -24,5 +24,6 @@ pub(crate) fn run() -> Result<()> {
         &["doc", "--workspace", "--no-deps"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    cargo(&["test", "--workspace"], &[("INSTA_UPDATE", "no")])
+    cargo(&["test", "--workspace"], &[("INSTA_UPDATE", "no")])?;
+    plugin::test()
 }

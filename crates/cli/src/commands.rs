@@ -3,12 +3,14 @@
 pub(crate) mod activate;
 pub(crate) mod bind;
 pub(crate) mod block;
+pub(crate) mod brief;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod import;
@@ -20,7 +22,9 @@ pub(crate) mod plan;
 pub(crate) mod pop;
 pub(crate) mod push;
 pub(crate) mod rebuild;
+pub(crate) mod recall;
 pub(crate) mod relocate;
+pub(crate) mod replay;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sidecar;
@@ -70,7 +74,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Tree(command) => command.run(&place(output)?, output),
         Command::Show(command) => command.run(&place(output)?, output),
         Command::Context(command) => command.run(&place(output)?, output),
+        Command::Brief(command) => command.run(&place(output)?, output),
         Command::Search(command) => command.run(&place(output)?, output),
+        Command::Recall(command) => command.run(&place(output)?, output),
+        Command::Replay(command) => command.run(output),
+        Command::Eval(command) => command.run(output),
         Command::Log(command) => command.run(&place(output)?, output),
         Command::Import(command) => command.run(&place(output)?, output),
         Command::Export(command) => command.run(&place(output)?, output),

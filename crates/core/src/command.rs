@@ -8,7 +8,7 @@ use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
 use crate::id::{BlobId, FrameId, SessionRef};
 use crate::note::Note;
-use crate::session::Model;
+use crate::session::{Description, Model};
 use crate::text::Prose;
 
 /// How many levels one plan may have. Trees may be deeper than that; nobody plans so far ahead, and
@@ -129,6 +129,8 @@ pub enum Command {
     Import(Box<Import>),
     /// Forget raw text that was dropped.
     DropBlobs(Vec<(BlobId, u64)>),
+    /// Remember what the host says of the session.
+    Describe(Box<Description>),
     /// Remember which model the session talks to.
     UseModel(Model),
     /// Remember what the session is sent.

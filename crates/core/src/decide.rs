@@ -13,9 +13,11 @@ mod adopt;
 mod close;
 mod open;
 mod revise;
+mod witness;
 
 use std::collections::BTreeSet;
 
+pub use self::witness::{Kept, Sight, Watching};
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;
@@ -23,6 +25,7 @@ use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
+use crate::session::Turn;
 
 /// What a granted command comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +109,7 @@ pub fn decide<N: Neighbourhood + ?Sized>(
                     bytes: *bytes,
                 }));
         }
+        Command::Describe(description) => ground.describe(description)?,
         Command::UseModel(model) => ground.use_model(model)?,
         Command::Send(sending) => {
             let sent = Event::ContextSent(sending.clone());
@@ -123,9 +127,8 @@ struct Ground<'a, N: Neighbourhood + ?Sized> {
     first_seen: bool,
     active: Option<FrameId>,
     own: Option<FrameId>,
-    /// What the session worked on before this message, if it has turned away from it in this very
-    /// message.
-    turned_from: Option<Option<FrameId>>,
+    /// How the session turned to another frame in this very message, if it did.
+    turned: Option<Turn>,
     /// Ids given to new frames by this very command.
     drawn: BTreeSet<FrameId>,
     /// Sessions seen for the first time by this very command.
@@ -141,11 +144,10 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
         let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
         let first_seen = session.is_none();
-        let turned_from = session
+        let turned = session
             .as_ref()
-            .and_then(|known| known.turn.as_ref())
-            .filter(|turn| Some(&turn.message) == actor.message.as_ref())
-            .map(|turn| turn.before.clone());
+            .and_then(|known| known.turn.clone())
+            .filter(|turn| Some(&turn.message) == actor.message.as_ref());
         let (active, own) = session.map_or((None, None), |known| (known.active, known.own));
         Ok(Self {
             tree,
@@ -153,7 +155,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
             first_seen,
             active,
             own,
-            turned_from,
+            turned,
             drawn: BTreeSet::new(),
             opened: BTreeSet::new(),
             events: Vec::new(),
@@ -223,20 +225,29 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
 
     /// Every session that works on a frame returns to the nearest frame in progress above it.
     fn leave(&mut self, frame: &FrameHead) -> Ruling<(), N> {
-        let sessions = self
-            .tree
-            .focused_on(&frame.id)
-            .map_err(Rejected::Unreadable)?;
-        if sessions.is_empty() {
-            return Ok(());
+        self.leave_all(std::slice::from_ref(&frame.id), frame.parent.as_ref())
+    }
+
+    /// Every session that works on one of these frames returns to the nearest frame in progress,
+    /// starting with `above`.
+    fn leave_all(&mut self, frames: &[FrameId], above: Option<&FrameId>) -> Ruling<(), N> {
+        let mut to = None;
+        for frame in frames {
+            let sessions = self.tree.focused_on(frame).map_err(Rejected::Unreadable)?;
+            if sessions.is_empty() {
+                continue;
+            }
+            let to = match &to {
+                Some(to) => to,
+                None => to.insert(self.in_progress_from(above)?),
+            };
+            self.events
+                .extend(sessions.into_iter().map(|session| Event::SessionFocused {
+                    session,
+                    from: Some(frame.clone()),
+                    to: to.clone(),
+                }));
         }
-        let to = self.in_progress_from(frame.parent.as_ref())?;
-        self.events
-            .extend(sessions.into_iter().map(|session| Event::SessionFocused {
-                session,
-                from: Some(frame.id.clone()),
-                to: to.clone(),
-            }));
         Ok(())
     }
 

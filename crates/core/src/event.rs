@@ -6,11 +6,12 @@
 mod rewrite;
 
 use crate::context::Sending;
-use crate::frame::{Frame, LogEntry, Outcome, Rank, Status};
-use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
+use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
+use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::session::Model;
+use crate::session::{Description, Model};
 use crate::text::{Prose, Title};
+use crate::transcript::Usage;
 
 /// A fact, with its place in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,51 @@ pub enum Event {
         /// The frame.
         frame: FrameId,
     },
+    /// A person spoke to a conversation.
+    SessionPrompted {
+        /// The conversation.
+        session: SessionRef,
+    },
+    /// A turn of a conversation came to its ordinary end.
+    SessionTurned {
+        /// The conversation.
+        session: SessionRef,
+        /// What the model said last.
+        said: Option<Prose>,
+    },
+    /// The user stopped the work of a conversation.
+    SessionInterrupted {
+        /// The conversation.
+        session: SessionRef,
+        /// How, in the host's words.
+        how: Option<Prose>,
+    },
+    /// The host replaced the history of a conversation by a summary.
+    SessionCompacted {
+        /// The conversation.
+        session: SessionRef,
+        /// Whether the host did so by itself.
+        automatic: bool,
+        /// How large the prompt was before.
+        tokens_before: Option<u64>,
+    },
+    /// A model call of a conversation cost something.
+    SessionSpent {
+        /// The conversation.
+        session: SessionRef,
+        /// What.
+        usage: Usage,
+    },
+    /// Things were seen of a conversation, and are not to be recorded again.
+    ///
+    /// Every command that records what was seen has one of these: what was seen happened, and
+    /// undo does not take it back.
+    SessionWitnessed {
+        /// The conversation.
+        session: SessionRef,
+        /// The things.
+        marks: Vec<Mark>,
+    },
     /// A frame came into being, planned or at once in progress.
     FrameOpened {
         /// Its name.
@@ -72,6 +118,8 @@ pub enum Event {
         rank: Rank,
         /// Whether work began at once.
         planned: bool,
+        /// Why it is there.
+        origin: Origin,
         /// What it is about.
         goal: Goal,
     },
@@ -88,7 +136,8 @@ pub enum Event {
         outcome: Closing,
         /// What came out of it.
         results: Results,
-        /// Planned descendants that went with a failed frame.
+        /// Planned descendants that went with a failed frame, and open ones that only mirror what
+        /// the host shows.
         cascaded: Vec<FrameId>,
     },
     /// A frame began to wait for something.
@@ -172,6 +221,8 @@ pub enum Event {
         /// Its size, uncompressed.
         bytes: u64,
     },
+    /// The host describes the conversation that caused it.
+    SessionDescribed(Box<Description>),
     /// The conversation that caused it talks to a model.
     ModelUsed(Model),
     /// The conversation that caused it was sent something about the stack, or nothing.
@@ -236,6 +287,8 @@ pub struct Edit {
 pub const CASCADE_PREFIX: &str = "Parent frame invalidated: ";
 /// The same for the planned frames of a frame that failed.
 pub const FAILED_PREFIX: &str = "Parent frame failed: ";
+/// The same for what only mirrored the host's lists below a frame that was completed.
+pub const COMPLETED_PREFIX: &str = "Parent frame completed: ";
 
 impl Event {
     /// The planned frames that this event takes along, and the reason it leaves on them.
@@ -245,14 +298,21 @@ impl Event {
                 reason, cascaded, ..
             } => (CASCADE_PREFIX, reason.as_str().to_owned(), cascaded),
             Self::FrameClosed {
-                results, cascaded, ..
+                outcome,
+                results,
+                cascaded,
+                ..
             } => {
                 let compacted = results
                     .compacted
                     .as_ref()
                     .map(|text| text.as_str().to_owned());
+                let prefix = match outcome {
+                    Closing::Failed => FAILED_PREFIX,
+                    Closing::Completed => COMPLETED_PREFIX,
+                };
                 (
-                    FAILED_PREFIX,
+                    prefix,
                     compacted.unwrap_or_else(|| results.full.compacted()),
                     cascaded,
                 )
@@ -334,11 +394,18 @@ impl Event {
                 subjects
             }
             // Where a session stands is not in the way of an undo unless it stands there still, which
-            // the rules look at; nobody builds on what a conversation was sent.
+            // the rules look at; nobody builds on what was seen of a conversation or sent to it.
             Self::SessionFocused { .. }
+            | Self::SessionPrompted { .. }
+            | Self::SessionTurned { .. }
+            | Self::SessionInterrupted { .. }
+            | Self::SessionCompacted { .. }
+            | Self::SessionSpent { .. }
+            | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
+            | Self::SessionDescribed(_)
             | Self::ModelUsed(_)
             | Self::ContextSent(_) => Vec::new(),
         }
@@ -352,6 +419,8 @@ impl Event {
             Self::StackImported { .. }
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
+                | Self::SessionWitnessed { .. }
+                | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)
         )

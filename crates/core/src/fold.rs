@@ -4,7 +4,7 @@
 //! come to mean different things.
 
 use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Frame, Invalidation, Rank, Span, Status};
+use crate::frame::{Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
 
@@ -16,15 +16,12 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
             parent,
             rank,
             planned,
+            origin,
             goal,
-        } => Some(fresh(
-            recorded,
-            frame,
-            parent.as_ref(),
-            *rank,
-            *planned,
-            goal,
-        )),
+        } => Some(Frame {
+            origin: *origin,
+            ..fresh(recorded, frame, parent.as_ref(), *rank, *planned, goal)
+        }),
         Event::FrameImported(frame) => {
             let mut frame = Frame::clone(frame);
             frame.changed = recorded.seq;
@@ -126,12 +123,19 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         Event::Logged { entry, .. } => frame.log.push(entry.clone()),
         Event::SessionOpened { .. }
         | Event::SessionFocused { .. }
+        | Event::SessionPrompted { .. }
+        | Event::SessionTurned { .. }
+        | Event::SessionInterrupted { .. }
+        | Event::SessionCompacted { .. }
+        | Event::SessionSpent { .. }
+        | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported(_)
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
+        | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}
     }
@@ -162,6 +166,7 @@ fn fresh(
         } else {
             Status::InProgress
         },
+        origin: Origin::Asked,
         title: goal.title.clone(),
         criteria: goal.criteria.clone(),
         criteria_compacted: goal.criteria_compacted.clone(),

@@ -181,9 +181,10 @@ impl<'a> Places<'a> {
             },
         };
         let first = first.max(self.start);
-        let last = match frame.patient {
-            true => last.min(self.newest_prompt),
-            false => last,
+        let last = if frame.patient {
+            last.min(self.newest_prompt)
+        } else {
+            last
         };
         (first < last).then_some((first, last))
     }

@@ -100,6 +100,72 @@ impl Outcome {
     }
 }
 
+/// Why a frame is there: somebody asked for it, or it was derived from what was seen of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// Somebody opened it, by a tool or at the command line.
+    #[default]
+    Asked,
+    /// It is a whole session.
+    Session,
+    /// It is what the user asked for in one message.
+    Prompt,
+    /// It is an item of the host's to-do list.
+    Todo,
+    /// It is the work of a subagent.
+    Subagent,
+    /// It is what the host's summary kept when it replaced the history.
+    Compaction,
+}
+
+impl Origin {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Asked,
+        Self::Session,
+        Self::Prompt,
+        Self::Todo,
+        Self::Subagent,
+        Self::Compaction,
+    ];
+
+    /// The name in files and `--json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Session => "session",
+            Self::Prompt => "prompt",
+            Self::Todo => "todo",
+            Self::Subagent => "subagent",
+            Self::Compaction => "compaction",
+        }
+    }
+
+    /// The origin that a name stands for.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|origin| origin.as_str() == name)
+    }
+
+    /// Whether the frame only mirrors what a host shows: nobody asked for it, no session works on
+    /// it, and so it is in nobody's way.
+    pub fn is_mirror(self) -> bool {
+        matches!(self, Self::Prompt | Self::Todo | Self::Compaction)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Asked => "asked for",
+            Self::Session => "a session",
+            Self::Prompt => "a prompt",
+            Self::Todo => "a to-do item",
+            Self::Subagent => "a subagent",
+            Self::Compaction => "a compaction",
+        })
+    }
+}
+
 /// The place of a frame among its siblings: lower comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub i64);
@@ -167,6 +233,8 @@ pub struct Frame {
     pub rank: Rank,
     /// Where it stands.
     pub status: Status,
+    /// Why it is there.
+    pub origin: Origin,
     /// A short name.
     pub title: Title,
     /// What defines "done".
@@ -221,6 +289,7 @@ impl Frame {
             parent: self.parent.clone(),
             rank: self.rank,
             status: self.status,
+            origin: self.origin,
             title: self.title.clone(),
             blocked_on: self.blocked_on.clone(),
             session: self.session.clone(),
@@ -245,6 +314,8 @@ pub struct FrameHead {
     pub rank: Rank,
     /// Where it stands.
     pub status: Status,
+    /// Why it is there.
+    pub origin: Origin,
     /// A short name.
     pub title: Title,
     /// What a blocked frame waits for.
@@ -273,5 +344,8 @@ mod tests {
             assert_eq!(Status::from_name(status.as_str()), Some(status));
         }
         assert_eq!(Status::from_name("done"), None);
+        for origin in Origin::ALL {
+            assert_eq!(Origin::from_name(origin.as_str()), Some(origin));
+        }
     }
 }

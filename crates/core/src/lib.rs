@@ -7,7 +7,11 @@
 //! - [`decide()`] turns a [`Command`] into [`Event`]s or a [`Refusal`];
 //! - [`Tree`] folds events into the state they describe.
 
+pub mod anchor;
+pub mod arguments;
+pub mod brief;
 pub mod command;
+pub mod compaction;
 pub mod context;
 pub mod decide;
 pub mod event;
@@ -19,10 +23,12 @@ pub mod neighbourhood;
 pub mod note;
 pub mod refusal;
 pub mod session;
+pub mod summary;
 pub mod text;
 pub mod tokens;
 pub mod transcript;
 pub mod tree;
+pub mod workflow;
 pub mod xml;
 
 pub use command::{Actor, Command};

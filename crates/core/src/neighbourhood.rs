@@ -6,9 +6,10 @@
 
 use crate::event::Event;
 use crate::frame::{FrameHead, Rank, Status};
-use crate::id::{FrameId, Seq, SessionRef};
+use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
-use crate::session::{Model, Session};
+use crate::session::{Conversation, Description, Model, Session};
+use crate::text::{Prose, Title};
 
 /// A view of the tree at one point of the journal. All answers are of that same point.
 pub trait Neighbourhood {
@@ -23,6 +24,8 @@ pub trait Neighbourhood {
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Self::Error>;
     /// The model that a session talks to, where its host said so.
     fn model(&self, session: &SessionRef) -> Result<Option<Model>, Self::Error>;
+    /// What the host says of a session, where it says anything.
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, Self::Error>;
     /// The sessions that work on a frame, by name.
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Self::Error>;
     /// The children that are planned, in progress or blocked, in order, at most `limit` of them,
@@ -49,6 +52,20 @@ pub trait Neighbourhood {
     ) -> Result<(Option<Rank>, Option<Rank>), Self::Error>;
     /// Whether a frame already has a note with this kind and text.
     fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Self::Error>;
+    /// The child of a frame that mirrors a to-do item of this text; the last one, if there are
+    /// several.
+    fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>, Self::Error>;
+    /// With which code a command exited when it was last recorded in a frame, and how many runs of
+    /// commands the frame holds.
+    fn command_runs(
+        &self,
+        frame: &FrameId,
+        command: &Prose,
+    ) -> Result<(Option<i32>, u64), Self::Error>;
+    /// What was seen of a session so far; nothing much, of one that nothing was seen of.
+    fn conversation(&self, session: &SessionRef) -> Result<Conversation, Self::Error>;
+    /// Whether a thing was seen before.
+    fn is_seen(&self, mark: Mark) -> Result<bool, Self::Error>;
     /// Whether a file was brought in before.
     fn is_imported(&self, source: &str) -> Result<bool, Self::Error>;
     /// The frame that a former name belongs to.

@@ -290,17 +290,7 @@ impl Refusal {
             }
             Self::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
             Self::EmptyPlan => "name at least one title".to_owned(),
-            Self::NotPlanned { frame, verb } => match frame.status {
-                Status::InProgress | Status::Blocked if *verb == "moved" => {
-                    "work that has begun stays in its place; what is to be done elsewhere can be \
-                     planned there"
-                        .to_owned()
-                }
-                Status::InProgress | Status::Blocked => {
-                    format!("give it up with {}", call(voice, "invalidate", &frame.id))
-                }
-                _ => redo(voice),
-            },
+            Self::NotPlanned { frame, verb } => begun(frame, verb, voice),
             Self::Cycle { .. } => "choose a place outside of it".to_owned(),
             Self::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
             Self::SessionBound { session, .. } | Self::FrameBound { session, .. } => {
@@ -314,6 +304,21 @@ impl Refusal {
             }
         };
         Some(hint)
+    }
+}
+
+/// What to do about a frame that cannot be moved or deleted any more.
+fn begun(frame: &FrameHead, verb: &str, voice: Voice) -> String {
+    match frame.status {
+        Status::InProgress | Status::Blocked if verb == "moved" => {
+            "work that has begun stays in its place; what is to be done elsewhere can be planned \
+             there"
+                .to_owned()
+        }
+        Status::InProgress | Status::Blocked => {
+            format!("give it up with {}", call(voice, "invalidate", &frame.id))
+        }
+        _ => redo(voice),
     }
 }
 

@@ -1,7 +1,9 @@
-//! What is known of a conversation: its own frame and the frame it works on.
+//! What is known of a conversation: its own frame, the frame it works on, and what was seen of it.
 
+use crate::event::{Event, Recorded};
 use crate::id::{FrameId, SessionRef};
-use crate::text::Title;
+use crate::text::{Prose, Title};
+use crate::transcript::Usage;
 
 /// A conversation in a host, as the rules see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,4 +51,113 @@ pub struct Model {
     pub name: Title,
     /// How many tokens of a prompt it can take, where the host says so.
     pub window: Option<u64>,
+}
+
+/// What a host says of a conversation besides its messages; what is absent is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The directory that it works in.
+    pub directory: Option<Prose>,
+    /// The version of the host.
+    pub host_version: Option<Prose>,
+    /// The agent that works in it.
+    pub agent: Option<Prose>,
+    /// The conversation that started it.
+    pub parent: Option<SessionRef>,
+    /// The conversation that it is a copy of.
+    pub copy_of: Option<SessionRef>,
+    /// What it has changed in files, by the host's account.
+    pub diff: Option<DiffTotals>,
+}
+
+/// Lines and files that a conversation has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiffTotals {
+    /// Lines added.
+    pub added: u64,
+    /// Lines deleted.
+    pub deleted: u64,
+    /// Files changed.
+    pub files: u64,
+}
+
+impl Description {
+    /// The same with what is newly known.
+    pub fn and(self, newer: Self) -> Self {
+        Self {
+            directory: newer.directory.or(self.directory),
+            host_version: newer.host_version.or(self.host_version),
+            agent: newer.agent.or(self.agent),
+            parent: newer.parent.or(self.parent),
+            copy_of: newer.copy_of.or(self.copy_of),
+            diff: newer.diff.or(self.diff),
+        }
+    }
+}
+
+/// What was seen of a conversation so far, in numbers and in the little that its next turn needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// How often a person spoke.
+    pub prompts: u64,
+    /// The host's message in which a person first spoke.
+    pub opening: Option<String>,
+    /// What the model said last in the turn that ended last, if no person has spoken since.
+    pub said: Option<Prose>,
+    /// The user stopped the work and has not spoken since.
+    pub interrupted: bool,
+    /// How often the user stopped the work.
+    pub interruptions: u64,
+    /// How often the host replaced the history by a summary.
+    pub compactions: u64,
+    /// Model calls whose cost is known.
+    pub calls: u64,
+    /// What they cost together; the model is the last one.
+    pub spent: Usage,
+}
+
+impl Conversation {
+    /// The session that an event says something of, in this sense.
+    pub fn concerned(event: &Event) -> Option<&SessionRef> {
+        match event {
+            Event::SessionPrompted { session }
+            | Event::SessionTurned { session, .. }
+            | Event::SessionInterrupted { session, .. }
+            | Event::SessionCompacted { session, .. }
+            | Event::SessionSpent { session, .. } => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Takes in an event that concerns this session.
+    pub fn change(&mut self, recorded: &Recorded) {
+        match &recorded.event {
+            Event::SessionPrompted { .. } => {
+                if self.prompts == 0 {
+                    self.opening.clone_from(&recorded.message);
+                }
+                self.prompts = self.prompts.saturating_add(1);
+                self.said = None;
+                self.interrupted = false;
+            }
+            Event::SessionTurned { said, .. } => {
+                if said.is_some() {
+                    self.said.clone_from(said);
+                }
+                self.interrupted = false;
+            }
+            Event::SessionInterrupted { .. } => {
+                self.interruptions = self.interruptions.saturating_add(1);
+                self.interrupted = true;
+            }
+            Event::SessionCompacted { .. } => {
+                self.compactions = self.compactions.saturating_add(1);
+            }
+            Event::SessionSpent { usage, .. } => {
+                self.calls = self.calls.saturating_add(1);
+                self.spent.add(usage);
+            }
+            _ => {}
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! anchors, summaries, folding) has one source. Reading a host's own format is the fronts'
 //! business; what an entry means for the tree is [`crate::decide()`]'s.
 
-use crate::id::Timestamp;
+use crate::id::{Mark, SessionRef, Timestamp};
 
 /// One thing that was seen of a conversation, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +103,61 @@ pub enum What {
     },
     /// The turn came to its ordinary end.
     TurnEnded,
+    /// The host gave the conversation a title.
+    Titled {
+        /// The title.
+        title: String,
+    },
     /// What a model call cost.
     Usage(Usage),
+}
+
+impl Entry {
+    /// By what it is known again, unless the host has no name for it. A call and its answer may
+    /// share a name, and so may a message and what it cost.
+    pub fn mark(&self, session: &SessionRef) -> Option<Mark> {
+        let id = self.id.as_deref()?;
+        Some(Mark::of(session, self.what.kind(), id))
+    }
+
+    /// By what its raw text is known again, which may be kept later than what it came to.
+    pub fn text_mark(&self, session: &SessionRef) -> Option<Mark> {
+        let id = self.id.as_deref()?;
+        let kind = format!("text of {}", self.what.kind());
+        Some(Mark::of(session, &kind, id))
+    }
+
+    /// Whether a person asks for something.
+    pub fn is_prompt(&self) -> bool {
+        let voice = match &self.what {
+            What::User { voice, .. } => *voice,
+            _ => return false,
+        };
+        self.agent.is_none() && matches!(voice, Voice::Person | Voice::Slash)
+    }
+}
+
+impl What {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::User { .. } => "user",
+            Self::Assistant { .. } => "assistant",
+            Self::Thinking { .. } => "thinking",
+            Self::Call(_) => "call",
+            Self::Answer(_) => "answer",
+            Self::Attached { .. } => "attached",
+            Self::SubagentStarted { .. } => "subagent-started",
+            Self::SubagentEnded { .. } => "subagent-ended",
+            Self::Compacted { .. } => "compacted",
+            Self::Todos(_) => "todos",
+            Self::Plan { .. } => "plan",
+            Self::Changed { .. } => "changed",
+            Self::Interrupted { .. } => "interrupted",
+            Self::TurnEnded => "turn-ended",
+            Self::Titled { .. } => "titled",
+            Self::Usage(_) => "usage",
+        }
+    }
 }
 
 /// Who speaks on the user's side of a conversation.
@@ -218,4 +271,26 @@ pub struct Usage {
     pub reasoning: u64,
     /// What it cost in millionths of a dollar, where the host says so.
     pub micro_dollars: Option<u64>,
+}
+
+impl Usage {
+    /// Adds what another call cost.
+    pub fn add(&mut self, other: &Self) {
+        if other.model.is_some() {
+            self.model.clone_from(&other.model);
+        }
+        for (sum, more) in [
+            (&mut self.input, other.input),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.output, other.output),
+            (&mut self.reasoning, other.reasoning),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        if let Some(more) = other.micro_dollars {
+            let sum = self.micro_dollars.unwrap_or_default();
+            self.micro_dollars = Some(sum.saturating_add(more));
+        }
+    }
 }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
-use crate::id::{FrameId, Seq, SessionRef};
-use crate::session::{Model, Session};
+use crate::id::{FrameId, Mark, Seq, SessionRef};
+use crate::session::{Conversation, Description, Model, Session};
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,9 @@ pub struct Tree {
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
     models: BTreeMap<SessionRef, Model>,
+    descriptions: BTreeMap<SessionRef, Description>,
+    conversations: BTreeMap<SessionRef, Conversation>,
+    seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
@@ -67,6 +70,11 @@ impl Tree {
         &self.sessions
     }
 
+    /// What was seen of sessions, by name.
+    pub fn conversations(&self) -> &BTreeMap<SessionRef, Conversation> {
+        &self.conversations
+    }
+
     /// The events folded so far.
     pub fn journal(&self) -> &[Recorded] {
         &self.journal
@@ -111,14 +119,24 @@ impl Tree {
                     self.session_mut(session).own = Some(frame.id.clone());
                 }
             }
+            Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
+            }
+            Event::SessionDescribed(description) => {
+                let session = recorded.session.clone();
+                self.descriptions
+                    .insert(session, description.as_ref().clone());
             }
             Event::ModelUsed(model) => {
                 let session = recorded.session.clone();
                 self.models.insert(session, model.clone());
             }
             _ => {}
+        }
+        if let Some(session) = Conversation::concerned(&recorded.event) {
+            let known = self.conversations.entry(session.clone()).or_default();
+            known.change(recorded);
         }
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);

@@ -130,6 +130,11 @@ impl Contexts {
 }
 
 impl Engine {
+    /// Makes the tokenizer ready, which takes longer than anything that needs it.
+    pub fn warm_up(&self) {
+        self.contexts.preferences.tokenizer().count("warm");
+    }
+
     /// What a model is shown; nothing, if the session works on no frame and has none of its own.
     ///
     /// The same journal gives the same bytes. As long as nobody writes, the answer comes from
@@ -238,7 +243,7 @@ impl Engine {
     }
 
     /// Lets `work` count tokens, and keeps the counts that were missing.
-    fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
+    pub(crate) fn counting<T>(&self, work: impl FnOnce(&dyn Tokenizer) -> T) -> T {
         let tokenizer = self.contexts.preferences.tokenizer();
         if tokenizer.name() == Estimate.name() {
             // Quicker made than looked up.

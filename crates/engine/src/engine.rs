@@ -22,6 +22,7 @@ use crate::error::EngineError;
 use crate::names;
 use crate::project::Project;
 use crate::request::Request;
+use crate::witness::Watches;
 
 /// The longest piece of raw text that is kept, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 16 * 1024 * 1024;
@@ -35,6 +36,8 @@ pub struct Engine {
     clock: Box<dyn Clock>,
     options: OpenOptions,
     pub(crate) contexts: Contexts,
+    watches: Mutex<Watches>,
+    witnessing: Mutex<()>,
 }
 
 /// What a granted request came to.
@@ -73,6 +76,8 @@ impl Engine {
             clock,
             options: OpenOptions { busy_timeout },
             contexts: Contexts::default(),
+            watches: Mutex::default(),
+            witnessing: Mutex::default(),
         }
     }
 
@@ -102,6 +107,12 @@ impl Engine {
 
     /// Grants a request or says why not.
     pub fn execute(&self, actor: &Actor, request: &Request) -> Result<Receipt, EngineError> {
+        // What was said until now belongs to the frame that the session is about to leave.
+        if request.turns()
+            && let Err(error) = self.keep_pending(actor)
+        {
+            tracing::warn!("raw text not kept: {error}");
+        }
         for _ in 1..DRAWS {
             match self.attempt(actor, request) {
                 Err(EngineError::Refused(refusal))
@@ -197,6 +208,15 @@ impl Engine {
         Ok(self.blobs().put(text)?)
     }
 
+    /// Keeps several raw texts at once.
+    pub(crate) fn keep_texts(&self, texts: &[&str]) -> Result<Vec<Kept>, EngineError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        flamestack_store::private_dir(&self.project.dir)?;
+        Ok(self.blobs().put_all(texts)?)
+    }
+
     /// The frame that a name stands for.
     pub fn frame_named(&self, name: &str) -> Result<FrameId, EngineError> {
         self.read(|reading| names::resolve(reading, name))
@@ -289,6 +309,19 @@ impl Engine {
     fn lock(&self) -> MutexGuard<'_, Option<SqliteStore>> {
         // A panic elsewhere cannot have left the store half-written: it writes in transactions.
         self.store
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// What is seen is recorded one thing after the other: what comes next may refer to it.
+    pub(crate) fn witness_alone(&self) -> MutexGuard<'_, ()> {
+        self.witnessing
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }

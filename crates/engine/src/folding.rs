@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::event::Event;
 use flamestack_core::folding::{Edge, Finished, Folding, Leaf, fold};
+use flamestack_core::frame::Origin;
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::xml::Element;
 use flamestack_store::{FinishedSpan, Reading, StoreError};
@@ -44,6 +45,7 @@ impl FoldPolicy {
 pub struct Spans {
     position: Seq,
     last: Seq,
+    policy: FoldPolicy,
     finished: Vec<Finished>,
     results: BTreeMap<FrameId, String>,
 }
@@ -80,18 +82,17 @@ impl Engine {
         if policy == FoldPolicy::Off {
             return Ok(Folded::default());
         }
-        self.read(|reading| Ok(spans.catch_up(reading, session)?))?;
+        self.read(|reading| Ok(spans.catch_up(reading, session, policy)?))?;
         let Folding { dropped, untold } = fold(leaves, &spans.finished);
         let results = untold
             .into_iter()
             .map(|(frame, before)| {
-                let text = match spans.results.get(&frame) {
-                    Some(text) => text.clone(),
-                    None => {
-                        let text = self.read(|reading| Ok(results(reading, &frame)?))?;
-                        spans.results.insert(frame.clone(), text.clone());
-                        text
-                    }
+                let text = if let Some(text) = spans.results.get(&frame) {
+                    text.clone()
+                } else {
+                    let text = self.read(|reading| Ok(results(reading, &frame)?))?;
+                    spans.results.insert(frame.clone(), text.clone());
+                    text
                 };
                 Ok(Untold {
                     frame,
@@ -105,18 +106,34 @@ impl Engine {
 }
 
 impl Spans {
-    fn catch_up(&mut self, reading: &dyn Reading, session: &SessionRef) -> Result<(), StoreError> {
+    fn catch_up(
+        &mut self,
+        reading: &dyn Reading,
+        session: &SessionRef,
+        policy: FoldPolicy,
+    ) -> Result<(), StoreError> {
         let position = reading.position()?;
-        if position == self.position {
+        if position == self.position && policy == self.policy {
             return Ok(());
         }
         // What was taken back may be any of the spans; that is rare, and then all are read again.
-        if reading.undone_since(self.position)? {
-            *self = Self::default();
+        if policy != self.policy || reading.undone_since(self.position)? {
+            *self = Self {
+                policy,
+                ..Self::default()
+            };
         }
         for span in reading.finished_spans(session, self.last)? {
             self.last = span.closed;
-            self.finished.push(finished(reading, session, span)?);
+            let seen_only = span.origin != Origin::Asked;
+            if !seen_only || policy == FoldPolicy::Auto {
+                let finished = finished(reading, session, span)?;
+                self.finished.push(Finished {
+                    patient: seen_only,
+                    told: finished.told && !seen_only,
+                    ..finished
+                });
+            }
         }
         self.position = position;
         Ok(())

@@ -19,6 +19,8 @@ pub struct FrameJson {
     pub parent: Option<String>,
     /// Where it stands.
     pub status: &'static str,
+    /// Why it is there.
+    pub origin: &'static str,
     /// A short name.
     pub title: String,
     /// What defines "done".
@@ -80,6 +82,7 @@ impl From<&Frame> for FrameJson {
             id: frame.id.to_string(),
             parent: frame.parent.as_ref().map(ToString::to_string),
             status: frame.status.as_str(),
+            origin: frame.origin.as_str(),
             title: frame.title.as_str().to_owned(),
             success_criteria: frame.criteria.as_ref().map(text),
             success_criteria_compacted: frame.compacted_criteria(),
@@ -161,6 +164,7 @@ pub fn row(row: &FrameRow) -> Value {
         "id": frame.id.as_str(),
         "parent": frame.parent.as_ref().map(flamestack_core::FrameId::as_str),
         "status": frame.status.as_str(),
+        "origin": frame.origin.as_str(),
         "title": frame.title.as_str(),
         "successCriteriaCompacted": frame.compacted_criteria(),
         "resultsCompacted": frame.compacted_results(),

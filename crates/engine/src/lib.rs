@@ -4,7 +4,9 @@
 //! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
 //! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
 
+pub mod brief;
 pub mod clock;
+pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
@@ -13,10 +15,13 @@ pub mod json;
 pub mod maintain;
 mod names;
 pub mod project;
+pub mod recall;
 pub mod request;
+pub mod resume;
 pub mod settings;
 pub mod tools;
 pub mod views;
+pub mod witness;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Engine, Found, Receipt};
@@ -24,3 +29,4 @@ pub use error::EngineError;
 pub use names::exactly;
 pub use project::{Home, Project};
 pub use request::{Parent, Request};
+pub use witness::View;

@@ -195,6 +195,18 @@ pub enum Destination {
 }
 
 impl Request {
+    /// Whether the session may work on another frame afterwards.
+    pub(crate) fn turns(&self) -> bool {
+        matches!(
+            self,
+            Self::Push { .. }
+                | Self::Pop { .. }
+                | Self::Activate(_)
+                | Self::Block { .. }
+                | Self::Invalidate { .. }
+        )
+    }
+
     /// The command that is asked for.
     pub(crate) fn to_command(
         &self,

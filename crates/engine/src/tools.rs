@@ -7,6 +7,8 @@ mod context;
 mod frames;
 mod planning;
 mod reading;
+mod recalling;
+mod searching;
 
 use flamestack_core::command::Actor;
 use serde::de::DeserializeOwned;
@@ -45,6 +47,8 @@ pub const ALL: &[Tool] = &[
     reading::DETAILS,
     reading::SUMMARY,
     reading::STATE,
+    recalling::RECALL,
+    searching::SEARCH,
     context::INFO,
     context::PREVIEW_TOOL,
     context::CLEAR,

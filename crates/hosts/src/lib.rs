@@ -6,3 +6,4 @@
 pub mod install;
 pub mod predecessor;
 pub mod sidecar;
+pub mod transcript;

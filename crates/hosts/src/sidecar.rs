@@ -5,22 +5,29 @@
 //! - `serve`: who handles what, so that conversations do not wait for each other;
 //! - `methods`: what each method does;
 //! - `conversation`: what is kept of one conversation while it is served;
+//! - `compacting`: what its summariser is told, and what is put back;
+//! - `observing`: what happens in it, as the engine is told it;
 //! - [`figures`]: how the shim's hooks fare;
 //! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
 //! - `entries`: messages as the neutral entries that the engine takes.
 //!
 //! Nothing here knows a host's hooks; those are a shim's business.
 
+mod compacting;
 mod conversation;
 mod entries;
 pub mod figures;
 mod methods;
+mod observing;
 pub mod probe;
 mod rpc;
 mod serve;
+#[cfg(test)]
+mod typescript;
 pub mod wire;
 
 use flamestack_engine::Engine;
+use flamestack_engine::brief::Workflows;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
@@ -41,4 +48,10 @@ pub struct Sidecar {
     pub fold: FoldPolicy,
     /// How a planned frame is taken up.
     pub isolation: wire::Isolation,
+    /// The workflows that briefs know.
+    pub workflows: Workflows,
+    /// How many tokens a summariser is told.
+    pub brief_budget: usize,
+    /// How many tokens of what a summary lost are put back.
+    pub restore_budget: usize,
 }

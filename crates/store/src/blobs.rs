@@ -48,34 +48,46 @@ impl Blobs {
 
     /// Keeps a text, redacted. The same text twice is kept once.
     pub fn put(&self, text: &str) -> Result<Kept, StoreError> {
-        let text = redact(text);
-        let kept = Kept {
-            id: name(text.as_bytes()),
-            bytes: text.len() as u64,
-        };
-        let packed = zstd::bulk::compress(text.as_bytes(), LEVEL)?;
-        match self.insert(&kept, &packed) {
+        let mut kept = self.put_all(&[text])?;
+        // One text in, one name out.
+        kept.pop()
+            .ok_or_else(|| StoreError::Io(std::io::ErrorKind::InvalidInput.into()))
+    }
+
+    /// Keeps several texts at once, redacted: all of them, or none.
+    pub fn put_all(&self, texts: &[&str]) -> Result<Vec<Kept>, StoreError> {
+        let mut packed = Vec::with_capacity(texts.len());
+        for text in texts {
+            let text = redact(text);
+            let kept = Kept {
+                id: name(text.as_bytes()),
+                bytes: text.len() as u64,
+            };
+            packed.push((kept, zstd::bulk::compress(text.as_bytes(), LEVEL)?));
+        }
+        match self.insert(&packed) {
             // What cannot be read must not keep new text from being kept.
             Err(StoreError::Unreadable { problem, .. }) => {
                 self.begin_anew(&problem)?;
-                self.insert(&kept, &packed)?;
+                self.insert(&packed)?;
             }
             other => other?,
         }
-        Ok(kept)
+        Ok(packed.into_iter().map(|(kept, _)| kept).collect())
     }
 
-    fn insert(&self, kept: &Kept, packed: &[u8]) -> Result<(), StoreError> {
-        let connection = self.open()?;
-        let inserted = connection
-            .prepare("INSERT OR REPLACE INTO blobs VALUES (?1, ?2, ?3)")
-            .and_then(|mut insert| {
-                insert.execute(params![kept.id.as_str(), kept.bytes.cast_signed(), packed])
-            });
-        match inserted {
-            Ok(_) => Ok(()),
-            Err(error) => Err(StoreError::from(error).at(&self.path)),
-        }
+    fn insert(&self, texts: &[(Kept, Vec<u8>)]) -> Result<(), StoreError> {
+        let mut connection = self.open()?;
+        let mut insert = || -> rusqlite::Result<()> {
+            let transaction = connection.transaction()?;
+            for (kept, packed) in texts {
+                transaction
+                    .prepare_cached("INSERT OR REPLACE INTO blobs VALUES (?1, ?2, ?3)")?
+                    .execute(params![kept.id.as_str(), kept.bytes.cast_signed(), packed])?;
+            }
+            transaction.commit()
+        };
+        insert().map_err(|error| StoreError::from(error).at(&self.path))
     }
 
     /// Moves a damaged database out of the way and takes over what can still be read of it.
@@ -99,7 +111,7 @@ impl Blobs {
                     && self.unpack(&id, bytes, &packed).is_ok()
                 {
                     let bytes = bytes.unsigned_abs();
-                    self.insert(&Kept { id, bytes }, &packed)?;
+                    self.insert(&[(Kept { id, bytes }, packed)])?;
                 }
             }
             Ok(())

@@ -21,6 +21,7 @@ use crate::error::StoreError;
 use crate::record;
 use crate::sqlite::private_file;
 use crate::store::Reading;
+use crate::transcript;
 
 /// How many events are indexed in one transaction.
 const STEP: usize = 5000;
@@ -344,6 +345,11 @@ fn add_log(
 ) -> Result<(), StoreError> {
     match blobs.get(&entry.blob) {
         Ok(Some(text)) => {
+            let text = if entry.label.as_str() == transcript::LABEL {
+                transcript::markdown(&text)
+            } else {
+                text
+            };
             let (beginning, end) = ends(&text);
             add(index, frame, "log", beginning)?;
             if end.is_empty() {

@@ -10,7 +10,7 @@
 //!  postings  one row a term of a parent: the numbers of the children that hold it, and how often
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,9 +26,14 @@ use crate::sqlite::private_file;
 use crate::store::{Ended, Reading};
 
 /// The index's format; another one means that it is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How many frames are read at once while catching up.
 const STEP: usize = 256;
+/// How many children of each status are ranked, the newest. What ended thousands of frames ago
+/// seldom matters, and a parent of half a million must not cost more than one of some thousands.
+const MOST: usize = 4_096;
+/// How a child ends that is ranked.
+const STATUSES: [Status; 2] = [Status::Completed, Status::Failed];
 /// The bytes of one child.
 const MEMBER: usize = 29;
 
@@ -243,8 +248,11 @@ impl Kin {
     /// many, none has gone.
     fn is_complete(&self, reading: &dyn Reading, parent: &FrameId) -> Result<bool, StoreError> {
         let totals = reading.child_totals(Some(parent))?;
-        let here = self.members.iter().filter(|member| member.status.is_some());
-        Ok(here.count() as u64 == totals.of(Status::Completed) + totals.of(Status::Failed))
+        Ok(STATUSES.into_iter().all(|status| {
+            let here = self.members.iter();
+            let here = here.filter(|member| member.status == Some(status)).count() as u64;
+            here == totals.of(status).min(MOST as u64)
+        }))
     }
 
     fn catch_up(
@@ -257,12 +265,8 @@ impl Kin {
         let gone = self.members.iter().filter(|member| member.status.is_none());
         // What was taken back is as it was before, and says so nowhere.
         let undone = self.upto.0 >= 0 && reading.undone_since(self.upto)?;
-        if undone || gone.count() > self.members.len() / 2 {
-            index.execute("DELETE FROM postings WHERE parent = ?1", [parent.as_str()])?;
-            *self = Self {
-                upto: Seq(-1),
-                members: Vec::new(),
-            };
+        if self.upto.0 < 0 || undone || gone.count() > self.members.len() / 2 {
+            return self.begin_anew(index, reading, parent, now);
         }
         let mut places: BTreeMap<FrameId, usize> = BTreeMap::new();
         for (place, member) in self.members.iter().enumerate() {
@@ -277,20 +281,55 @@ impl Kin {
                 self.add(&frame, &mut postings);
             }
         }
+        for status in STATUSES {
+            self.keep_newest(status);
+        }
         if !self.is_complete(reading, parent)? {
-            let mut there = BTreeSet::new();
-            for status in [Status::Completed, Status::Failed] {
-                let ended = reading.ended(parent, status, usize::MAX)?;
-                there.extend(ended.into_iter().map(|ended| ended.id));
-            }
-            for (id, place) in &places {
-                if !there.contains(id) {
-                    self.drop_member(Some(*place));
+            return self.begin_anew(index, reading, parent, now);
+        }
+        self.upto = now;
+        self.save(index, parent, postings)
+    }
+
+    /// Reads the newest children, and nothing of what was here before counts.
+    fn begin_anew(
+        &mut self,
+        index: &Transaction<'_>,
+        reading: &dyn Reading,
+        parent: &FrameId,
+        now: Seq,
+    ) -> Result<(), StoreError> {
+        index.execute("DELETE FROM postings WHERE parent = ?1", [parent.as_str()])?;
+        self.members.clear();
+        let mut postings: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for status in STATUSES {
+            let newest = reading.ended(parent, status, MOST)?;
+            let newest: Vec<FrameId> = newest.into_iter().map(|ended| ended.id).collect();
+            for ids in newest.chunks(STEP) {
+                for frame in reading.frames_with_notes(ids)? {
+                    self.add(&frame, &mut postings);
                 }
             }
         }
         self.upto = now;
         self.save(index, parent, postings)
+    }
+
+    /// Lets go of all but the newest with a status.
+    fn keep_newest(&mut self, status: Status) {
+        let mut ends: Vec<(Ended, usize)> = Vec::new();
+        for (place, member) in self.members.iter().enumerate() {
+            if member.status == Some(status) {
+                ends.push((member.ended.clone(), place));
+            }
+        }
+        let too_many = ends.len().saturating_sub(MOST);
+        if too_many > 0 {
+            ends.sort();
+            for (_, place) in ends.into_iter().take(too_many) {
+                self.drop_member(Some(place));
+            }
+        }
     }
 
     fn drop_member(&mut self, place: Option<usize>) {

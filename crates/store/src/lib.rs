@@ -16,6 +16,7 @@ mod record;
 pub mod redact;
 mod sqlite;
 mod store;
+pub mod transcript;
 
 pub use blobs::{Blobs, Kept};
 pub use counts::TokenCounts;
@@ -25,6 +26,6 @@ pub use index::{Hit, Index, Searched};
 pub use kinship::{Kinship, Scored};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, Reading, Rebuilt, Recovered,
-    Rejection, Slice, Store, Totals, Verified, Version,
+    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, NextStep, Reading, Rebuilt,
+    Recovered, Rejection, Slice, Step, Store, Totals, Verified, Version,
 };

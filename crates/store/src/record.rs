@@ -4,12 +4,14 @@
 //! the domain may be renamed, this may only grow. Texts come back as they were recorded, without
 //! being checked again.
 
+mod description;
 mod read;
 mod write;
 
 use flamestack_core::event::Event;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use description::{description, description_text};
 pub(crate) use read::{frame_id, session};
 
 /// An event as JSON.
@@ -34,6 +36,36 @@ enum Record {
         session: String,
         frame: String,
     },
+    SessionPrompted {
+        session: String,
+    },
+    SessionTurned {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
+    SessionInterrupted {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        how: Option<String>,
+    },
+    SessionCompacted {
+        session: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        automatic: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_before: Option<u64>,
+    },
+    SessionSpent {
+        session: String,
+        #[serde(flatten)]
+        usage: UsageRecord,
+    },
+    /// The marks are 16 hex digits each, without anything between them.
+    SessionWitnessed {
+        session: String,
+        marks: String,
+    },
     FrameOpened {
         frame: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +73,8 @@ enum Record {
         rank: i64,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         planned: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<String>,
         #[serde(flatten)]
         goal: GoalRecord,
     },
@@ -106,12 +140,30 @@ enum Record {
         blob: String,
         bytes: u64,
     },
+    SessionDescribed(DescriptionRecord),
     ModelUsed {
         name: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
     ContextSent(SendingRecord),
+}
+
+#[derive(Serialize, Deserialize)]
+struct DescriptionRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    copy_of: Option<String>,
+    /// Lines added, lines deleted, files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<(u64, u64, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -133,6 +185,24 @@ struct SendingRecord {
 enum ReasonRecord {
     Compaction(u32),
     Resume,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UsageRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    input: u64,
+    #[serde(default)]
+    cache_read: u64,
+    #[serde(default)]
+    cache_write: u64,
+    #[serde(default)]
+    output: u64,
+    #[serde(default)]
+    reasoning: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    micro_dollars: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -210,6 +280,8 @@ struct FrameRecord {
     parent: Option<String>,
     rank: i64,
     status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(flatten)]
     goal: GoalRecord,
     results: Option<String>,

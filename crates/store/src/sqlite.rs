@@ -5,6 +5,7 @@
 //! one point of the journal and are never in the way.
 
 mod append;
+mod crowd;
 mod open;
 mod pages;
 mod project;
@@ -12,6 +13,7 @@ mod reading;
 mod recover;
 mod rows;
 mod sent;
+mod sessions;
 mod spans;
 mod verify;
 mod view;
@@ -20,13 +22,16 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::Connection;
 
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;
-use crate::store::{Committed, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version};
+use crate::store::{
+    Committed, NextStep, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+};
 
 // Older ones can corrupt a database when a checkpoint and a WAL reset meet.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -80,6 +85,14 @@ impl Store for SqliteStore {
             })
     }
 
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        self.commit_steps_once(next)
+            .map_err(|rejected| match rejected {
+                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+                refused @ Rejected::Refused(_) => refused,
+            })
+    }
+
     fn version(&self) -> Result<Version, StoreError> {
         let others = self
             .connection
@@ -98,8 +111,8 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let mut attempt = || -> Result<(), StoreError> {
             // Dropping it rolls back; a reading has nothing to keep.
-            let snapshot = self.connection.unchecked_transaction()?;
-            work(&SqliteView::new(&snapshot))
+            let _snapshot = Held::reading(&self.connection)?;
+            work(&SqliteView::new(&self.connection))
         };
         attempt().map_err(|error| self.judged(error))
     }
@@ -124,7 +137,7 @@ impl SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
         let decision = decide(&SqliteView::new(&self.connection))?;
         if decision.events.is_empty() {
             return Ok(Committed {
@@ -132,8 +145,8 @@ impl SqliteStore {
                 remarks: decision.remarks,
             });
         }
-        let events =
-            append::append(&self.connection, at, actor, decision.events).map_err(unreadable)?;
+        let events = append::append(&self.connection, at, actor, decision.events, None)
+            .map_err(unreadable)?;
         for recorded in &events {
             project::project(&self.connection, recorded).map_err(unreadable)?;
         }
@@ -143,6 +156,27 @@ impl SqliteStore {
             events,
             remarks: decision.remarks,
         })
+    }
+
+    fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        let unreadable = Rejected::Unreadable;
+        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
+        let mut recorded: Vec<Recorded> = Vec::new();
+        while let Some(step) = next(&SqliteView::new(&self.connection))? {
+            let batch = recorded.first().map(|first| first.batch);
+            let events = append::append(&self.connection, step.at, &step.actor, step.events, batch)
+                .map_err(unreadable)?;
+            for entry in &events {
+                project::project(&self.connection, entry).map_err(unreadable)?;
+            }
+            recorded.extend(events);
+        }
+        if recorded.is_empty() {
+            return Ok(recorded);
+        }
+        transaction.commit().map_err(unreadable)?;
+        self.written += 1;
+        Ok(recorded)
     }
 
     /// An error that names the file. Once it cannot be read, it is left exactly as it is.
@@ -160,14 +194,19 @@ impl SqliteStore {
     }
 }
 
-/// The write lock of one command; without a commit, nothing has happened. Unlike the library's own
-/// transactions, it prepares its two statements once.
-struct Writing<'c> {
+/// One point of the journal, or the write lock of one command; without a commit, nothing has
+/// happened. Unlike the library's own transactions, it prepares its statements once.
+struct Held<'c> {
     connection: &'c Connection,
 }
 
-impl<'c> Writing<'c> {
-    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+impl<'c> Held<'c> {
+    fn reading(connection: &'c Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn writing(connection: &'c Connection) -> Result<Self, StoreError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self { connection })
     }
@@ -178,11 +217,12 @@ impl<'c> Writing<'c> {
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for Held<'_> {
     fn drop(&mut self) {
         if !self.connection.is_autocommit() {
+            let rolled_back = self.connection.prepare_cached("ROLLBACK");
             // What fails here fails again, and is told, with the next command.
-            let _ = self.connection.execute_batch("ROLLBACK");
+            let _ = rolled_back.and_then(|mut rollback| rollback.execute([]));
         }
     }
 }

@@ -7,7 +7,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Neighbourhood, Session};
 
@@ -15,6 +15,9 @@ use crate::error::StoreError;
 
 /// Why a command changed nothing.
 pub type Rejection = Rejected<StoreError>;
+
+/// What answers with one step of a command after the other.
+pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejection> + 'a;
 
 /// A journal with its projections.
 pub trait Store: Send {
@@ -30,6 +33,11 @@ pub trait Store: Send {
         actor: &Actor,
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection>;
+
+    /// Decides and records one command of several steps, each decided on the state that the steps
+    /// before it led to. The steps become durable together, or not at all. `next` answers `None`
+    /// when there is nothing left to do.
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
 
     /// What of the store this is: as long as two answers are equal, nobody, in this process or
     /// another, has written in between. Cheap enough to ask before every answer from a cache:
@@ -63,8 +71,8 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
     /// How many children a frame has, or how many roots there are, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
-    /// How many siblings come before a frame.
-    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError>;
+    /// How many siblings come before a frame, given how many there are.
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError>;
     /// The first planned child of a frame behind a rank, or at all.
     fn next_planned(
         &self,
@@ -74,15 +82,19 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     /// Frames with their notes, in the order asked for and without those that are not there. Logs
     /// and former names are left out.
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError>;
+    /// A frame and those above it, itself first, each with the totals of its children; at most
+    /// `limit`.
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError>;
     /// The root above a frame, and how many frames there are above it.
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
-    /// The children of a frame that have a status, in order, at most `limit`.
+    /// The children of a frame that have a status, in order and without their notes, at most
+    /// `limit`.
     fn standing(
         &self,
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<FrameId>, StoreError>;
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The children of a frame that were completed or failed, whichever is asked for; the ones that
     /// ended last, the very last first, at most `limit`.
     fn ended(
@@ -91,6 +103,13 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError>;
+    /// The same as frames with their notes.
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The completed and failed children of a frame that changed after a point.
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
     /// Whether anything was taken back after a point.
@@ -137,6 +156,17 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError>;
 }
 
+/// One step of a command.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happens.
+    pub events: Vec<Event>,
+}
+
 /// What of a store somebody has seen. Only good for comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -157,6 +187,8 @@ pub struct FinishedSpan {
     pub last: Option<String>,
     /// The event that ended it.
     pub closed: Seq,
+    /// Why it is there.
+    pub origin: Origin,
 }
 
 /// A frame that ended, and its place in the order in which frames did.

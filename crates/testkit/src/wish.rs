@@ -7,7 +7,9 @@ use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
 use flamestack_core::note::{Evidence, Note};
+use flamestack_core::session::Description;
 use flamestack_core::text::Title;
+use flamestack_core::transcript::{Entry, Todo, TodoStatus, Usage, Voice, What};
 use proptest::prelude::*;
 
 use crate::{goal, prose, results, shell};
@@ -26,7 +28,7 @@ pub struct Wish {
 
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let wish = (0..3u8, 0..22u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+    let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
         |(who, verb, a, b, text)| Wish {
             who,
             verb,
@@ -49,6 +51,79 @@ impl Wish {
         Actor {
             message,
             ..shell(name)
+        }
+    }
+
+    /// What is seen of the session instead of a command, if this is that kind of wish.
+    pub fn seen(&self) -> Option<Vec<Entry>> {
+        if self.verb < 22 {
+            return None;
+        }
+        let what = self.what();
+        let named = |n: u16| format!("{}-{}", self.verb, n % 40);
+        Some(vec![Entry {
+            id: (self.text % 4 != 3).then(|| named(self.a)),
+            message: Some(named(self.b)),
+            at: None,
+            agent: (self.text % 16 == 15).then(|| "agent0".to_owned()),
+            what,
+        }])
+    }
+
+    fn what(&self) -> What {
+        let text = format!("text {}", self.text % 5);
+        let agent = format!("agent{}", self.b % 3);
+        let some = |n: u16, most: u16| (0..most).filter(move |item| n >> item & 1 == 1);
+        match self.verb {
+            22 | 23 => What::User {
+                voice: if self.b % 8 == 7 {
+                    Voice::Host
+                } else {
+                    Voice::Person
+                },
+                text,
+            },
+            24 => What::Todos(
+                some(self.b, 4)
+                    .map(|item| Todo {
+                        text: format!("item {item}"),
+                        status: match self.b >> (4 + 2 * item) & 3 {
+                            0 => TodoStatus::Pending,
+                            1 => TodoStatus::Active,
+                            2 => TodoStatus::Done,
+                            _ => TodoStatus::Cancelled,
+                        },
+                    })
+                    .collect(),
+            ),
+            25 => What::SubagentStarted {
+                id: agent,
+                call: None,
+                kind: None,
+                title: text,
+                prompt: String::new(),
+            },
+            26 => What::SubagentEnded {
+                id: agent,
+                ok: !self.a.is_multiple_of(3),
+                text,
+            },
+            27 => What::Changed { paths: vec![text] },
+            28 => match self.a % 4 {
+                0 => What::Interrupted { how: text },
+                1 => What::TurnEnded,
+                2 => What::Compacted {
+                    automatic: true,
+                    summary: Some(text),
+                    tokens_before: Some(7),
+                },
+                _ => What::Titled { title: text },
+            },
+            _ => What::Usage(Usage {
+                input: u64::from(self.a),
+                output: u64::from(self.b),
+                ..Usage::default()
+            }),
         }
     }
 
@@ -144,6 +219,10 @@ impl Wish {
                 name: Title::recorded(text),
                 window: Some(u64::from(self.b % 3)),
             }),
+            20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
+                agent: Some(prose(&text)),
+                ..Description::default()
+            })),
             20 => self.send(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),

@@ -39,6 +39,16 @@ export function applyToSummary(messages: HostMessage[], plan: Prepared | undefin
     }
   }
   fold(messages, plan ?? { drop: [], strip: [], insert: [] }, strip)
+  const rewrite = new Map(plan?.rewrite?.map(({ part, text }) => [part, text]))
+  if (rewrite.size === 0) return
+  for (const [index, message] of messages.entries()) {
+    if (!message.parts.some((part) => rewrite.has(part.id))) continue
+    const parts = message.parts.map((part) => {
+      const text = part.type === "text" ? rewrite.get(part.id) : undefined
+      return text === undefined ? part : { ...part, text }
+    }) as HostPart[]
+    messages[index] = { info: message.info, parts }
+  }
 }
 
 /** Puts the end of the system prompt in its place. */

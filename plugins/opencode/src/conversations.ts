@@ -56,14 +56,19 @@ export class Conversations {
   async prepare(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<void> {
     this.#remember(conversation)
     const answer = await this.#ask(sidecar, conversation, list)
-    if (answer?.resync) {
-      conversation.sent = []
-      await this.#ask(sidecar, conversation, list)
-    }
+    if (!answer.resync) return
+    conversation.sent = []
+    await this.#ask(sidecar, conversation, list)
   }
 
-  async #ask(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<Prepared | undefined> {
-    if (!sidecar.start()) throw new Error("the sidecar is not running")
+  /** Asks what to leave out of a summary. It is made of other messages, and changes no plan. */
+  async prepareSummary(sidecar: Sidecar, { id, model }: Conversation, list: Message[]): Promise<Prepared> {
+    const question = { session: id, known: 0, messages: list, compacting: true, ...(model && { model }) }
+    return usable(await sidecar.ask("prepare", question))
+  }
+
+  async #ask(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<Prepared> {
+    sidecar.start()
     if (conversation.generation !== sidecar.generation) conversation.sent = []
     conversation.generation = sidecar.generation
     const known = unchanged(conversation.sent, list)
@@ -71,27 +76,20 @@ export class Conversations {
     conversation.asked += 1
     const question = conversation.asked
     const keep = (answer: Prepared) => {
-      if (!usable(answer)) throw new Error("the sidecar's answer makes no sense")
       if (answer.resync || question < conversation.answered) return
       conversation.answered = question
-      conversation.plan = answer
+      if (!answer.same) conversation.plan = answer
     }
-    const answer = await sidecar.ask(
-      "prepare",
-      {
-        session: conversation.id,
-        known,
-        messages: list.slice(known),
-        ...(conversation.compacting && { compacting: true }),
-        ...(conversation.model && { model: conversation.model }),
-      },
-      undefined,
-      (late) => {
-        // The sidecar lost its place while nobody listened: the next question tells everything.
-        if (late.resync) conversation.sent = []
-        else if (usable(late)) keep(late)
-      },
-    )
+    const { id: session, model } = conversation
+    const messages = list.slice(known)
+    const late = (answer: Prepared) => {
+      // The sidecar lost its place while nobody listened: the next question tells everything.
+      if (answer.resync) conversation.sent = []
+      else keep(usable(answer))
+    }
+    const has = conversation.plan?.plan
+    const asked = { session, known, messages, ...(has && { has }), ...(model && { model }) }
+    const answer = usable(await sidecar.ask("prepare", asked, undefined, late))
     keep(answer)
     return answer
   }
@@ -108,8 +106,9 @@ export class Conversations {
   }
 }
 
-/** Whether an answer has the shape that the protocol promises. */
-function usable(answer: Prepared): boolean {
-  if (answer.resync) return true
-  return Array.isArray(answer.drop) && Array.isArray(answer.strip) && Array.isArray(answer.insert)
+/** An answer of the shape that the protocol promises, or an error. */
+function usable(answer: Prepared): Prepared {
+  const lists = [answer.drop, answer.strip, answer.insert]
+  if (answer.resync || lists.every(Array.isArray)) return answer
+  throw new Error("the sidecar's answer makes no sense")
 }

@@ -89,6 +89,7 @@ export class Events {
     const facts: SessionFacts = { title: info.title, directory: info.directory }
     if (info.parentID) facts.parent = info.parentID
     if (info.agent) facts.agent = info.agent
+    if (info.version) facts.hostVersion = info.version
     if (link.frame && !isCopy(link, info)) facts.frame = link.frame
     if (isCopy(link, info) && link.session) facts.copyOf = link.session
     if (info.summary) facts.diff = [info.summary.additions, info.summary.deletions, info.summary.files]

@@ -266,6 +266,46 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
+    "description": "Get back what is no longer in the prompt: passages that hold all words of the query, a frame by its id, or entry n of its log by id#n.",
+    "name": "stack_recall",
+    "schema": {
+      "properties": {
+        "query": {
+          "description": "Words, a frame id, or id#n",
+          "type": "string"
+        },
+        "tokens": {
+          "description": "At most so many tokens",
+          "type": "number"
+        }
+      },
+      "required": [
+        "query"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Search titles, criteria, results, notes and logs of all frames. A text is found when it holds all words.",
+    "name": "stack_search",
+    "schema": {
+      "properties": {
+        "limit": {
+          "description": "At most so many finds",
+          "type": "number"
+        },
+        "query": {
+          "description": "Words to look for",
+          "type": "string"
+        }
+      },
+      "required": [
+        "query"
+      ],
+      "type": "object"
+    }
+  },
+  {
     "description": "What this session's context is made of: tokens by section, what was left out and why.",
     "name": "stack_context_info",
     "schema": {
@@ -309,24 +349,25 @@ export const CORE: string[] = [
   "stack_frame_activate",
   "stack_frame_invalidate",
   "stack_add_decision",
-  "stack_status"
+  "stack_status",
+  "stack_recall"
 ]
 
 /** The commands that a person may type. */
 export const COMMANDS: CommandDeclaration[] = [
   {
-    "description": "Open a frame for a piece of work",
     "name": "push",
+    "description": "Open a frame for a piece of work",
     "template": "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS"
   },
   {
-    "description": "Close the active frame with its results",
     "name": "pop",
+    "description": "Close the active frame with its results",
     "template": "Close the active frame with stack_frame_pop: its status, and results that stand on their own. $ARGUMENTS"
   },
   {
-    "description": "Plan the steps of the active frame",
     "name": "plan",
+    "description": "Plan the steps of the active frame",
     "template": "Plan the steps towards this with stack_frame_plan_children, without beginning any of them: $ARGUMENTS"
   }
 ]

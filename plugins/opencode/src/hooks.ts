@@ -11,7 +11,7 @@ import { commands, toolsOf, VERSION } from "./declared.js"
 import { Events, LINK, type SessionInfo } from "./events.js"
 import { Figures } from "./figures.js"
 import { message } from "./messages.js"
-import { PROTOCOL, type ToolDeclaration } from "./protocol.js"
+import { type Prepared, PROTOCOL, type ToolDeclaration } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
 import { toolMap } from "./tools.js"
 
@@ -31,6 +31,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   }
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
+    ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
     hello: {
       protocol: PROTOCOL,
       host: "opencode",
@@ -115,11 +116,13 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
           if (conversation.model?.name !== name) conversation.model = { name }
         }
         events.flush(session)
+        const list = messages.map((one) => message(one.info, one.parts))
+        let plan: Prepared | undefined
         try {
-          const list = messages.map((one) => message(one.info, one.parts))
-          await conversations.prepare(sidecar, conversation, list)
+          if (conversation.compacting) plan = await conversations.prepareSummary(sidecar, conversation, list)
+          else await conversations.prepare(sidecar, conversation, list)
         } finally {
-          if (conversation.compacting) applyToSummary(messages, conversation.plan)
+          if (conversation.compacting) applyToSummary(messages, plan ?? conversation.plan)
           else if (conversation.plan) applyToRequest(messages, conversation.plan)
         }
       },

@@ -52,7 +52,7 @@ function call(host: Extract<HostPart, { type: "tool" }>): Part {
     state: state.status === "completed" || state.status === "error" ? state.status : "running",
     input: state.input,
   }
-  if (state.status === "completed") result.output = state.output
+  if (state.status === "completed") result.output = host.tool === "task" ? taskResult(state.output) : state.output
   if (state.status === "error") result.output = state.error
   const metadata = state.status === "pending" ? undefined : state.metadata
   if (metadata) {
@@ -65,6 +65,11 @@ function call(host: Extract<HostPart, { type: "tool" }>): Part {
     }
   }
   return result
+}
+
+/** What a subagent answered, without what OpenCode wraps around it. */
+function taskResult(output: string): string {
+  return /<task_result>\n?([\s\S]*?)\n?<\/task_result>/.exec(output)?.[1] ?? output
 }
 
 /** The files that a tool changed, by its own account. */

@@ -23,8 +23,8 @@ import type {
   Written,
 } from "./protocol.js"
 
-/** How long a hook waits for an answer, in milliseconds. */
-export const DEADLINE = 250
+/** How long a hook waits for an answer, in milliseconds, unless it is told otherwise. */
+const DEADLINE = 250
 /** How long a tool call waits: a model is waiting anyway, and a busy store may need a moment. */
 export const CALL_DEADLINE = 5_000
 /** A process that has answered nothing for this long is replaced. */
@@ -60,6 +60,8 @@ export type Setup = {
   /** The program and its arguments. */
   command: string[]
   hello: Hello
+  /** How long a hook waits for an answer, in milliseconds. */
+  deadline?: number
   /** Told once for each time the sidecar is lost. */
   lost: (why: string) => void
   /** Told of each welcome. */
@@ -126,7 +128,7 @@ export class Sidecar {
   async ask<M extends keyof Methods>(
     method: M,
     params: Methods[M][0],
-    deadline = DEADLINE,
+    deadline = this.#setup.deadline ?? DEADLINE,
     late?: (result: Methods[M][1]) => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")
@@ -160,12 +162,12 @@ export class Sidecar {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++
       let waiting = true
-      const give_up = () => {
+      const giveUp = () => {
         waiting = false
         this.#silent = true
         reject(new Unanswered(`${method} was not answered in time`))
       }
-      const timer = deadline > 0 ? setTimeout(give_up, deadline) : undefined
+      const timer = deadline > 0 ? setTimeout(giveUp, deadline) : undefined
       if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, performance.now())
       this.#pending.set(id, {
         since: performance.now(),
@@ -173,15 +175,19 @@ export class Sidecar {
           clearTimeout(timer)
           if ("result" in answer && answer.result !== undefined) {
             const result = answer.result as Methods[M][1]
-            if (waiting) resolve(result)
-            else late?.(result)
+            if (waiting) return resolve(result)
+            try {
+              late?.(result)
+            } catch {
+              // Nobody waits for it: an answer that makes no sense is no answer.
+            }
           } else {
             reject(new Unanswered(answer.error?.message ?? `${method} was answered with nothing`))
           }
         },
       })
       this.#write({ jsonrpc: "2.0", id, method, params })
-      if (deadline <= 0) give_up()
+      if (deadline <= 0) giveUp()
     })
   }
 

@@ -41,6 +41,7 @@ function definition(tool: ToolDeclaration, client: PluginInput["client"], sideca
 }
 
 function result(called: Called): ToolResult {
+  if (typeof called.output !== "string") throw new Error("the sidecar's answer makes no sense")
   return { title: called.title, output: called.output, metadata: { refused: called.refused } }
 }
 

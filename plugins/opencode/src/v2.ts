@@ -72,6 +72,7 @@ function register(context: Whole): () => void {
   const conversations = new Conversations()
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
+    ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
     hello: { protocol: PROTOCOL, host: "opencode", hostVersion: "2", directory, shimVersion: VERSION },
     lost: () => {},
   })

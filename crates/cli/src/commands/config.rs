@@ -96,7 +96,7 @@ impl Config {
                 }
                 match file {
                     Some(file) => {
-                        output.line(format!("{key} is no longer set in {}", file.display()))?
+                        output.line(format!("{key} is no longer set in {}", file.display()))?;
                     }
                     None => output.line(format!("{key} was not set there"))?,
                 }

@@ -1,5 +1,7 @@
 //! `flame import`
 
+mod sessions;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,6 +10,7 @@ use flamestack_core::frame::Frame;
 use flamestack_engine::views::counted;
 use flamestack_engine::{EngineError, Request, exactly};
 use flamestack_hosts::predecessor::{Layout, ReadError, Reading, Stack, Target};
+use flamestack_hosts::transcript::{Format, Source, find};
 use serde_json::json;
 
 use super::export::{RAW, raw_name};
@@ -15,15 +18,23 @@ use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
 use crate::workplace::Workplace;
 
-/// Bring in frames from another tool's files
+/// Bring in recorded sessions, or frames from another tool's files
 ///
-/// Reads `.opencode/stack/`, `.opencode/flame/` and `.flame/` (state.json and frames/), and what
-/// `flame export` wrote. Former ids stay valid as names. Frames that are here already are left
-/// alone, so a second import brings in only what is new.
+/// Reads the sessions that Claude Code, Codex, Gemini CLI and OpenCode record (transcripts,
+/// rollouts, chats and the database), and the neutral ctrace format. Each session becomes a frame
+/// with its prompts, to-do items and subagents below it.
+///
+/// Also reads `.opencode/stack/`, `.opencode/flame/` and `.flame/` (state.json and frames/), and
+/// what `flame export` wrote. Former ids stay valid as names.
+///
+/// What is here already is left alone, so a second import brings in only what is new.
 #[derive(Args)]
 pub(crate) struct Import {
-    /// The project or folder to read from
+    /// The file, project or folder to read from
     from: PathBuf,
+    /// Take sessions of other projects too, where a folder or database holds several
+    #[arg(long)]
+    all: bool,
     /// Read only the files in frames/, where state.json is damaged
     #[arg(long)]
     frames_only: bool,
@@ -31,7 +42,18 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let layout = Layout::find(&self.from).map_err(|error| unread(&error))?;
+        let layout = Layout::find(&self.from);
+        // A folder of a stack is one even if sessions are recorded somewhere below it.
+        if self.from.is_file() || layout.is_err() {
+            let sources = find(&self.from).unwrap_or_default();
+            if !sources.is_empty() {
+                // A file was meant by whoever named it; a folder or database holds what it holds.
+                let one = |source: &Source| source.format != Format::OpenCode;
+                let chosen = self.from.is_file() && sources.iter().all(one);
+                return sessions::run(place, output, &sources, !self.all && !chosen);
+            }
+        }
+        let layout = layout.map_err(|error| unread(&error))?;
         let stack = if self.frames_only {
             layout.read_frames_only()
         } else {

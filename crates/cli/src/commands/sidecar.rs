@@ -3,13 +3,14 @@
 use std::io;
 
 use clap::Args;
+use flamestack_engine::brief::Workflows;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
 use flamestack_hosts::sidecar::{self, Sidecar as Serving};
 
 use crate::failure::Failure;
-use crate::workplace::Workplace;
+use crate::workplace::{Workplace, home};
 
 /// Serve a host's plugin over standard input and output
 ///
@@ -21,6 +22,10 @@ pub(crate) struct Sidecar {}
 impl Sidecar {
     pub(crate) fn run(self, place: Workplace) -> Result<(), Failure> {
         let word = |key| -> Result<String, Failure> { Ok(place.settings.get(key)?.text.clone()) };
+        let number = |key| -> Result<usize, Failure> {
+            let number = place.settings.number(key)?;
+            Ok(usize::try_from(number).unwrap_or(usize::MAX))
+        };
         let serving = Serving {
             tools: Profile::from_name(&word("tools")?).unwrap_or_default(),
             placement: match word("inject.placement")?.as_str() {
@@ -33,6 +38,9 @@ impl Sidecar {
                 "session" => Isolation::Session,
                 _ => Isolation::Inline,
             },
+            workflows: Workflows::gather(&home()?, place.engine.project()),
+            brief_budget: number("brief.budget")?,
+            restore_budget: number("compaction.restore_budget")?,
             worktree: place.actor.worktree,
             engine: place.engine,
         };

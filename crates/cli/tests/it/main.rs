@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod beside;
+mod briefs;
 mod context;
 mod damage;
 mod exchange;
@@ -25,8 +26,10 @@ mod large;
 mod manners;
 mod names;
 mod nothing_lost;
+mod quality;
 #[cfg(unix)]
 mod read_only;
+mod recorded;
 mod refusals;
 mod secrets;
 mod sessions;

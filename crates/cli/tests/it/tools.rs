@@ -29,8 +29,8 @@ fn agents() -> TestProject {
     project
 }
 
-/// The seeds' names and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 16] = [
+/// The seeds' names, and those of what was added, and which of their arguments are needed.
+const CONTRACT: [(&str, &[&str], &[&str]); 18] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -60,6 +60,8 @@ const CONTRACT: [(&str, &[&str], &[&str]); 16] = [
     ("stack_frame_details", &["frameID"], &[]),
     ("stack_get_summary", &[], &["sessionID"]),
     ("stack_get_state", &[], &[]),
+    ("stack_recall", &["query"], &["tokens"]),
+    ("stack_search", &["query"], &["limit"]),
     ("stack_context_info", &[], &[]),
     ("stack_context_preview", &[], &["maxLength"]),
     ("stack_cache_clear", &[], &["sessionID"]),

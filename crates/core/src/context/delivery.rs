@@ -384,10 +384,17 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::SessionFocused { .. }
         | Event::SessionBound { .. }
         | Event::SessionUnbound { .. }
+        | Event::SessionPrompted { .. }
+        | Event::SessionTurned { .. }
+        | Event::SessionInterrupted { .. }
+        | Event::SessionCompacted { .. }
+        | Event::SessionSpent { .. }
+        | Event::SessionWitnessed { .. }
         | Event::Logged { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
+        | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => Vec::new(),
     }

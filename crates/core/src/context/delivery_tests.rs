@@ -10,7 +10,7 @@ use crate::context::Guidance;
 use crate::context::fixtures::{O200k, directive, drawn, frame, prose, recorded, us};
 use crate::context::grammar::{Grammar, read};
 use crate::event::{Closing, Edit, Goal, Results};
-use crate::frame::Rank;
+use crate::frame::{Origin, Rank};
 use crate::note::Note;
 use crate::text::Title;
 use crate::tokens::Estimate;
@@ -114,6 +114,7 @@ fn planned(title: &str, parent: &str) -> Event {
         parent: Some(id(parent)),
         rank: Rank(99),
         planned: true,
+        origin: Origin::Asked,
         goal: Goal {
             title: Title::new(title).unwrap(),
             criteria: None,

@@ -2,7 +2,7 @@
 
 use crate::context::{Directive, Surroundings};
 use crate::event::{Event, Recorded};
-use crate::frame::{Frame, Rank, Span, Status};
+use crate::frame::{Frame, Origin, Rank, Span, Status};
 use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::note::{Evidence, Note};
 use crate::text::{Prose, Title};
@@ -42,6 +42,7 @@ pub(super) fn frame(title: &str) -> Frame {
         parent: None,
         rank: Rank::default(),
         status: Status::InProgress,
+        origin: Origin::Asked,
         title: Title::new(title).unwrap(),
         criteria: None,
         criteria_compacted: None,

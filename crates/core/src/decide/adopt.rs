@@ -10,7 +10,7 @@ use crate::frame::{Frame, Status};
 use crate::id::{FrameId, SessionRef};
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
-use crate::session::Model;
+use crate::session::{Description, Model};
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn bind(&mut self, frame: &FrameId, session: &SessionRef) -> Ruling<(), N> {
@@ -65,6 +65,20 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             session: session.clone(),
             frame,
         });
+        Ok(())
+    }
+
+    /// A host describes a conversation whenever anything about it changes; what is known already is
+    /// no news.
+    pub(super) fn describe(&mut self, newer: &Description) -> Ruling<(), N> {
+        let known = self.tree.description(&self.actor.session);
+        let known = known.map_err(Rejected::Unreadable)?.unwrap_or_default();
+        let all = known.clone().and(newer.clone());
+        if all == known {
+            self.remarks.push(Remark::AlreadyRecorded);
+        } else {
+            self.events.push(Event::SessionDescribed(Box::new(all)));
+        }
         Ok(())
     }
 

@@ -19,12 +19,12 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         outcome: Outcome,
         results: &Results,
     ) -> Ruling<(), N> {
-        let frame = match (&self.turned_from, frame) {
+        let frame = match (&self.turned, frame) {
             // Another pop in one message is meant for the frame that the first one ended.
-            (Some(Some(before)), None) if !self.frame(before)?.status.is_open() => {
-                self.frame(before)?
-            }
-            (Some(_), None) => return Err(Refusal::PopBesidePush.into()),
+            (Some(turn), None) => match &turn.before {
+                Some(before) if !self.frame(before)?.status.is_open() => self.frame(before)?,
+                _ => return Err(Refusal::PopBesidePush.into()),
+            },
             (_, named) => self.named_or_active(named)?,
         };
         match (frame.status, outcome) {
@@ -41,60 +41,98 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         match outcome {
             Outcome::Completed => self.close(&frame, Closing::Completed, results)?,
             Outcome::Failed => self.close(&frame, Closing::Failed, results)?,
-            Outcome::Blocked => self.events.push(Event::FrameBlocked {
-                frame: frame.id.clone(),
-                reason: results.full.clone(),
-                results: Some(results.clone()),
-            }),
+            Outcome::Blocked => {
+                self.events.push(Event::FrameBlocked {
+                    frame: frame.id.clone(),
+                    reason: results.full.clone(),
+                    results: Some(results.clone()),
+                });
+                self.leave(&frame)?;
+            }
         }
         if frame.parent.is_none() && outcome != Outcome::Blocked {
             self.remarks.push(Remark::TreeFinished);
         }
-        self.leave(&frame)
+        Ok(())
     }
 
-    fn close(&mut self, frame: &FrameHead, closing: Closing, results: &Results) -> Ruling<(), N> {
-        let (children, total) = self
+    /// Ends a frame, and sends every session that worked on it or on what goes with it back to the
+    /// nearest frame in progress above.
+    pub(super) fn close(
+        &mut self,
+        frame: &FrameHead,
+        closing: Closing,
+        results: &Results,
+    ) -> Ruling<(), N> {
+        let (_, open) = self
             .tree
-            .open_children(&frame.id, NAMED_CHILDREN)
+            .open_children(&frame.id, 0)
             .map_err(Rejected::Unreadable)?;
-        // A failed frame takes its plan with it; nobody would ever begin those frames. Work that
-        // was begun is another matter, and completing over an open plan would hide work.
-        let cascaded = match closing {
-            Closing::Failed if total > 0 => self.plan_of_failed(frame)?,
-            _ if total > 0 => {
-                return Err(Refusal::ChildrenOpen {
-                    frame: frame.clone(),
-                    children,
-                    total,
+        let cascaded = if open == 0 {
+            Vec::new()
+        } else {
+            match self.going_along(frame, closing)? {
+                Ok(cascaded) => cascaded,
+                Err(in_the_way) => {
+                    return Err(Refusal::ChildrenOpen {
+                        frame: frame.clone(),
+                        total: in_the_way.len(),
+                        children: in_the_way.into_iter().take(NAMED_CHILDREN).collect(),
+                    }
+                    .into());
                 }
-                .into());
             }
-            _ => Vec::new(),
         };
+        self.end(frame, closing, results, cascaded)
+    }
+
+    /// Ends a frame with what goes along.
+    pub(super) fn end(
+        &mut self,
+        frame: &FrameHead,
+        closing: Closing,
+        results: &Results,
+        cascaded: Vec<FrameId>,
+    ) -> Ruling<(), N> {
+        let gone: Vec<FrameId> = std::iter::once(frame.id.clone())
+            .chain(cascaded.iter().cloned())
+            .collect();
         self.events.push(Event::FrameClosed {
             frame: frame.id.clone(),
             outcome: closing,
             results: results.clone(),
             cascaded,
         });
-        Ok(())
+        self.leave_all(&gone, frame.parent.as_ref())
     }
 
-    /// The planned descendants of a frame that fails, provided that nothing below it was begun.
-    fn plan_of_failed(&self, frame: &FrameHead) -> Ruling<Vec<FrameId>, N> {
-        let mut begun = self.begun_below(frame)?;
-        if begun.is_empty() {
-            return self.ids_below(frame, Status::Planned);
+    /// The open frames below that go along with a frame that ends, or else what is in the way.
+    ///
+    /// What only mirrors the host's lists is in nobody's way. A failed frame takes its plan along
+    /// besides: nobody would ever begin those frames. Work that was begun is another matter, and
+    /// completing over an open plan would hide work.
+    fn going_along(
+        &self,
+        frame: &FrameHead,
+        closing: Closing,
+    ) -> Ruling<Result<Vec<FrameId>, Vec<FrameHead>>, N> {
+        let planned = self.below(frame, Status::Planned)?;
+        let begun = self.begun_below(frame)?;
+        let asked_for = |head: &&FrameHead| !head.origin.is_mirror();
+        let mut in_the_way: Vec<FrameHead> = begun.iter().filter(asked_for).cloned().collect();
+        if closing == Closing::Completed {
+            in_the_way.extend(planned.iter().filter(asked_for).cloned());
         }
-        let total = begun.len();
-        begun.truncate(NAMED_CHILDREN);
-        Err(Refusal::ChildrenOpen {
-            frame: frame.clone(),
-            children: begun,
-            total,
+        if !in_the_way.is_empty() {
+            let is_child = |head: &FrameHead| head.parent.as_ref() == Some(&frame.id);
+            if closing == Closing::Completed && in_the_way.iter().any(is_child) {
+                in_the_way.retain(is_child);
+                in_the_way.sort_by(|one, other| (one.rank, &one.id).cmp(&(other.rank, &other.id)));
+            }
+            return Ok(Err(in_the_way));
         }
-        .into())
+        let all = planned.into_iter().chain(begun);
+        Ok(Ok(all.map(|head| head.id).collect()))
     }
 
     pub(super) fn block(&mut self, frame: Option<&FrameId>, reason: &Prose) -> Ruling<(), N> {
@@ -131,7 +169,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             }
             Status::Invalidated => return Err(Refusal::AlreadyFinished { frame }.into()),
         }
-        let cascaded = self.ids_below(&frame, Status::Planned)?;
+        let planned = self.below(&frame, Status::Planned)?;
+        let cascaded = planned.into_iter().map(|below| below.id).collect();
         let still_open = self.begun_below(&frame)?;
         self.remarks
             .extend(still_open.into_iter().map(Remark::StillOpen));
@@ -143,20 +182,16 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         self.leave(&frame)
     }
 
-    fn begun_below(&self, frame: &FrameHead) -> Ruling<Vec<FrameHead>, N> {
-        let mut begun = Vec::new();
-        for status in [Status::InProgress, Status::Blocked] {
-            let found = self.tree.descendants(&frame.id, Some(status));
-            begun.extend(found.map_err(Rejected::Unreadable)?);
-        }
+    /// The frames below that were begun and have not ended.
+    pub(super) fn begun_below(&self, frame: &FrameHead) -> Ruling<Vec<FrameHead>, N> {
+        let mut begun = self.below(frame, Status::InProgress)?;
+        begun.extend(self.below(frame, Status::Blocked)?);
         Ok(begun)
     }
 
-    fn ids_below(&self, frame: &FrameHead, status: Status) -> Ruling<Vec<FrameId>, N> {
-        let found = self
-            .tree
-            .descendants(&frame.id, Some(status))
-            .map_err(Rejected::Unreadable)?;
-        Ok(found.into_iter().map(|below| below.id).collect())
+    /// The frames below that have a status.
+    pub(super) fn below(&self, frame: &FrameHead, status: Status) -> Ruling<Vec<FrameHead>, N> {
+        let found = self.tree.descendants(&frame.id, Some(status));
+        found.map_err(Rejected::Unreadable)
     }
 }

@@ -4,15 +4,15 @@ use super::{Ground, Remark, Ruling};
 use crate::Rejected;
 use crate::command::{PlanItem, Under};
 use crate::event::{Event, Goal};
-use crate::frame::{FrameHead, Rank, Status};
+use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::FrameId;
 use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
 
 impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> Ruling<(), N> {
-        if let Some(before) = self.turned_from.clone() {
-            return self.push_beside(id, under, goal, before.as_ref());
+        if let Some(turn) = self.turned.clone() {
+            return self.push_beside(id, under, goal, turn.before.as_ref());
         }
         let parent = self.parent(under)?;
         if let Some(parent) = &parent {
@@ -35,7 +35,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
-        self.open(id, parent, rank, false, goal)?;
+        self.open(id, parent, rank, false, Origin::Asked, goal)?;
         self.focus(id);
         Ok(())
     }
@@ -61,7 +61,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
-        self.open(id, parent, rank, true, goal)?;
+        self.open(id, parent, rank, true, Origin::Asked, goal)?;
         if let Some(active) = self.active.clone() {
             let begun = self.frame(&active)?;
             self.remarks.push(Remark::PlannedBeside(begun));
@@ -85,7 +85,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let mut pending: Vec<(Option<FrameId>, Rank, &PlanItem)> =
             in_order(parent.as_ref(), first, items);
         while let Some((parent, rank, item)) = pending.pop() {
-            self.open(&item.id, parent, rank, true, &item.goal)?;
+            self.open(&item.id, parent, rank, true, Origin::Asked, &item.goal)?;
             pending.extend(in_order(Some(&item.id), Rank::after(None), &item.children));
         }
         Ok(())
@@ -134,12 +134,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         id: &FrameId,
         parent: Option<FrameId>,
         rank: Rank,
         planned: bool,
+        origin: Origin,
         goal: &Goal,
     ) -> Ruling<(), N> {
         let twice = !self.drawn.insert(id.clone());
@@ -151,6 +152,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             parent,
             rank,
             planned,
+            origin,
             goal: goal.clone(),
         });
         Ok(())

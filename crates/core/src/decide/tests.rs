@@ -453,9 +453,9 @@ fn only_planned_frames_move_and_never_below_themselves() {
             story.does(&Command::Move { frame, to })
         }
     };
-    insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::Under(story.id("b")))), @"<a> “a” cannot be moved to <b> “b”, which is below it; choose a place outside of it");
-    insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::After(story.id("b")))), @"<a> “a” cannot be moved to <a> “a”, which is below it; choose a place outside of it");
-    insta::assert_snapshot!(refused(&mut story, moved("doing", |_| Place::Root)), @"<doing> “doing” is in progress: only planned frames can be moved; give it up with `flame invalidate <doing> --reason WHY`");
+    insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::Under(story.id("b")))), @"<a> “a” cannot be moved below <b> “b”, which is below it; choose a place outside of it");
+    insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::After(story.id("b")))), @"<a> “a” cannot be moved below itself; choose a place outside of it");
+    insta::assert_snapshot!(refused(&mut story, moved("doing", |_| Place::Root)), @"<doing> “doing” is in progress: only planned frames can be moved; work that has begun stays in its place; what is to be done elsewhere can be planned there");
     moved("c", |story| Place::Before(story.id("a")))(&mut story).unwrap();
     assert_eq!(story.drawing(), "root* > (c?, a? > b?, doing)");
     moved("b", |story| Place::After(story.id("c")))(&mut story).unwrap();

@@ -69,6 +69,9 @@ impl Rewrite for Delivery {
 impl Rewrite for Event {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
+            Self::SessionTurned { said: text, .. } | Self::SessionInterrupted { how: text, .. } => {
+                text.rewrite(change);
+            }
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
             Self::FrameBlocked {
@@ -87,12 +90,25 @@ impl Rewrite for Event {
                     *foreign = changed;
                 }
             }
+            Self::SessionDescribed(description) => {
+                for text in [
+                    &mut description.directory,
+                    &mut description.host_version,
+                    &mut description.agent,
+                ] {
+                    text.rewrite(change);
+                }
+            }
             Self::ModelUsed(model) => model.name.rewrite(change),
             Self::ContextSent(sending) => sending.delivery.rewrite(change),
             Self::SessionOpened { .. }
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }
             | Self::SessionUnbound { .. }
+            | Self::SessionPrompted { .. }
+            | Self::SessionCompacted { .. }
+            | Self::SessionSpent { .. }
+            | Self::SessionWitnessed { .. }
             | Self::FrameStarted { .. }
             | Self::FrameUnblocked { .. }
             | Self::FrameMoved { .. }

@@ -5,11 +5,12 @@ use std::convert::Infallible;
 
 use super::Tree;
 use crate::event::{Event, Recorded, Subject};
-use crate::frame::{FrameHead, Rank, Status};
-use crate::id::{FrameId, Seq, SessionRef, Timestamp};
+use crate::frame::{FrameHead, Origin, Rank, Status};
+use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
-use crate::note::Note;
-use crate::session::{Model, Session};
+use crate::note::{Evidence, Note};
+use crate::session::{Conversation, Description, Model, Session};
+use crate::text::{Prose, Title};
 
 impl Neighbourhood for Tree {
     type Error = Infallible;
@@ -32,6 +33,10 @@ impl Neighbourhood for Tree {
 
     fn model(&self, session: &SessionRef) -> Result<Option<Model>, Infallible> {
         Ok(self.models.get(session).cloned())
+    }
+
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, Infallible> {
+        Ok(self.descriptions.get(session).cloned())
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
@@ -101,6 +106,43 @@ impl Neighbourhood for Tree {
             .frames
             .get(frame)
             .is_some_and(|frame| frame.notes.iter().any(same)))
+    }
+
+    fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>, Infallible> {
+        let same = |child: &&super::Frame| child.origin == Origin::Todo && child.title == *text;
+        let last = self.children(Some(frame)).filter(same).last();
+        Ok(last.map(super::Frame::head))
+    }
+
+    fn command_runs(
+        &self,
+        frame: &FrameId,
+        command: &Prose,
+    ) -> Result<(Option<i32>, u64), Infallible> {
+        let notes = self.frames.get(frame).map(|frame| frame.notes.as_slice());
+        let mut last = None;
+        let mut runs = 0;
+        for note in notes.unwrap_or_default() {
+            if let Note::Evidence(Evidence::Command {
+                command: ran,
+                exit_code,
+            }) = note
+            {
+                runs += 1;
+                if ran == command {
+                    last = Some(*exit_code);
+                }
+            }
+        }
+        Ok((last, runs))
+    }
+
+    fn conversation(&self, session: &SessionRef) -> Result<Conversation, Infallible> {
+        Ok(self.conversations.get(session).cloned().unwrap_or_default())
+    }
+
+    fn is_seen(&self, mark: Mark) -> Result<bool, Infallible> {
+        Ok(self.seen.contains(&mark))
     }
 
     fn is_imported(&self, source: &str) -> Result<bool, Infallible> {

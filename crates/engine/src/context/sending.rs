@@ -67,14 +67,15 @@ impl Engine {
     /// Without a reason, what it has been sent is a prefix of what it will have been sent: a
     /// model's prompt is only ever added to. Whoever asks again with the same message
     /// ([`Actor::message`]), or after the same compaction, gets the same bytes, and nothing is
-    /// remembered twice. In a project that has no store there is nothing to tell, nor to remember.
+    /// remembered twice. In a project that has no store there is nothing to tell, and nothing is
+    /// remembered unless the session has a message to remember it by.
     pub fn deliver(
         &self,
         actor: &Actor,
         after: Option<Reason>,
         wanted: &Wanted,
     ) -> Result<Delivery, EngineError> {
-        if self.version()?.is_none() {
+        if self.version()?.is_none() && actor.message.is_none() {
             return Ok(Delivery::Header(String::new()));
         }
         // Read first: most of the time there is nothing to write, and what there is takes longer

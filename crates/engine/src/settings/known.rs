@@ -41,6 +41,26 @@ pub enum Kind {
 /// The settings, by key.
 pub const KNOWN: &[Setting] = &[
     Setting {
+        key: "brief.budget",
+        kind: Kind::Number {
+            least: 256,
+            most: 1_000_000,
+        },
+        default: "2000",
+        environment: &["FLAME_BRIEF_BUDGET"],
+        about: "Tokens that a continuation brief never has more of.",
+    },
+    Setting {
+        key: "compaction.restore_budget",
+        kind: Kind::Number {
+            least: 256,
+            most: 1_000_000,
+        },
+        default: "1000",
+        environment: &["FLAME_COMPACTION_RESTORE_BUDGET"],
+        about: "Tokens of what a host's summary lost that are put behind it.",
+    },
+    Setting {
         key: "context.budget.ancestors",
         kind: Kind::Number {
             least: 0,

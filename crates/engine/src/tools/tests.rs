@@ -7,7 +7,7 @@ use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use serde_json::{Map, Value, json};
 
-use super::{ALL, call, named};
+use super::{ALL, Profile, call, named};
 use crate::clock::StoryClock;
 use crate::error::EngineError;
 use crate::{Engine, Home, Project};
@@ -188,4 +188,22 @@ fn an_optional_argument_may_be_null() {
             panic!("{}: {problem}", tool.name);
         }
     }
+}
+
+#[test]
+fn the_core_tools_fit_into_every_request() {
+    let tokenizer = flamestack_tokens::by_name("o200k").unwrap();
+    let schemas: Vec<Value> = Profile::Core
+        .tools()
+        .map(|tool| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": (tool.schema)(),
+            })
+        })
+        .collect();
+    assert_eq!(schemas.len(), 8);
+    let tokens = tokenizer.count(&Value::from(schemas).to_string());
+    assert!(tokens <= 1200, "{tokens} tokens");
 }

@@ -9,7 +9,7 @@ use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::{BlobId, FrameId, Seq};
 use flamestack_core::note::{Note, NoteKind};
-use flamestack_store::{FrameRow, Reading, Slice, StoreError};
+use flamestack_store::{FrameRow, Reading, Slice, StoreError, transcript};
 
 use super::{one_line, printable, story, time};
 use crate::Engine;
@@ -193,7 +193,8 @@ impl Engine {
         Ok((text, path))
     }
 
-    /// A frame's raw text by its number in the log, from 1. Where it was dropped, says so.
+    /// A frame's raw text by its number in the log, from 1. What was said and done in a session is
+    /// told as Markdown. Where the text was dropped, says so.
     pub fn raw_text(&self, id: &FrameId, number: usize) -> Result<String, EngineError> {
         let frame = self.read(|reading| Ok(reading.whole_frame(id)?))?;
         let entries = frame.map(|frame| frame.log).unwrap_or_default();
@@ -205,6 +206,9 @@ impl Engine {
             });
         };
         match self.blobs().get(&entry.blob) {
+            Ok(Some(text)) if entry.label.as_str() == transcript::LABEL => {
+                Ok(transcript::markdown(&text))
+            }
             Ok(Some(text)) => Ok(text),
             Ok(None) => self.tombstone(&entry.blob),
             Err(StoreError::Unreadable { problem, .. }) => Err(EngineError::LostText { problem }),

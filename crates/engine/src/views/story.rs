@@ -31,6 +31,29 @@ pub fn happened(event: &Event) -> String {
         } => format!("{session} works on nothing"),
         Event::SessionBound { session, .. } => format!("bound to {session}"),
         Event::SessionUnbound { session, .. } => format!("parted from {session}"),
+        Event::SessionPrompted { session } => format!("the user spoke to {session}"),
+        Event::SessionTurned {
+            said: Some(said), ..
+        } => format!("turn ended: {}", brief(said)),
+        Event::SessionTurned { said: None, .. } => "turn ended".to_owned(),
+        Event::SessionInterrupted { how: Some(how), .. } => {
+            format!("interrupted by the user: {}", brief(how))
+        }
+        Event::SessionInterrupted { how: None, .. } => "interrupted by the user".to_owned(),
+        Event::SessionCompacted {
+            session, automatic, ..
+        } => match automatic {
+            true => format!("{session} was compacted by its host"),
+            false => format!("{session} was compacted by the user"),
+        },
+        Event::SessionSpent { session, usage } => format!(
+            "{session} spent {} tokens in, {} out",
+            usage.input + usage.cache_read + usage.cache_write,
+            usage.output
+        ),
+        Event::SessionWitnessed { session, marks } => {
+            format!("{} things seen of {session}", marks.len())
+        }
         Event::FrameOpened {
             planned: true,
             goal,
@@ -83,6 +106,7 @@ pub fn happened(event: &Event) -> String {
         Event::FrameImported(frame) => format!("imported: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::SessionDescribed(_) => "the host described the session".to_owned(),
         Event::ModelUsed(Model { name, window }) => match window {
             Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
             None => format!("the model is {name}"),

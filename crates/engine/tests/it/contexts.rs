@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use flamestack_core::context::{Settings, Subagent, Surroundings, assemble};
+use flamestack_core::context::{SectionKind, Settings, Subagent, Surroundings, assemble};
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Timestamp};
 use flamestack_core::tokens::{Estimate, Tokenizer};
@@ -186,6 +186,25 @@ fn the_window_of_the_recorded_model_counts() {
     assert!(again.events.is_empty());
     ground.model(ME, "unknown", None);
     assert_eq!(total(), 4_000);
+}
+
+#[test]
+fn the_root_is_there_however_deep_the_work_is() {
+    let ground = Ground::new();
+    ground.push(ME, "The mission");
+    for level in 1..=80 {
+        ground.push(ME, &format!("Level {level}"));
+    }
+    let context = ground.engine.context(&mine(), &Wanted::default());
+    let context = context.unwrap().unwrap();
+    let text = &context.text;
+    assert!(text.contains("<title>The mission</title>"), "{text}");
+    assert!(text.contains("<title>Level 79</title>"), "{text}");
+    let mut ancestors = context.sections.iter();
+    let ancestors = ancestors.find(|section| section.kind == SectionKind::Ancestors);
+    let ancestors = ancestors.unwrap();
+    let omitted: usize = ancestors.omitted.iter().map(|some| some.count).sum();
+    assert_eq!(ancestors.shown + omitted, 80);
 }
 
 /// Plays commands on a store and on a tree in memory.

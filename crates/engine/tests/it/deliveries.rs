@@ -148,18 +148,41 @@ fn after_a_compaction_or_a_resume_there_is_a_new_header_once() {
 #[test]
 fn a_header_of_nothing_is_frozen_too() {
     let ground = Ground::new();
-    // No store, nothing to remember.
     let nothing = Delivery::Header(String::new());
-    assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
+    // No store, no message, nothing to remember.
+    assert_eq!(ground.deliver(ME, None, None), nothing);
     assert_eq!(ground.engine.sent(&session(ME)).unwrap(), None);
-    ground.push(OTHER, "Somebody else's work");
-    assert_eq!(ground.deliver(ME, Some("m1"), None), nothing);
+    assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
     assert_eq!(as_sent(&ground.engine), "");
+    ground.push(OTHER, "Somebody else's work");
+    assert_eq!(ground.deliver(ME, Some("m1"), None), Delivery::Nothing);
     ground.push(ME, "Ship the login");
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
     decide_elsewhere(&ground.engine, &active(&ground), "RS256");
     let update = ground.deliver(ME, Some("m3"), None);
     assert!(matches!(update, Delivery::Update(_)));
+}
+
+#[test]
+fn what_is_sent_is_what_the_context_says_to_the_byte() {
+    // Ids of hosts look random, and stand in attributes; that makes no secrets of them.
+    for me in [
+        "opencode:ses_5f2a8e0c4ffeX9kq2LmN0pQrSt",
+        "claude-code:0f8fad5b-d9cb-469f-a165-70867728950e",
+        "codex:0199a213-81c0-7800-8aa1-bbab2a035a53",
+    ] {
+        let ground = Ground::new();
+        ground.push(me, "Rotate the API key of <billing>");
+        ground.say(me, "The password is in the vault & stays there");
+        ground.push(me, "Read token=… from ~/.config/shop/token.json");
+        let context = ground
+            .engine
+            .context(&Whose::Session(session(me)), &Wanted::default())
+            .unwrap()
+            .unwrap();
+        let header = ground.deliver(me, Some("msg_a0ead7f2e001KQ0n5nE1tL9s3X"), None);
+        assert_eq!(header, Delivery::Header(context.text.clone()));
+    }
 }
 
 #[test]

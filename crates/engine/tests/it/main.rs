@@ -5,7 +5,9 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod briefs;
 mod contexts;
 mod deliveries;
 mod ground;
 mod stability;
+mod witness;

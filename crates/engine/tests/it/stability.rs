@@ -68,7 +68,7 @@ fn a_thousand_renders_in_twenty_processes_over_a_week_are_one() {
                     .env("HOME", format!("/nowhere/{number}"))
                     .env(
                         "LC_ALL",
-                        ["C", "tr_TR.UTF-8", "de_DE.UTF-8"][number.unsigned_abs() as usize % 3],
+                        ["C", "tr_TR.UTF-8", "de_DE.UTF-8"][usize::try_from(number).unwrap() % 3],
                     )
                     .env("TZ", format!("UTC{number}"))
                     .stdout(std::process::Stdio::null())

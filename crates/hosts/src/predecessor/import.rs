@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flamestack_core::command::Import;
-use flamestack_core::frame::Rank;
+use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{Seq, SessionRef};
 use flamestack_core::{Frame, FrameId, Prose, Session, Status};
 use serde_json::Value;
@@ -268,6 +268,7 @@ impl Taken {
             parent,
             rank,
             status: said.status,
+            origin: own.map_or_else(Origin::default, |own| own.origin),
             title: said.title.clone(),
             criteria: said.criteria.clone(),
             criteria_compacted: given(

@@ -21,8 +21,8 @@ pub(super) struct Place<'a> {
     pub(super) log_path: Option<String>,
 }
 
-/// Every field that a predecessor has for a frame.
-const FIELDS: [&str; 18] = [
+/// Every field that a predecessor has for a frame, in its order.
+pub(super) const FIELDS: [&str; 18] = [
     "sessionID",
     "parentSessionID",
     "status",
@@ -237,6 +237,7 @@ impl<'a> Writer<'a> {
             key: key.to_owned(),
             id: frame.id.clone(),
             rank: frame.rank,
+            origin: frame.origin,
             session: frame.session.clone(),
             aliases: frame.aliases.clone(),
             criteria_derived: self.criteria_derived,

@@ -6,7 +6,7 @@
 
 mod wire;
 
-use flamestack_core::frame::{LogEntry, Rank, Span};
+use flamestack_core::frame::{LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
 use flamestack_core::{Note, Prose, Session};
 use serde::Deserialize as _;
@@ -27,6 +27,7 @@ pub(super) struct Own {
     pub(super) key: String,
     pub(super) id: FrameId,
     pub(super) rank: Rank,
+    pub(super) origin: Origin,
     pub(super) session: Option<SessionRef>,
     pub(super) aliases: Vec<String>,
     /// The dense criteria in the file were derived for the predecessor's sake.

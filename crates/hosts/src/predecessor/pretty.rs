@@ -5,34 +5,18 @@
 
 use serde_json::{Map, Value};
 
-use super::own;
+use super::{object, own};
 
-/// The predecessors' fields in their order. Others follow by name, and our own object at the end.
-const ORDER: [&str; 23] = [
-    "version",
-    "frames",
-    "activeFrameID",
-    "rootFrameIDs",
-    "sessionID",
-    "parentSessionID",
-    "status",
-    "title",
-    "goal",
-    "successCriteria",
-    "successCriteriaCompacted",
-    "results",
-    "resultsCompacted",
-    "compactionSummary",
-    "createdAt",
-    "updatedAt",
-    "artifacts",
-    "decisions",
-    "logPath",
-    "invalidationReason",
-    "invalidatedAt",
-    "plannedChildren",
-    "format",
-];
+/// The predecessors' fields around the frames, in their order.
+const AROUND: [&str; 4] = ["version", "frames", "activeFrameID", "rootFrameIDs"];
+
+/// Where a field comes: those around the frames, a frame's own, then others by name. What a file
+/// says of its format comes first among the others.
+fn place(name: &str) -> usize {
+    let known = AROUND.iter().chain(&object::FIELDS);
+    let place = known.chain(&["format"]).position(|known| *known == name);
+    place.unwrap_or(usize::MAX)
+}
 
 /// Prints a value, with a line break at the end.
 pub(super) fn pretty(value: &Value) -> String {
@@ -85,10 +69,7 @@ fn ordered(fields: &Map<String, Value>) -> Vec<(&str, &Value)> {
         .iter()
         .map(|(name, value)| (name.as_str(), value))
         .collect();
-    fields.sort_by_key(|(name, _)| {
-        let place = ORDER.iter().position(|known| known == name);
-        (*name == own::FIELD, place.unwrap_or(ORDER.len()), *name)
-    });
+    fields.sort_by_key(|(name, _)| (*name == own::FIELD, place(name), *name));
     fields
 }
 

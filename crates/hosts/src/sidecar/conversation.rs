@@ -3,6 +3,7 @@
 //! All of it can be had again: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
+use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
 use flamestack_core::folding::{Leaf, LeafKind};
@@ -12,17 +13,30 @@ use flamestack_engine::folding::Spans;
 use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
+use super::compacting::rewritten;
+use super::observing::Seen;
 use super::wire::{
-    Happening, Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role,
+    Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
 };
 
 /// A conversation that has been silent for so long is taken up anew: no provider keeps a prompt in
 /// its cache for so long, so a new header costs nothing.
 const RESUMED_AFTER_MS: i64 = 60 * 60 * 1000;
 
+/// What hosts call the agent that plans and changes nothing.
+const PLANNER: &str = "plan";
+
 /// One conversation.
 pub(super) struct Conversation {
     pub(super) session: SessionRef,
+    /// The conversation that started it.
+    pub(super) parent: Option<SessionRef>,
+    /// What was seen of it.
+    pub(super) seen: Seen,
+    /// The host's to-do list.
+    pub(super) todos: Vec<TodoItem>,
+    /// Whether the host lets the model change anything.
+    pub(super) mode: Mode,
     /// The messages of the last `prepare`.
     leaves: Vec<Leaf>,
     spans: Spans,
@@ -44,6 +58,10 @@ impl Conversation {
     pub(super) fn new(session: SessionRef) -> Self {
         Self {
             session,
+            parent: None,
+            seen: Seen::default(),
+            todos: Vec::new(),
+            mode: Mode::default(),
             leaves: Vec::new(),
             spans: Spans::default(),
             header: None,
@@ -65,6 +83,19 @@ impl Conversation {
         sidecar: &Sidecar,
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
+        self.saw(std::slice::from_ref(&prompt.message));
+        if let Some(agent) = &prompt.agent {
+            self.mode = if agent == PLANNER {
+                Mode::ReadOnly
+            } else {
+                Mode::Ordinary
+            };
+        }
+        // What was handed over to a subagent is what it is told first; a person knows their own
+        // words, and a conversation with nothing behind it is told nothing.
+        if self.parent.is_some() {
+            self.record(sidecar)?;
+        }
         let mut append = None;
         if sidecar.placement == Placement::Auto {
             let actor = self.actor(sidecar, Some(&prompt.message.id));
@@ -107,6 +138,7 @@ impl Conversation {
         }
         self.leaves.truncate(prepare.known);
         self.leaves.extend(prepare.messages.iter().map(leaf));
+        self.saw(&prepare.messages);
         self.use_model(sidecar, prepare.model.as_ref())?;
         let leaves = std::mem::take(&mut self.leaves);
         let folded = self.folded(sidecar, &leaves);
@@ -117,7 +149,7 @@ impl Conversation {
             Placement::System => prepared.system = self.everything(sidecar)?,
             Placement::Message => prepared.tail = self.everything(sidecar)?,
         }
-        Ok(prepared)
+        Ok(named(prepared, prepare.has.as_deref()))
     }
 
     /// What goes to the summariser: folded, and without what is ours. Nothing is added.
@@ -135,6 +167,7 @@ impl Conversation {
                 _ => None,
             })
             .collect();
+        prepared.rewrite = rewritten(messages);
         Ok(prepared)
     }
 
@@ -157,15 +190,13 @@ impl Conversation {
     /// The header that this conversation was sent; it is settled by its first message.
     fn header(&mut self, sidecar: &Sidecar) -> Result<Option<String>, EngineError> {
         if self.header.is_none() {
-            let sent = sidecar.engine.sent(&self.session)?;
-            self.header = match sent {
-                Some(sent) => Some(sent.header.text),
-                None => {
-                    let actor = self.actor(sidecar, None);
-                    match sidecar.engine.deliver(&actor, None, &Wanted::default())? {
-                        Delivery::Header(text) => Some(text),
-                        Delivery::Update(_) | Delivery::Nothing => Some(String::new()),
-                    }
+            self.header = if let Some(sent) = sidecar.engine.sent(&self.session)? {
+                Some(sent.header.text)
+            } else {
+                let actor = self.actor(sidecar, None);
+                match sidecar.engine.deliver(&actor, None, &Wanted::default())? {
+                    Delivery::Header(text) => Some(text),
+                    Delivery::Update(_) | Delivery::Nothing => Some(String::new()),
                 }
             };
         }
@@ -200,21 +231,16 @@ impl Conversation {
         Ok(())
     }
 
-    /// Something that happened.
-    pub(super) fn observe(
-        &mut self,
-        _sidecar: &Sidecar,
-        _happening: &Happening,
-    ) -> Result<(), EngineError> {
-        Ok(())
-    }
-
     /// The history was replaced: what the conversation was told is gone with it.
-    pub(super) fn compacted(&mut self, sidecar: &Sidecar, count: u32) -> Result<(), EngineError> {
+    pub(super) fn compacted(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
         if sidecar.placement != Placement::Auto {
             return Ok(());
         }
         let actor = self.actor(sidecar, None);
+        let seen = sidecar
+            .engine
+            .read(|reading| Ok(reading.conversation(&self.session)?))?;
+        let count = u32::try_from(seen.compactions).unwrap_or(u32::MAX);
         let reason = Some(Reason::Compaction { count });
         if let Delivery::Header(text) =
             sidecar.engine.deliver(&actor, reason, &Wanted::default())?
@@ -222,6 +248,45 @@ impl Conversation {
             self.header = Some(text);
         }
         Ok(())
+    }
+}
+
+/// Gives a plan its name, and leaves it out where the shim holds it already.
+fn named(prepared: Prepared, held: Option<&str>) -> Prepared {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hash.update(&(text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    for text in prepared.drop.iter().chain(&prepared.strip) {
+        add(text);
+    }
+    for Insertion { before, id, text } in &prepared.insert {
+        for text in [before, id, text] {
+            add(text);
+        }
+    }
+    for text in [&prepared.system, &prepared.tail] {
+        // One sign more than the text, so that none is not the same as an empty one.
+        add(&text
+            .as_ref()
+            .map(|text| format!("+{text}"))
+            .unwrap_or_default());
+    }
+    let plan = hash
+        .finalize()
+        .to_hex()
+        .chars()
+        .take(16)
+        .collect::<String>();
+    if held == Some(plan.as_str()) {
+        Prepared {
+            same: true,
+            plan,
+            ..Prepared::default()
+        }
+    } else {
+        Prepared { plan, ..prepared }
     }
 }
 

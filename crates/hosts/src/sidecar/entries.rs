@@ -1,5 +1,6 @@
 //! Messages of a host as the neutral entries that the engine takes.
 
+use flamestack_core::compaction::without_restored;
 use flamestack_core::id::Timestamp;
 use flamestack_core::transcript::{self, Answer, CallKind, Entry, Todo, TodoStatus, Voice, What};
 
@@ -33,14 +34,11 @@ fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
             synthetic,
         } => {
             let text = text.clone();
-            let what = match (message.role, message.summary) {
-                (Role::Assistant, true) => What::Compacted {
-                    automatic: false,
-                    summary: Some(text),
-                    tokens_before: None,
+            let what = match message.role {
+                Role::Assistant => What::Assistant {
+                    text: without_restored(&text),
                 },
-                (Role::Assistant, false) => What::Assistant { text },
-                (Role::User, _) => What::User {
+                Role::User => What::User {
                     voice: match synthetic {
                         true => Voice::Host,
                         false => Voice::Person,
@@ -57,7 +55,7 @@ fn of_part(message: &Message, part: &Part) -> Vec<Entry> {
                 paths: paths.clone(),
             },
         ),
-        // The summary itself follows as a message of its own.
+        // A summary is told when it has taken the place of what it sums up.
         Part::Compaction { .. } => Vec::new(),
         Part::Call { .. } => of_call(message, part),
     }

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use flamestack_core::frame::Status;
 use flamestack_core::id::SessionRef;
 use flamestack_core::refusal::Voice;
+use flamestack_core::text::Prose;
 use flamestack_engine::{EngineError, tools};
 use serde::Serialize;
 use serde_json::Value;
@@ -13,8 +15,8 @@ use super::conversation::Conversation;
 use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
-    Call, Called, CommandDeclaration, Happening, Hello, Instructions, Observe, PROTOCOL, Prepare,
-    Prompt, Returned, Rewritten, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
+    Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
+    Prepare, Prompt, Returned, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
 };
 
 /// The methods that belong to a conversation.
@@ -65,13 +67,22 @@ pub(super) fn handle<W: Write>(
         ),
         "summarizing" => answers.answer(
             id,
-            &params(asked).map(|_: Summarizing| Instructions::default()),
+            &asking(asked, |_: &Summarizing| conversation.summarizing(sidecar)),
         ),
-        "written" => answers.answer(id, &params(asked).map(|_: Written| Rewritten::default())),
+        "written" => answers.answer(
+            id,
+            &asking(asked, |written: &Written| {
+                conversation.written(sidecar, written)
+            }),
+        ),
         _ => answers.answer(
             id,
             &asking(asked, |show: &Show| shown(sidecar, conversation, show)),
         ),
+    }
+    // Nobody waits for this: whoever asked has the answer already.
+    if let Err(error) = conversation.record(sidecar) {
+        tracing::warn!(session = %conversation.session, "not recorded: {error}");
     }
 }
 
@@ -140,20 +151,20 @@ pub fn commands() -> Vec<CommandDeclaration> {
     [
         (
             "push",
-            "Open a frame for the next piece of work",
-            "Call stack_frame_push for this piece of work, with a short title and what defines \
-             done: $ARGUMENTS",
+            "Open a frame for a piece of work",
+            "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS",
         ),
         (
             "pop",
-            "Finish the current frame with its results",
-            "Call stack_frame_pop for the active frame. Results to report: $ARGUMENTS",
+            "Close the active frame with its results",
+            "Close the active frame with stack_frame_pop: its status, and results that stand on \
+             their own. $ARGUMENTS",
         ),
         (
             "plan",
-            "Plan child frames of the current frame",
-            "Call stack_frame_plan_children with the steps of this work, each with a short title \
-             and what defines done: $ARGUMENTS",
+            "Plan the steps of the active frame",
+            "Plan the steps towards this with stack_frame_plan_children, without beginning any \
+             of them: $ARGUMENTS",
         ),
     ]
     .map(|(name, description, template)| CommandDeclaration {
@@ -181,6 +192,14 @@ fn observed(
 /// A tool call. What is wrong with it is told to the model, which can do something about it.
 fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called {
     let actor = conversation.actor(sidecar, call.message.as_deref());
+    if let Some(delegation) = delegated(sidecar, call) {
+        return Called {
+            title: delegation.title.clone(),
+            output: String::new(),
+            refused: false,
+            delegate: Some(delegation),
+        };
+    }
     let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
     let (output, refused) = match answer {
         Ok(output) => (output, false),
@@ -194,6 +213,38 @@ fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called
     }
 }
 
+/// The conversation that a planned frame gets where frames are conversations. Anything but a
+/// planned frame is turned to where the model is.
+fn delegated(sidecar: &Sidecar, call: &Call) -> Option<Delegation> {
+    if sidecar.isolation != Isolation::Session || call.name != "stack_frame_activate" {
+        return None;
+    }
+    let name = call.arguments.get("sessionID")?.as_str()?;
+    let frame = sidecar.engine.frame_named(name).ok()?;
+    let found = sidecar
+        .engine
+        .read(|reading| Ok(reading.whole_frame(&frame)?));
+    let planned = found.ok()??;
+    if planned.status != Status::Planned {
+        return None;
+    }
+    let criteria = planned
+        .criteria
+        .as_ref()
+        .map(Prose::as_str)
+        .unwrap_or_default();
+    let prompt = format!("{}\n\nDone means: {criteria}", planned.title);
+    Some(Delegation {
+        frame: frame.to_string(),
+        title: planned.title.as_str().to_owned(),
+        prompt: if criteria.is_empty() {
+            planned.title.as_str().to_owned()
+        } else {
+            prompt
+        },
+    })
+}
+
 fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned) -> Called {
     let actor = conversation.actor(sidecar, None);
     let status = if returned.ok { "completed" } else { "failed" };
@@ -203,16 +254,27 @@ fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned
         "results": returned.text,
     });
     let answer = tools::call(&sidecar.engine, &actor, "stack_frame_pop", arguments);
-    // The child may have popped its frame itself; its words are what the parent asked for.
+    // The child may have popped its frame itself: what it recorded then is what the parent gets.
     if let Err(error) = &answer {
         tracing::debug!("frame of {} not popped: {error}", returned.child);
     }
+    let output = results_of(sidecar, &returned.frame).unwrap_or_else(|| returned.text.clone());
     Called {
-        title: title(&returned.text),
-        output: returned.text.clone(),
+        title: title(&output),
+        output,
         refused: false,
         delegate: None,
     }
+}
+
+/// What a frame came to, if that is recorded.
+fn results_of(sidecar: &Sidecar, frame: &str) -> Option<String> {
+    let frame = sidecar.engine.frame_named(frame).ok()?;
+    let found = sidecar
+        .engine
+        .read(|reading| Ok(reading.whole_frame(&frame)?));
+    let results = found.ok()??.results?;
+    Some(results.as_str().to_owned())
 }
 
 /// The first line, for a person.

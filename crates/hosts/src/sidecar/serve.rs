@@ -29,6 +29,8 @@ where
     let answers = &answers;
     let mut lines = Lines::new(input);
     thread::scope(|scope| {
+        // The first question that needs tokens counted should not wait for that.
+        scope.spawn(|| sidecar.engine.warm_up());
         let mut host: Option<String> = None;
         let mut workers: BTreeMap<String, Sender<Asked>> = BTreeMap::new();
         loop {

@@ -281,6 +281,7 @@ pub enum Happening {
     Reverted {
         /// The first message that counts no longer.
         #[serde(default)]
+        #[cfg_attr(test, ts(optional))]
         message: Option<String>,
     },
     /// The whole to-do list as it is from now on.
@@ -320,6 +321,9 @@ pub struct SessionFacts {
     /// The directory it works in.
     #[cfg_attr(test, ts(optional))]
     pub directory: Option<String>,
+    /// The version of the host that it runs in.
+    #[cfg_attr(test, ts(optional))]
+    pub host_version: Option<String>,
     /// The agent that works in it.
     #[cfg_attr(test, ts(optional))]
     pub agent: Option<String>,
@@ -399,6 +403,10 @@ pub struct Prepare {
     pub known: usize,
     /// The messages behind them.
     pub messages: Vec<Message>,
+    /// The plan that the shim holds, by its name, if it holds one.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional))]
+    pub has: Option<String>,
     /// Whether the messages are about to be summarised rather than answered.
     #[serde(default)]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
@@ -431,10 +439,22 @@ pub struct Prepared {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub resync: bool,
+    /// The plan that the shim holds is still good, and the rest of this is left empty.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub same: bool,
+    /// A name for all of the rest: the same name, the same plan.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    pub plan: String,
     /// Messages to leave out.
     pub drop: Vec<String>,
     /// Text parts to leave out: what Flamestack added itself, before a summary is made.
     pub strip: Vec<String>,
+    /// Text parts that say something else to a summariser.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<Rewriting>>"))]
+    pub rewrite: Vec<Rewriting>,
     /// Text to put in front of a message, as a message of the user's side.
     pub insert: Vec<Insertion>,
     /// What the system prompt ends with; absent for nothing.
@@ -445,6 +465,16 @@ pub struct Prepared {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub tail: Option<String>,
+}
+
+/// A text part with other words.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Rewriting {
+    /// Which.
+    pub part: String,
+    /// What it says instead.
+    pub text: String,
 }
 
 /// Text at a place between messages.

@@ -1,6 +1,6 @@
 //! Frames, sessions and files of all kinds, for the laws.
 
-use flamestack_core::frame::{Invalidation, LogEntry, Rank, Span};
+use flamestack_core::frame::{Invalidation, LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Evidence, Frame, FrameId, Note, Prose, Session, Status, Title};
 use proptest::collection::vec;
@@ -151,7 +151,7 @@ fn predecessor_object() -> impl Strategy<Value = Map<String, Value>> {
 prop_compose! {
     /// A frame apart from its names and its place.
     fn content()(
-        (status, title) in (status(), title()),
+        (status, origin, title) in (status(), prop::sample::select(Origin::ALL.to_vec()), title()),
         texts in [option::of(prose()), option::of(prose()), option::of(prose()), option::of(prose())],
         notes in vec(note(), 0..4),
         log in vec(log_entry(), 0..2),
@@ -168,6 +168,7 @@ prop_compose! {
             parent: None,
             rank: Rank(rank),
             status,
+            origin,
             title,
             criteria,
             criteria_compacted,

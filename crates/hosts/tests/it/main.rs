@@ -1,4 +1,4 @@
-//! Predecessors' files in, frames out, and back.
+//! Files in, frames out, and back; and hosts on the other end of a pipe.
 
 #![expect(
     clippy::indexing_slicing,
@@ -6,10 +6,14 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod compaction;
 mod fixtures;
 mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod secrets;
+mod sidecar;
 mod support;
+mod transcripts;
 mod written;

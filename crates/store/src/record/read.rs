@@ -3,14 +3,17 @@
 use flamestack_core::Model;
 use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
-use flamestack_core::frame::{Frame, Invalidation, LogEntry, Rank, Span, Status};
-use flamestack_core::id::{BlobId, FrameId, NotAFrameId, NotASession, Seq, SessionRef, Timestamp};
+use flamestack_core::frame::{Frame, Invalidation, LogEntry, Origin, Rank, Span, Status};
+use flamestack_core::id::{
+    BlobId, FrameId, Mark, NotAFrameId, NotASession, Seq, SessionRef, Timestamp,
+};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
+use flamestack_core::transcript::Usage;
 
 use super::{
     EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
-    ResultsRecord, SendingRecord,
+    ResultsRecord, SendingRecord, UsageRecord,
 };
 
 /// A frame id out of the journal.
@@ -44,6 +47,41 @@ fn closing(name: &str) -> Result<Closing, String> {
         Status::Completed => Ok(Closing::Completed),
         Status::Failed => Ok(Closing::Failed),
         other => Err(format!("a frame does not close as {other}")),
+    }
+}
+
+fn origin(name: Option<&str>) -> Result<Origin, String> {
+    match name {
+        None => Ok(Origin::Asked),
+        Some(name) => Origin::from_name(name).ok_or_else(|| format!("`{name}` is not an origin")),
+    }
+}
+
+fn marks(digits: &str) -> Result<Vec<Mark>, String> {
+    let bad = || format!("`{digits}` is not a row of marks");
+    if !digits.is_ascii() || !digits.len().is_multiple_of(16) {
+        return Err(bad());
+    }
+    (0..digits.len())
+        .step_by(16)
+        .map(|start| {
+            let mark = digits.get(start..start + 16).unwrap_or_default();
+            u64::from_str_radix(mark, 16).map(Mark).map_err(|_| bad())
+        })
+        .collect()
+}
+
+impl From<UsageRecord> for Usage {
+    fn from(record: UsageRecord) -> Self {
+        Self {
+            model: record.model,
+            input: record.input,
+            cache_read: record.cache_read,
+            cache_write: record.cache_write,
+            output: record.output,
+            reasoning: record.reasoning,
+            micro_dollars: record.micro_dollars,
+        }
     }
 }
 
@@ -83,17 +121,53 @@ impl TryFrom<Record> for Event {
                 session: session(&key)?,
                 frame: frame_id(&frame)?,
             },
+            Record::SessionPrompted { session: key } => Self::SessionPrompted {
+                session: session(&key)?,
+            },
+            Record::SessionTurned { session: key, said } => Self::SessionTurned {
+                session: session(&key)?,
+                said: said.map(Prose::recorded),
+            },
+            Record::SessionInterrupted { session: key, how } => Self::SessionInterrupted {
+                session: session(&key)?,
+                how: how.map(Prose::recorded),
+            },
+            Record::SessionCompacted {
+                session: key,
+                automatic,
+                tokens_before,
+            } => Self::SessionCompacted {
+                session: session(&key)?,
+                automatic,
+                tokens_before,
+            },
+            Record::SessionSpent {
+                session: key,
+                usage,
+            } => Self::SessionSpent {
+                session: session(&key)?,
+                usage: usage.into(),
+            },
+            Record::SessionWitnessed {
+                session: key,
+                marks: digits,
+            } => Self::SessionWitnessed {
+                session: session(&key)?,
+                marks: marks(&digits)?,
+            },
             Record::FrameOpened {
                 frame,
                 parent,
                 rank,
                 planned,
+                origin: name,
                 goal,
             } => Self::FrameOpened {
                 frame: frame_id(&frame)?,
                 parent: opt_id(parent.as_ref())?,
                 rank: Rank(rank),
                 planned,
+                origin: origin(name.as_deref())?,
                 goal: goal.into(),
             },
             Record::FrameStarted { frame } => Self::FrameStarted {
@@ -165,6 +239,9 @@ impl TryFrom<Record> for Event {
                 blob: blob(&hash)?,
                 bytes,
             },
+            Record::SessionDescribed(description) => {
+                Self::SessionDescribed(Box::new(description.try_into()?))
+            }
             Record::ModelUsed { name, window } => Self::ModelUsed(Model {
                 name: Title::recorded(name),
                 window,
@@ -285,6 +362,7 @@ impl TryFrom<FrameRecord> for Frame {
             parent: opt_id(record.parent.as_ref())?,
             rank: Rank(record.rank),
             status: status(&record.status)?,
+            origin: origin(record.origin.as_deref())?,
             title: goal.title,
             criteria: goal.criteria,
             criteria_compacted: goal.criteria_compacted,

@@ -1,15 +1,18 @@
 //! From the domain to the journal's format.
 
+use std::fmt::Write as _;
+
 use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::{Edit, Event, Goal, Results};
-use flamestack_core::frame::{Frame, LogEntry};
-use flamestack_core::id::FrameId;
+use flamestack_core::frame::{Frame, LogEntry, Origin};
+use flamestack_core::id::{FrameId, Mark};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Prose;
+use flamestack_core::transcript::Usage;
 
 use super::{
     EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
-    ResultsRecord, SendingRecord,
+    ResultsRecord, SendingRecord, UsageRecord,
 };
 
 fn text(prose: &Prose) -> String {
@@ -45,17 +48,47 @@ impl From<&Event> for Record {
                 session: session.to_string(),
                 frame: frame.to_string(),
             },
+            Event::SessionPrompted { session } => Self::SessionPrompted {
+                session: session.to_string(),
+            },
+            Event::SessionTurned { session, said } => Self::SessionTurned {
+                session: session.to_string(),
+                said: text_of(said.as_ref()),
+            },
+            Event::SessionInterrupted { session, how } => Self::SessionInterrupted {
+                session: session.to_string(),
+                how: text_of(how.as_ref()),
+            },
+            Event::SessionCompacted {
+                session,
+                automatic,
+                tokens_before,
+            } => Self::SessionCompacted {
+                session: session.to_string(),
+                automatic: *automatic,
+                tokens_before: *tokens_before,
+            },
+            Event::SessionSpent { session, usage } => Self::SessionSpent {
+                session: session.to_string(),
+                usage: usage.into(),
+            },
+            Event::SessionWitnessed { session, marks } => Self::SessionWitnessed {
+                session: session.to_string(),
+                marks: digits(marks),
+            },
             Event::FrameOpened {
                 frame,
                 parent,
                 rank,
                 planned,
+                origin,
                 goal,
             } => Self::FrameOpened {
                 frame: frame.to_string(),
                 parent: parent.as_ref().map(ToString::to_string),
                 rank: rank.0,
                 planned: *planned,
+                origin: origin_name(*origin),
                 goal: goal.into(),
             },
             Event::FrameStarted { frame } => Self::FrameStarted {
@@ -130,6 +163,9 @@ impl From<&Event> for Record {
                 blob: blob.to_string(),
                 bytes: *bytes,
             },
+            Event::SessionDescribed(description) => {
+                Self::SessionDescribed(description.as_ref().into())
+            }
             Event::ModelUsed(model) => Self::ModelUsed {
                 name: model.name.as_str().to_owned(),
                 window: model.window,
@@ -155,6 +191,34 @@ impl From<&Sending> for SendingRecord {
             }),
             frame: sending.frame.as_ref().map(ToString::to_string),
             known: ids(&sending.known),
+        }
+    }
+}
+
+fn digits(marks: &[Mark]) -> String {
+    let mut digits = String::with_capacity(16 * marks.len());
+    for mark in marks {
+        // Writing into a string cannot fail.
+        let _ = write!(digits, "{:016x}", mark.0);
+    }
+    digits
+}
+
+/// What was asked for needs no mention: it always was, before there was anything else.
+fn origin_name(origin: Origin) -> Option<String> {
+    (origin != Origin::Asked).then(|| origin.as_str().to_owned())
+}
+
+impl From<&Usage> for UsageRecord {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            model: usage.model.clone(),
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            reasoning: usage.reasoning,
+            micro_dollars: usage.micro_dollars,
         }
     }
 }
@@ -233,6 +297,7 @@ impl From<&Frame> for FrameRecord {
             parent: frame.parent.as_ref().map(ToString::to_string),
             rank: frame.rank.0,
             status: frame.status.as_str().to_owned(),
+            origin: origin_name(frame.origin),
             goal: GoalRecord {
                 title: frame.title.as_str().to_owned(),
                 criteria: text_of(frame.criteria.as_ref()),

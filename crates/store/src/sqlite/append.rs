@@ -11,12 +11,13 @@ use crate::error::StoreError;
 use crate::record;
 use crate::redact::redact;
 
-/// Redacts events and appends them as one command.
+/// Redacts events and appends them as one command: a new one, or the one that began with `batch`.
 pub(super) fn append(
     connection: &Connection,
     at: Timestamp,
     actor: &Actor,
     events: Vec<Event>,
+    batch: Option<Seq>,
 ) -> Result<Vec<Recorded>, StoreError> {
     let first = Seq(last_seq(connection)?.0 + 1);
     let mut recorded = Vec::with_capacity(events.len());
@@ -27,7 +28,7 @@ pub(super) fn append(
         });
         let entry = Recorded {
             seq,
-            batch: first,
+            batch: batch.unwrap_or(first),
             at,
             session: actor.session.clone(),
             message: actor.message.clone(),

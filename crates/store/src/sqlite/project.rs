@@ -6,11 +6,11 @@
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows, sent};
+use super::{append, rows, sent, sessions};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -39,11 +39,14 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
                 .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
         }
+        Event::SessionDescribed(description) => {
+            sessions::project_description(connection, recorded, description)?;
+        }
         Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
         Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
         _ => {}
     }
-    project_session(connection, recorded)?;
+    sessions::project(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }
@@ -60,67 +63,6 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(),
             Subject::Session(key) => insert.execute(params![key.to_string(), recorded.seq.0, 2])?,
         };
     }
-    Ok(())
-}
-
-fn project_session(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
-    match &recorded.event {
-        Event::SessionOpened { session, worktree } => {
-            require_session(connection, session)?;
-            connection
-                .prepare_cached(
-                    "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
-                )?
-                .execute(params![session.to_string(), worktree])?;
-        }
-        Event::SessionFocused { session, to, .. } => {
-            // A journal with a gap may never have said that the session is there.
-            let turn = fold::turn(recorded);
-            connection
-                .prepare_cached(
-                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
-                     VALUES (?1, ?2, ?3, ?4, ?5)
-                     ON CONFLICT (key) DO UPDATE
-                     SET active = ?3, turn_message = ?4, turn_before = ?5",
-                )?
-                .execute(params![
-                    session.to_string(),
-                    session.id(),
-                    to.as_ref().map(FrameId::as_str),
-                    turn.as_ref().map(|turn| turn.message.as_str()),
-                    turn.as_ref()
-                        .and_then(|turn| turn.before.as_ref())
-                        .map(FrameId::as_str)
-                ])?;
-        }
-        Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
-        Event::SessionUnbound { session, .. } => own(connection, session, None)?,
-        Event::FrameImported(frame) => {
-            if let Some(session) = &frame.session {
-                own(connection, session, Some(&frame.id))?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
-        .execute(params![session.to_string(), session.id()])?;
-    Ok(())
-}
-
-fn own(
-    connection: &Connection,
-    session: &SessionRef,
-    frame: Option<&FrameId>,
-) -> Result<(), StoreError> {
-    require_session(connection, session)?;
-    connection
-        .prepare_cached("UPDATE sessions SET own = ?2 WHERE key = ?1")?
-        .execute(params![session.to_string(), frame.map(FrameId::as_str)])?;
     Ok(())
 }
 
@@ -355,13 +297,13 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
         if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
             &entry.event
         {
-            own(connection, session, None)?;
+            sessions::own(connection, session, None)?;
             for entry in counting(connection, &session.to_string(), 2, undo.seq)? {
                 if matches!(
                     entry.event,
                     Event::SessionBound { .. } | Event::SessionUnbound { .. }
                 ) {
-                    project_session(connection, &entry)?;
+                    sessions::project(connection, &entry)?;
                 }
             }
         }

@@ -1,11 +1,13 @@
 //! Frames and their parts as rows.
 
-use flamestack_core::frame::{Frame, FrameHead, Invalidation, LogEntry, Rank, Span, Status};
+use flamestack_core::frame::{
+    Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
+};
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
-use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, Row, params};
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::error::StoreError;
 use crate::record;
@@ -14,46 +16,62 @@ use crate::record;
 pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
      f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
      f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
-     f.created_at, f.updated_at, f.changed, f.closed";
+     f.created_at, f.updated_at, f.changed, f.closed, f.origin";
 
 /// The columns that [`head`] expects, in order.
 pub(super) const HEAD_COLUMNS: &str =
-    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session";
+    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin";
 
-/// A row's value read through a parser; a value that does not parse is a damaged row.
-fn parsed<T, V: FromSql>(
+/// A row's text read through a parser, where it stands; a value that does not parse is a damaged
+/// row.
+fn parsed<T>(
     row: &Row<'_>,
     column: usize,
-    parse: impl FnOnce(V) -> Result<T, String>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> rusqlite::Result<T> {
-    parse(row.get(column)?).map_err(|problem| {
+    let text = row.get_ref(column)?.as_str()?;
+    parse(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     })
 }
 
+/// The same for a value that may be missing.
+fn opt_parsed<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => parsed(row, column, parse).map(Some),
+    }
+}
+
 pub(super) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<FrameId> {
-    parsed(row, column, |text: String| record::frame_id(&text))
+    parsed(row, column, record::frame_id)
 }
 
 pub(super) fn opt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<FrameId>> {
-    parsed(row, column, |text: Option<String>| {
-        text.as_deref().map(record::frame_id).transpose()
-    })
+    opt_parsed(row, column, record::frame_id)
 }
 
 pub(super) fn session(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionRef> {
-    parsed(row, column, |text: String| record::session(&text))
+    parsed(row, column, record::session)
 }
 
 fn opt_session(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<SessionRef>> {
-    parsed(row, column, |text: Option<String>| {
-        text.as_deref().map(record::session).transpose()
-    })
+    opt_parsed(row, column, record::session)
 }
 
 pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
-    parsed(row, column, |name: String| {
-        Status::from_name(&name).ok_or_else(|| format!("`{name}` is not a status"))
+    parsed(row, column, |name| {
+        Status::from_name(name).ok_or_else(|| format!("`{name}` is not a status"))
+    })
+}
+
+pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
+    parsed(row, column, |name| {
+        Origin::from_name(name).ok_or_else(|| format!("`{name}` is not an origin"))
     })
 }
 
@@ -68,6 +86,7 @@ pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
         parent: opt_id(row, 1)?,
         rank: Rank(row.get(2)?),
         status: status(row, 3)?,
+        origin: origin(row, 7)?,
         title: Title::recorded(row.get(4)?),
         blocked_on: prose(row, 5)?,
         session: opt_session(row, 6)?,
@@ -90,6 +109,7 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
         parent: opt_id(row, 1)?,
         rank: Rank(row.get(2)?),
         status: status(row, 3)?,
+        origin: origin(row, 21)?,
         title: Title::recorded(row.get(4)?),
         criteria: prose(row, 5)?,
         criteria_compacted: prose(row, 6)?,
@@ -115,42 +135,8 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
 
 /// Writes a new frame's row. A journal that was mended may open a frame twice; the later one counts.
 pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
-    let span = frame.span.as_ref();
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO frames (id, parent, rank, status, title, criteria,
-                 criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
-                 invalidated_at, span_session, span_first, span_last, session, foreign_json,
-                 created_at, updated_at, changed, closed)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21)",
-        )?
-        .execute(params![
-            frame.id.as_str(),
-            frame.parent.as_ref().map(FrameId::as_str),
-            frame.rank.0,
-            frame.status.as_str(),
-            frame.title.as_str(),
-            text(frame.criteria.as_ref()),
-            text(frame.criteria_compacted.as_ref()),
-            text(frame.results.as_ref()),
-            text(frame.results_compacted.as_ref()),
-            text(frame.blocked_on.as_ref()),
-            frame
-                .invalidation
-                .as_ref()
-                .map(|known| known.reason.as_str()),
-            frame.invalidation.as_ref().map(|known| known.at.0),
-            span.map(|span| span.session.to_string()),
-            span.and_then(|span| span.first.as_deref()),
-            span.and_then(|span| span.last.as_deref()),
-            frame.session.as_ref().map(ToString::to_string),
-            frame.foreign,
-            frame.created_at.0,
-            frame.updated_at.0,
-            frame.changed.0,
-            frame.closed.map(|seq| seq.0),
-        ])?;
+    let mut insert = connection.prepare_cached(INSERT_FRAME)?;
+    with_values(frame, |values| insert.execute(values))?;
     Ok(())
 }
 
@@ -161,38 +147,54 @@ pub(super) fn update_frame(
     before: Status,
     frame: &Frame,
 ) -> Result<(), StoreError> {
-    let span = frame.span.as_ref();
-    let values = params![
-        frame.id.as_str(),
-        frame.title.as_str(),
-        text(frame.criteria.as_ref()),
-        text(frame.criteria_compacted.as_ref()),
-        text(frame.results.as_ref()),
-        text(frame.results_compacted.as_ref()),
-        text(frame.blocked_on.as_ref()),
-        frame
-            .invalidation
-            .as_ref()
-            .map(|known| known.reason.as_str()),
-        frame.invalidation.as_ref().map(|known| known.at.0),
-        span.map(|span| span.session.to_string()),
-        span.and_then(|span| span.first.as_deref()),
-        span.and_then(|span| span.last.as_deref()),
-        frame.session.as_ref().map(ToString::to_string),
-        frame.updated_at.0,
-        frame.changed.0,
-        frame.status.as_str(),
-        frame.closed.map(|seq| seq.0),
-    ];
     let (sql, used) = if frame.status == before {
         (UPDATE_FRAME, 15)
     } else {
-        (UPDATE_FRAME_AND_STATUS, values.len())
+        (UPDATE_FRAME_AND_STATUS, 17)
     };
-    connection.prepare_cached(sql)?.execute(&values[..used])?;
+    let mut update = connection.prepare_cached(sql)?;
+    with_values(frame, |values| {
+        update.execute(params_from_iter(values.iter().take(used)))
+    })?;
     Ok(())
 }
 
+/// The values of a frame's row: what an edit may change, what an end changes too, what stays.
+fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> T {
+    let span = frame.span.as_ref();
+    let invalidation = frame.invalidation.as_ref();
+    write(&[
+        &frame.id.as_str(),
+        &frame.title.as_str(),
+        &text(frame.criteria.as_ref()),
+        &text(frame.criteria_compacted.as_ref()),
+        &text(frame.results.as_ref()),
+        &text(frame.results_compacted.as_ref()),
+        &text(frame.blocked_on.as_ref()),
+        &invalidation.map(|known| known.reason.as_str()),
+        &invalidation.map(|known| known.at.0),
+        &span.map(|span| span.session.to_string()),
+        &span.and_then(|span| span.first.as_deref()),
+        &span.and_then(|span| span.last.as_deref()),
+        &frame.session.as_ref().map(ToString::to_string),
+        &frame.updated_at.0,
+        &frame.changed.0,
+        &frame.status.as_str(),
+        &frame.closed.map(|seq| seq.0),
+        &frame.parent.as_ref().map(FrameId::as_str),
+        &frame.rank.0,
+        &frame.foreign,
+        &frame.created_at.0,
+        &frame.origin.as_str(),
+    ])
+}
+
+const INSERT_FRAME: &str = "INSERT OR REPLACE INTO frames (id, title, criteria,
+         criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
+         invalidated_at, span_session, span_first, span_last, session, updated_at, changed, status,
+         closed, parent, rank, foreign_json, created_at, origin)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+         ?20, ?21, ?22)";
 const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
          results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
          invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,
@@ -244,7 +246,7 @@ pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
     let text = Prose::recorded(row.get(1)?);
     let why = prose(row, 2)?;
     let code: Option<i64> = row.get(3)?;
-    parsed(row, 0, |kind: String| match kind.as_str() {
+    parsed(row, 0, |kind| match kind {
         "artifact" => Ok(Note::Artifact(text)),
         "decision" => Ok(Note::Decision { text, why }),
         "failed_attempt" => Ok(Note::FailedAttempt { text, why }),
@@ -272,8 +274,8 @@ pub(super) fn log_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let bytes: i64 = row.get(2)?;
     Ok(LogEntry {
         label: Title::recorded(row.get(0)?),
-        blob: parsed(row, 1, |hash: String| {
-            BlobId::from_hex(&hash).ok_or_else(|| format!("`{hash}` is not a hash"))
+        blob: parsed(row, 1, |hash| {
+            BlobId::from_hex(hash).ok_or_else(|| format!("`{hash}` is not a hash"))
         })?,
         bytes: bytes.unsigned_abs(),
     })

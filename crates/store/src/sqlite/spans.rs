@@ -16,7 +16,7 @@ impl SqliteView<'_> {
         after: Seq,
     ) -> Result<Vec<FinishedSpan>, StoreError> {
         self.many(
-            "SELECT f.id, f.span_first, f.span_last, f.closed
+            "SELECT f.id, f.span_first, f.span_last, f.closed, f.origin
              FROM frames f INDEXED BY frames_by_span
              WHERE f.span_session = ?1 AND f.closed > ?2 AND f.session IS NOT ?1
                AND (f.span_session < 'shell:' OR f.span_session > 'shell;')
@@ -30,6 +30,7 @@ impl SqliteView<'_> {
                     first: row.get(1)?,
                     last: row.get(2)?,
                     closed: Seq(row.get(3)?),
+                    origin: rows::origin(row, 4)?,
                 })
             },
         )

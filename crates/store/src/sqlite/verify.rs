@@ -11,10 +11,10 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 12] = [
+const COMPARED: [(&str, &str); 16] = [
     (
         "frames",
-        "id, parent, rank, status, title, criteria, criteria_compacted, results, \
+        "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
          results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
          span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed",
     ),
@@ -25,6 +25,13 @@ const COMPARED: [(&str, &str); 12] = [
         "sessions",
         "key, id, worktree, own, active, turn_message, turn_before",
     ),
+    (
+        "conversations",
+        "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
+         input, cache_read, cache_write, output, reasoning, micro_dollars",
+    ),
+    ("seen", "mark"),
+    ("witnessed", "batch"),
     ("subjects", "name, seq, role"),
     ("undone", "batch, by"),
     ("imports", "source, foreign_json, seq"),
@@ -33,6 +40,7 @@ const COMPARED: [(&str, &str); 12] = [
         "totals",
         "scope, planned, in_progress, completed, failed, blocked, invalidated",
     ),
+    ("descriptions", "session, body"),
     ("models", "session, name, tokens"),
     ("sent", "session, seq, message, told"),
 ];

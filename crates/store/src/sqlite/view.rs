@@ -2,14 +2,15 @@
 
 use flamestack_core::event::{Event, Subject};
 use flamestack_core::frame::{FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
 use flamestack_core::note::Note;
-use flamestack_core::session::Turn;
+use flamestack_core::session::{Conversation, Description, Turn};
+use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{append, project, rows};
+use super::{append, project, rows, sessions};
 use crate::error::StoreError;
 
 /// One point of the journal, seen through the projections.
@@ -134,6 +135,10 @@ impl Neighbourhood for SqliteView<'_> {
         self.model_of(session)
     }
 
+    fn description(&self, session: &SessionRef) -> Result<Option<Description>, StoreError> {
+        sessions::description(self.connection, session)
+    }
+
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, StoreError> {
         let sql = "SELECT key FROM sessions WHERE active = ?1 ORDER BY key";
         self.many(sql, params![frame.as_str()], |row| rows::session(row, 0))
@@ -215,6 +220,48 @@ impl Neighbourhood for SqliteView<'_> {
             .is_some())
     }
 
+    fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>, StoreError> {
+        let columns = rows::HEAD_COLUMNS;
+        self.one(
+            &format!(
+                "SELECT {columns} FROM frames f
+                 WHERE f.parent = ?1 AND f.title = ?2 AND f.origin = 'todo'
+                 ORDER BY f.rank DESC, f.id DESC LIMIT 1"
+            ),
+            params![frame.as_str(), text.as_str()],
+            rows::head,
+        )
+    }
+
+    fn command_runs(
+        &self,
+        frame: &FrameId,
+        command: &Prose,
+    ) -> Result<(Option<i32>, u64), StoreError> {
+        let last = self.one(
+            "SELECT code FROM notes WHERE frame = ?1 AND kind = 'command' AND text = ?2
+             ORDER BY seq DESC, n DESC LIMIT 1",
+            params![frame.as_str(), command.as_str()],
+            |row| row.get(0),
+        )?;
+        let runs = self.one(
+            "SELECT count(*) FROM notes WHERE frame = ?1 AND kind = 'command'",
+            params![frame.as_str()],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok((last, runs.unwrap_or_default().unsigned_abs()))
+    }
+
+    fn conversation(&self, session: &SessionRef) -> Result<Conversation, StoreError> {
+        sessions::conversation(self.connection, session)
+    }
+
+    fn is_seen(&self, mark: Mark) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM seen WHERE mark = ?1";
+        let mark = mark.0.cast_signed();
+        Ok(self.one(sql, params![mark], |_| Ok(()))?.is_some())
+    }
+
     fn is_imported(&self, source: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imports WHERE source = ?1";
         Ok(self.one(sql, params![source], |_| Ok(()))?.is_some())
@@ -230,6 +277,7 @@ impl Neighbourhood for SqliteView<'_> {
         let sql = "SELECT seq FROM events
              WHERE session = ?1 AND seq = batch AND seq NOT IN (SELECT batch FROM undone)
                AND seq NOT IN (SELECT by FROM undone)
+               AND seq NOT IN (SELECT batch FROM witnessed)
              ORDER BY seq DESC";
         let batches: Vec<i64> = {
             let mut statement = self.connection.prepare_cached(sql)?;

@@ -1,14 +1,17 @@
 //! Laws that hold for any sequence of commands.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
+use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Interest};
-use flamestack_core::decide::Rejected;
+use flamestack_core::decide::{Rejected, Watching};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::transcript::Entry;
 use flamestack_core::{Neighbourhood, Tree, decide};
-use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Store};
+use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Step, Store};
 use flamestack_testkit::{Wish, wishes};
 use proptest::prelude::*;
 
@@ -52,9 +55,16 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
             for session in tree.sessions().keys() {
                 let known = Neighbourhood::model(tree, session).unwrap();
                 assert_eq!(reading.model(session)?, known);
+                let known = Neighbourhood::description(tree, session).unwrap();
+                assert_eq!(reading.description(session)?, known);
                 assert_eq!(reading.sent(session)?, sent(tree, session));
             }
             assert_eq!(reading.totals()?.all(), tree.frames().len() as u64);
+            for session in tree.sessions().keys() {
+                let seen = reading.conversation(session)?;
+                let known = tree.conversations().get(session).cloned();
+                assert_eq!(seen, known.unwrap_or_default());
+            }
             Ok(())
         })
         .unwrap();
@@ -121,13 +131,20 @@ fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
 /// The same, behind what was played before.
 fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, wishes: &[Wish]) {
     let drawn = Cell::new(1000 * tree.journal().len() as u64);
+    let mut watched: BTreeMap<SessionRef, Watching> = BTreeMap::new();
     for (step, wish) in (1..).zip(wishes) {
         let mut fresh = || {
             drawn.set(drawn.get() + 1);
             FrameId::from_entropy(drawn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
-        let command = wish.command(known, &mut fresh);
         let actor = wish.actor();
+        if let Some(entries) = wish.seen() {
+            let watching = watched.entry(actor.session.clone());
+            let watching = watching.or_insert_with(|| Watching::live(None));
+            witness(store, tree, watching, &actor, &entries, &mut fresh);
+            continue;
+        }
+        let command = wish.command(known, &mut fresh);
         let expected = decide(tree, &actor, &command);
         let answer = store.commit(Timestamp(step), &actor, &mut |reading| {
             decide(reading, &actor, &command)
@@ -151,6 +168,54 @@ fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, w
             }
             (expected, answer) => panic!("{command:?}: {expected:?} but {answer:?}"),
         }
+    }
+}
+
+/// Shows entries to the store and to the tree, and compares what they come to.
+fn witness(
+    store: &mut SqliteStore,
+    tree: &mut Tree,
+    watching: &mut Watching,
+    actor: &Actor,
+    entries: &[Entry],
+    fresh: &mut dyn FnMut() -> FrameId,
+) {
+    let mut left: Vec<&Entry> = entries.iter().rev().collect();
+    let mut waiting: Vec<Step> = Vec::new();
+    let mut done = false;
+    let recorded = store.commit_steps(&mut |reading| {
+        loop {
+            if !waiting.is_empty() {
+                return Ok(Some(waiting.remove(0)));
+            }
+            let Some(entry) = left.pop() else {
+                let told = watching.told(&actor.session).filter(|_| !done);
+                done = true;
+                return Ok(told.map(|event| Step {
+                    at: Timestamp(1),
+                    actor: actor.clone(),
+                    events: vec![event],
+                }));
+            };
+            let mut ids: Vec<FrameId> = Vec::new();
+            let mut beside = watching.clone();
+            let sights = watching.see(reading, actor, entry, &mut || {
+                ids.push(fresh());
+                ids.last().unwrap().clone()
+            })?;
+            let mut drawn = ids.into_iter();
+            let in_memory = beside.see(tree, actor, entry, &mut || drawn.next().unwrap());
+            assert_eq!(in_memory.unwrap(), sights, "{entry:?}");
+            assert_eq!(beside, *watching);
+            waiting.extend(sights.into_iter().map(|sight| Step {
+                at: Timestamp(1),
+                actor: sight.actor,
+                events: sight.decision.events,
+            }));
+        }
+    });
+    for entry in recorded.unwrap() {
+        tree.apply(entry);
     }
 }
 

@@ -1,41 +1,31 @@
-// A stand-in for the sidecar that misbehaves as it is told: `node double.mjs MODE [LOG]`.
-//
-// Told by the environment variable DOUBLE_PLAN, it answers `prepare` with that plan. A file named
-// in DOUBLE_MODE_FILE, when it exists, holds another mode, so that a test can change it on the way.
+// A sidecar for tests: `node double.mjs MODE`. It echoes what it was asked, as far as MODE lets it.
 
-import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 
-const log = process.env.DOUBLE_LOG
-const modeFile = process.env.DOUBLE_MODE_FILE
-const mode = () => (modeFile && existsSync(modeFile) ? readFileSync(modeFile, "utf8").trim() : process.argv[2])
-const plan = () => JSON.parse(process.env.DOUBLE_PLAN ?? '{"drop":[],"strip":[],"insert":[]}')
+const [mode] = process.argv.slice(2)
+const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`)
+const plan = { drop: [], strip: [], insert: [] }
+let held = []
 
-const ANSWERS = {
-  hello: () => ({
-    protocol: 1,
-    version: "0.1.0",
-    ...JSON.parse(process.env.DOUBLE_WELCOME ?? '{"tools":[],"commands":[],"placement":"auto","isolation":"inline"}'),
-  }),
-  prompt: () => ({}),
-  prepare: () => plan(),
-  call: (params) => JSON.parse(process.env.DOUBLE_CALLED ?? "null") ?? { output: `called ${params.name}`, refused: false, title: params.name },
-  returned: (params) => ({ output: `returned: ${params.text}`, refused: false, title: "Returned" }),
-  summarizing: () => ({ instructions: ["instructions of the double"] }),
-  written: (params) => ({ text: `${params.text}\n(rewritten)` }),
-  show: (params) => ({ text: `shown: ${params.what}` }),
-}
-
-if (log) appendFileSync(log, `${JSON.stringify({ started: process.pid })}\n`)
-for await (const line of createInterface({ input: process.stdin })) {
+createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line)
-  if (log) appendFileSync(log, `${line}\n`)
-  const how = mode()
-  if (how === "hung") continue
-  if (how === "killed" && method === "prepare") process.kill(process.pid, "SIGKILL")
-  if (id === undefined) continue
-  const answer = () => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: ANSWERS[method](params) })}\n`)
-  if (how === "garbage") process.stdout.write(`\u0000{"jsonrpc":"2.0","id":${id},"result":\n[1,2\nnull\n{"id":${id},"result":{"drop":7}}\n`)
-  else if (how === "late") setTimeout(answer, 10_000)
-  else answer()
-}
+  if (method === "hello") return answer(id, { protocol: 1, version: "0", tools: [], commands: [], placement: "auto", isolation: "inline" })
+  if (mode === "hung") return
+  if (mode === "dies") return process.exit(3)
+  if (mode === "garbage") process.stdout.write(`\u0000\n{"jsonrpc":\n7\nnull\n{"id":"x"}\n`)
+  // The first answer is held back until the second question comes.
+  if (mode === "late" && held.length === 0) return held.push([id, { ...plan, system: "late" }])
+  for (const [earlier, result] of held) if (earlier) answer(earlier, result)
+  held = [[]]
+  if (mode === "refuses") return process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "no" } })}\n`)
+  if (id === undefined) return
+  if (method === "prepare") return answer(id, { ...plan, drop: params.messages.map((one) => one.id).filter((one) => one.startsWith("drop")), plan: "p", system: JSON.stringify({ known: params.known, sent: params.messages.length, has: params.has }) })
+  if (method === "show") return answer(id, { text: params.what })
+  if (method === "prompt") return answer(id, { append: `<stack-update>${params.message.parts[0].text}</stack-update>` })
+  if (method === "call") return answer(id, params.name === "delegates"
+    ? { output: "", refused: false, title: "", delegate: { frame: "f1", title: "Child", prompt: "Do it" } }
+    : { output: `called ${params.name} in ${params.message}`, refused: false, title: "Called" })
+  if (method === "returned") return answer(id, { output: `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
+  if (method === "summarizing") return answer(id, { instructions: ["Keep the goal"] })
+  if (method === "written") return answer(id, { text: `${params.text}, rewritten` })
+})

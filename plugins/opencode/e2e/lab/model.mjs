@@ -24,6 +24,11 @@ export class Request {
         : "work"
   }
 
+  /** Whether a text is anywhere in it. */
+  says(text) {
+    return this.raw.includes(text)
+  }
+
   /** Everything in the order in which a cache sees it: tools, system prompt, messages. */
   get prompt() {
     const text = this.wire === WIRES.responses ? this.body.input : this.body.messages
@@ -40,6 +45,8 @@ export class ScriptedModel {
   problems = []
   summary = "## Objective\n- the summary of the scripted model"
   #scripts = []
+  #calls = 0
+  #hung = []
   #server
 
   /** Answers requests whose newest user text contains `key`, one reply after the other. */
@@ -50,6 +57,11 @@ export class ScriptedModel {
   /** The requests of the agent's own work, of one session if it is named. */
   work(session) {
     return this.requests.filter((one) => one.kind === "work" && (!session || one.session === session))
+  }
+
+  /** The next request whose answer begins and does not end. */
+  waits() {
+    return new Promise((resolve) => this.#hung.push(resolve))
   }
 
   async start() {
@@ -80,11 +92,14 @@ export class ScriptedModel {
       return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
     }
     outgoing.writeHead(200, { "content-type": "text/event-stream" })
-    for (const { event, data } of request.wire.stream(reply)) {
+    const stream = request.wire.stream(reply, () => `call_${(this.#calls += 1)}`)
+    let chunks = 0
+    for (const { event, data } of stream) {
+      chunks += 1
+      // A model that is going to be interrupted has begun to talk, and never ends.
+      if (reply.hang && chunks > 2) return this.#hung.splice(0).forEach((resolve) => resolve(request))
       if (event) outgoing.write(`event: ${event}\n`)
       outgoing.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`)
-      // A model that was interrupted has begun, and never ends.
-      if (reply.hang) return
     }
     outgoing.end()
   }

@@ -73,7 +73,8 @@ export class Lab {
       options: { baseURL: this.model.url, apiKey: "none" },
       models: { "mock-1": { name: "Mock", tool_call: true, limit: { context: 200_000, output: 8_000 } } },
     })
-    const ours = plugin === false ? [] : [[PLUGIN, plugin]]
+    // A debug build on a busy machine is no measure: only tests of the deadline itself have the real one.
+    const ours = plugin === false ? [] : [[PLUGIN, { deadline: 20_000, ...plugin }]]
     const text = JSON.stringify({
       $schema: "https://opencode.ai/config.json",
       model: WIRES.chat.model,
@@ -112,13 +113,19 @@ export class Lab {
       this.server.stderr.on("data", hear)
       this.server.on("exit", (code) => reject(new Error(`opencode ended (${code}): ${this.terminal}`)))
     })
+    this.happened = []
+    this.waiting = []
+    // What happens before the stream is open would be missed.
+    const connected = this.next((event) => event.type === "server.connected")
     this.listening = this.#listen()
+    await Promise.race([connected, this.listening])
   }
 
   /** Ends the server and waits for it. */
   async halt() {
     const ended = new Promise((resolve) => this.server.once("exit", resolve))
-    this.events?.abort()
+    this.events.abort()
+    await this.listening
     this.server.kill()
     await ended
   }
@@ -130,25 +137,25 @@ export class Lab {
   }
 
   async #listen() {
-    this.events = new AbortController()
-    this.happened = []
-    this.waiting = []
+    const ended = new AbortController()
+    this.events = ended
     const url = `${this.url}/event?directory=${encodeURIComponent(this.project)}`
     try {
-      const stream = await fetch(url, { signal: this.events.signal })
+      const stream = await fetch(url, { signal: ended.signal })
       let rest = ""
       for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
         const lines = (rest + chunk).split("\n\n")
         rest = lines.pop()
-        for (const line of lines) {
-          const event = JSON.parse(line.replace(/^data: /, ""))
-          this.happened.push(event)
-          this.waiting = this.waiting.filter(({ matches, resolve }) => !(matches(event) && (resolve(event), true)))
-        }
+        for (const line of lines) this.#hear(JSON.parse(line.replace(/^data: /, "")))
       }
     } catch (error) {
-      if (!this.events.signal.aborted) throw error
+      if (!ended.signal.aborted) throw error
     }
+  }
+
+  #hear(event) {
+    this.happened.push(event)
+    this.waiting = this.waiting.filter(({ matches, resolve }) => !(matches(event) && (resolve(event), true)))
   }
 
   /** The next event that matches. Ask before doing what makes it happen. */

@@ -3,9 +3,6 @@
 
 /** @typedef {{text?: string, calls?: {name: string, args: object}[], thinking?: string, tokens?: number}} Reply */
 
-let count = 0
-const callId = () => `call_${(count += 1)}`
-
 const textOf = (content) =>
   typeof content === "string"
     ? content
@@ -37,7 +34,7 @@ const chat = {
     }
     return open.size > 0 ? `calls without results: ${[...open]}` : undefined
   },
-  *stream(reply) {
+  *stream(reply, callId) {
     const chunk = (delta, finish = null, more = {}) => ({
       data: {
         id: "c",
@@ -86,7 +83,7 @@ const anthropic = {
     }
     return open.size > 0 ? `calls without results: ${[...open]}` : undefined
   },
-  *stream(reply) {
+  *stream(reply, callId) {
     const event = (type, more) => ({ event: type, data: { type, ...more } })
     const usage = { input_tokens: usageOf(reply), output_tokens: 20 }
     const message = { id: "m", type: "message", role: "assistant", model: "mock-1", content: [] }
@@ -128,7 +125,7 @@ const responses = {
     }
     return open.size > 0 ? `calls without results: ${[...open]}` : undefined
   },
-  *stream(reply) {
+  *stream(reply, callId) {
     const event = (type, more) => ({ event: type, data: { type, ...more } })
     const response = { id: "r", object: "response", created_at: 1, model: "mock-1", output: [] }
     yield event("response.created", { response: { ...response, status: "in_progress" } })

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use flamestack_core::frame::{LogEntry, Rank, Span};
+use flamestack_core::frame::{LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{BlobId, SHELL, SessionRef, Timestamp};
 use flamestack_core::{Evidence, Note, Prose, Session, Title};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ pub(super) struct WireFrame {
     key: String,
     id: String,
     rank: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -131,6 +133,7 @@ impl From<&Own> for WireFrame {
             key: own.key.clone(),
             id: own.id.to_string(),
             rank: own.rank.0,
+            origin: (own.origin != Origin::Asked).then(|| own.origin.as_str().to_owned()),
             session: own.session.as_ref().map(ToString::to_string),
             aliases: own.aliases.clone(),
             criteria_derived: own.criteria_derived,
@@ -156,6 +159,12 @@ impl TryFrom<WireFrame> for Own {
         Ok(Self {
             id: parsed(&wire.id)?,
             rank: Rank(wire.rank),
+            // A later version may know others.
+            origin: wire
+                .origin
+                .as_deref()
+                .and_then(Origin::from_name)
+                .unwrap_or_default(),
             session: wire.session.as_deref().map(session_ref).transpose()?,
             criteria_derived: wire.criteria_derived,
             results_derived: wire.results_derived,

@@ -6,6 +6,7 @@ CREATE TABLE frames (
     parent              TEXT,
     rank                INTEGER NOT NULL,
     status              TEXT    NOT NULL,
+    origin              TEXT    NOT NULL,
     title               TEXT    NOT NULL,
     criteria            TEXT,
     criteria_compacted  TEXT,
@@ -33,6 +34,9 @@ CREATE INDEX frames_ended ON frames (parent, status, closed, rank, id)
     WHERE status IN ('completed', 'failed');
 CREATE INDEX frames_amended ON frames (parent, changed)
     WHERE status IN ('completed', 'failed') AND changed > closed;
+
+-- A host's to-do list names its items by their text.
+CREATE INDEX frames_todo ON frames (parent, title, rank, id) WHERE origin = 'todo';
 
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
@@ -77,6 +81,35 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
 
+-- What was seen of each session, in numbers and in the little that its next turn needs.
+CREATE TABLE conversations (
+    session       TEXT    PRIMARY KEY,
+    prompts       INTEGER NOT NULL,
+    opening       TEXT,             -- the message in which a person first spoke
+    said          TEXT,             -- the model's last words in the turn that ended last
+    interrupted   INTEGER NOT NULL,
+    interruptions INTEGER NOT NULL,
+    compactions   INTEGER NOT NULL,
+    calls         INTEGER NOT NULL,
+    model         TEXT,
+    input         INTEGER NOT NULL,
+    cache_read    INTEGER NOT NULL,
+    cache_write   INTEGER NOT NULL,
+    output        INTEGER NOT NULL,
+    reasoning     INTEGER NOT NULL,
+    micro_dollars INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- What was seen already, by its mark.
+CREATE TABLE seen (
+    mark INTEGER PRIMARY KEY
+) STRICT;
+
+-- Commands that record what was seen; undo looks past them.
+CREATE TABLE witnessed (
+    batch INTEGER PRIMARY KEY
+) STRICT;
+
 -- What each event is about: 0 a frame it changes, 1 a frame it needs, 2 a session it changes.
 CREATE TABLE subjects (
     name TEXT    NOT NULL,
@@ -119,6 +152,12 @@ CREATE TABLE totals (
 CREATE INDEX frames_by_span ON frames (span_session, closed)
     WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
       AND status IN ('completed', 'failed');
+
+-- What hosts say of their sessions, as JSON.
+CREATE TABLE descriptions (
+    session TEXT PRIMARY KEY,
+    body    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- The model that a session talks to.
 CREATE TABLE models (

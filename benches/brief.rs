@@ -1,0 +1,148 @@
+//! Does a brief get dearer with every specification that is finished?
+//!
+//! A project with one specification under way and 0, 200 or 2,000 finished ones of 25 tasks each.
+//! The session log names the one under way, or nothing does and it has to be found by when files
+//! were written. The sizes take turns.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use flamestack_bench::{Series, Setting, Table, print, ratio, say};
+use flamestack_engine::brief::{Asked, Workflows};
+use flamestack_engine::{Engine, Project, SystemClock};
+
+/// How much dearer 200 finished specifications with 5,000 tasks may make a brief.
+const TARGET: f64 = 2.0;
+const TASKS: usize = 25;
+const WARM_UP: usize = 5;
+
+struct Measured {
+    finished: usize,
+    named: Engine,
+    unnamed: Engine,
+    costs: [Series; 2],
+}
+
+fn main() -> Result<()> {
+    let Some(setting) = Setting::of_process()? else {
+        return Ok(());
+    };
+    let rounds = if setting.quick { 50 } else { 200 };
+    let scratch = setting.scratch()?;
+    let workflows = Workflows::built_in();
+    let mut all = Vec::new();
+    for finished in [0, 200, 2_000] {
+        say(&format!("writing {finished} finished specifications …"));
+        all.push(Measured {
+            finished,
+            named: project(scratch.path(), finished, true)?,
+            unnamed: project(scratch.path(), finished, false)?,
+            costs: Default::default(),
+        });
+    }
+    for round in 0..WARM_UP + rounds {
+        for one in &mut all {
+            let engines = [&one.named, &one.unnamed];
+            for (engine, series) in engines.into_iter().zip(&mut one.costs) {
+                let brief = series.time(|| engine.brief(&Asked::default(), &workflows))?;
+                ensure!(
+                    brief
+                        .standing
+                        .is_some_and(|standing| standing.unit.as_deref() == Some("under-way")),
+                    "the specification under way was not found"
+                );
+            }
+            if round + 1 == WARM_UP {
+                one.costs = Default::default();
+            }
+        }
+    }
+    report(&all);
+    Ok(())
+}
+
+/// A project with a specification under way behind many that are finished.
+fn project(scratch: &Path, finished: usize, is_named: bool) -> Result<Engine> {
+    let folder = scratch.join(format!("{finished}-{is_named}"));
+    let root = folder.join("project");
+    for n in 0..finished {
+        write(&root, &format!("spec-{n:04}"), TASKS)?;
+    }
+    write(&root, "under-way", TASKS / 2)?;
+    if is_named {
+        let log = "[Focus: execution] 2026-03-10\n- Continue `/spec-execute next under-way`.\n";
+        fs_err::write(root.join("SESSION.md"), log)?;
+    }
+    // Not looked for: the folder lies inside our own repository.
+    let project = Project {
+        identity: root.clone(),
+        worktree: "main".to_owned(),
+        dir: folder.join("state"),
+        root,
+    };
+    Ok(Engine::new(
+        project,
+        Box::new(SystemClock),
+        Duration::from_secs(5),
+    ))
+}
+
+fn write(root: &Path, name: &str, done: usize) -> Result<()> {
+    let folder = root.join(".codex/specs").join(name);
+    fs_err::create_dir_all(&folder)?;
+    fs_err::write(
+        folder.join("requirements.md"),
+        "# Requirements\nUsers can log in.\n",
+    )?;
+    fs_err::write(folder.join("design.md"), "# Design\nTokens last an hour.\n")?;
+    let mut tasks = String::from("# Tasks\n");
+    for n in 1..=TASKS {
+        let mark = if n <= done { 'x' } else { ' ' };
+        tasks.push_str(&format!("- [{mark}] {n}. Step number {n} of {name}\n"));
+    }
+    Ok(fs_err::write(folder.join("tasks.md"), tasks)?)
+}
+
+fn report(all: &[Measured]) {
+    let [none, some, many] = all else {
+        return;
+    };
+    let heading = |one: &Measured| format!("{} finished", one.finished);
+    let mut table = Table::new([
+        "p50 in µs",
+        "",
+        &heading(none),
+        &heading(some),
+        &heading(many),
+        "200 / 0",
+        "2,000 / 0",
+    ]);
+    for (place, name) in ["named in the log", "found by its files"]
+        .into_iter()
+        .enumerate()
+    {
+        let of = |one: &Measured, figure: fn(&Series) -> f64| {
+            one.costs.get(place).map_or(f64::NAN, figure)
+        };
+        for (what, figure) in [
+            ("wall", Series::wall as fn(&Series) -> f64),
+            ("CPU", Series::cpu),
+        ] {
+            table.row([
+                name.to_owned(),
+                what.to_owned(),
+                format!("{:.0}", of(none, figure)),
+                format!("{:.0}", of(some, figure)),
+                format!("{:.0}", of(many, figure)),
+                ratio(
+                    of(some, figure),
+                    of(none, figure),
+                    (place == 0).then_some(TARGET),
+                ),
+                ratio(of(many, figure), of(none, figure), None),
+            ]);
+        }
+    }
+    print("Brief: finished specifications of 25 tasks", &table, "");
+}

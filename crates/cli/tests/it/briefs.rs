@@ -1,0 +1,110 @@
+//! What a session has to know to go on, as `flame brief` prints it.
+
+use crate::ground::TestProject;
+
+const TASKS: &str = "## Batch 1\n- [x] 1. Token type\n- [ ] 2. Login form\n";
+
+/// A repository with a specification under way.
+fn shop() -> TestProject {
+    let project = TestProject::in_git();
+    let folder = project.root().join(".codex/specs/login");
+    fs_err::create_dir_all(&folder).unwrap();
+    for (file, text) in [
+        ("requirements.md", "Users can log in.\n"),
+        ("design.md", "Tokens last an hour.\n"),
+        ("tasks.md", TASKS),
+    ] {
+        fs_err::write(folder.join(file), text).unwrap();
+    }
+    project
+}
+
+fn json(project: &TestProject, line: &[&str]) -> serde_json::Value {
+    let output = project.flame(line);
+    assert_eq!(output.code, Some(0), "{output}");
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn git_shows_which_specification_is_under_way() {
+    let project = shop();
+    project.ok(&["push", "Ship the shop", "--criteria", "orders can be paid"]);
+    let brief = json(&project, &["brief", "--json"]);
+    assert_eq!(brief["workflow"]["stage"], "spec-execute");
+    assert_eq!(brief["workflow"]["unit"], "login");
+    assert_eq!(brief["workflow"]["nextTask"], "2 — Login form (Batch 1)");
+    let first = &brief["sections"][0];
+    assert_eq!(first["heading"], "Primary Objective");
+    assert_eq!(
+        first["lines"][0]["text"],
+        "Ship the shop — done when: orders can be paid"
+    );
+    assert_eq!(first["lines"][0]["source"]["kind"], "frame");
+    let text = brief["text"].as_str().unwrap();
+    assert!(
+        text.contains("- Branch `main`, 1 file with uncommitted changes.\n"),
+        "{text}"
+    );
+    assert_eq!(text, project.flame(&["brief"]).stdout);
+    let kinds: Vec<&str> = brief["anchors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|anchor| anchor["kind"].as_str().unwrap())
+        .collect();
+    for kind in ["goal", "stage", "artifact", "gate", "next-action"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+}
+
+#[test]
+fn another_folder_and_another_budget() {
+    let project = shop();
+    let elsewhere = TestProject::new();
+    let dir = project.root().to_str().unwrap();
+    let brief = json(
+        &elsewhere,
+        &["brief", "--dir", dir, "--budget", "400", "--json"],
+    );
+    assert_eq!(brief["workflow"]["stage"], "spec-execute");
+    assert_eq!(brief["budget"], 400);
+    assert!(brief["tokens"].as_u64().unwrap() <= 400);
+    let refused = project.flame(&["brief", "--budget", "10"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert!(
+        refused.stderr.contains("at least 256"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn lines_say_where_they_come_from() {
+    let project = shop();
+    let output = project.flame(&["brief", "--sources"]);
+    assert!(
+        output
+            .stdout
+            .contains("- 2 — Login form (Batch 1)  [.codex/specs/login/tasks.md:3]\n"),
+        "{}",
+        output.stdout
+    );
+}
+
+#[test]
+fn reading_changes_nothing_and_bad_declarations_are_noted() {
+    let project = shop();
+    let folder = project.root().join(".flamestack/workflows");
+    fs_err::create_dir_all(&folder).unwrap();
+    fs_err::write(folder.join("mine.toml"), "name = 'mine'\nfolder = 3\n").unwrap();
+    let before = project.git(&["status", "--porcelain"]);
+    let output = project.flame(&["brief"]);
+    assert_eq!(output.code, Some(0));
+    assert!(
+        output.stdout.contains("- spec-execute\n"),
+        "{}",
+        output.stdout
+    );
+    assert!(output.stderr.contains("mine.toml:2:"), "{}", output.stderr);
+    assert_eq!(project.git(&["status", "--porcelain"]), before);
+}

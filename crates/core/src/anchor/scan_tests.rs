@@ -1,0 +1,91 @@
+//! What is a name and what is not.
+
+use proptest::prelude::*;
+
+use super::name::{NameKind, key};
+use super::scan::names;
+
+fn found(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    names(text, &mut |kind, name| {
+        all.push(format!("{} {name}", kind.label()));
+    });
+    all
+}
+
+#[test]
+fn names_are_known_by_their_shape() {
+    let text = "See crates/core/src/text.rs:12 (parse_token, readFile, HttpServer) and \
+                ./docs/a-b.md. Error E0308 in v1.2.3-rc.1, fixed by abc1234 for #1234 and ABC-99; \
+                https://example.com/a/b?x=1 says ENOENT.";
+    assert_eq!(
+        found(text),
+        [
+            "path crates/core/src/text.rs",
+            "identifier parse_token",
+            "identifier readFile",
+            "identifier HttpServer",
+            "path ./docs/a-b.md",
+            "error code E0308",
+            "version 1.2.3-rc.1",
+            "reference abc1234",
+            "reference #1234",
+            "reference ABC-99",
+            "address https://example.com/a/b",
+            "error code ENOENT",
+        ]
+    );
+}
+
+#[test]
+fn words_are_no_names() {
+    for text in [
+        "a plain sentence, with HTTP and JSON in it",
+        "e.g. this, i.e. that; 10.0.0.1 and 3.14 and 12:30",
+        "&#1234; a#12 ##12 #1 toString file_path deadbeef 1234567",
+        "日本語の文章です。",
+        "--long-option -x a/b/c",
+    ] {
+        assert_eq!(found(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn names_stand_out_in_any_language() {
+    assert_eq!(
+        found("在 src/解析/parse.rs 里修改 `parse_token`。"),
+        ["path src/解析/parse.rs", "identifier parse_token"]
+    );
+    assert_eq!(
+        found("Файл src/main.rs: функция parse_token сломана"),
+        ["path src/main.rs", "identifier parse_token"]
+    );
+}
+
+#[test]
+fn the_same_file_has_one_key() {
+    for path in [
+        "/home/a/project/src/token/parse.rs",
+        "src/token/parse.rs",
+        "./token/parse.rs",
+        "token/parse.rs",
+    ] {
+        assert_eq!(key(NameKind::Path, path), "token/parse.rs");
+    }
+    assert_eq!(key(NameKind::Path, "./parse.rs"), "parse.rs");
+    assert_eq!(key(NameKind::Path, "parse.rs"), "parse.rs");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_scanned(text in any::<String>()) {
+        names(&text, &mut |_, name| assert!(text.contains(name)));
+    }
+
+    #[test]
+    fn what_is_found_alone_is_found_in_a_sentence(path in "[a-z]{1,8}/[a-z]{2,8}\\.rs", name in "[a-z]{3,6}_[b-z]{3,6}") {
+        let sentence = format!("Look at `{path}`, then at {name}().");
+        let found = found(&sentence);
+        prop_assert_eq!(found, [format!("path {path}"), format!("identifier {name}")]);
+    }
+}

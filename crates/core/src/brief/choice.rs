@@ -1,0 +1,306 @@
+//! Which piece of work is going on, and in which stage it is.
+//!
+//! Frames, todos and the newest entry of the log are believed, then changes that git sees. Files
+//! that merely lie there make a workflow active only where nothing else says what the session is
+//! about, and finished work never does.
+
+use super::document::Document;
+use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
+use super::session_log::SessionLog;
+use super::tasks::TaskList;
+use super::words::has_word;
+use super::{Source, Sources, TodoState, Unit};
+use crate::workflow::{Has, Role, Sign, Stage, Workflow};
+
+/// What was found out.
+#[derive(Debug, Default)]
+pub(super) struct Choice<'a> {
+    pub(super) active: Option<Active<'a>>,
+    /// What to say about what was not chosen.
+    pub(super) remarks: Vec<(String, Source)>,
+}
+
+/// A workflow that is going on.
+#[derive(Debug)]
+pub(super) struct Active<'a> {
+    pub(super) workflow: &'a Workflow,
+    /// The piece of work; a first stage may have none yet.
+    pub(super) unit: Option<&'a Unit>,
+    pub(super) stage: &'a Stage,
+    pub(super) known_by: KnownBy,
+    /// The stage that the files look like, where it is another one.
+    pub(super) seen: Option<&'a Stage>,
+    /// The tasks of the unit.
+    pub(super) tasks: TaskList,
+}
+
+/// What says which stage it is.
+#[derive(Debug)]
+pub(super) enum KnownBy {
+    Said(Source),
+    Seen(String),
+    Nothing,
+}
+
+impl Active<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.unit.map_or("the new one", |unit| &unit.name)
+    }
+
+    pub(super) fn content(&self, file: &str) -> Option<&Document> {
+        self.unit?.content(self.workflow, file)
+    }
+
+    /// The path of a file of the unit.
+    pub(super) fn path(&self, file: &str) -> String {
+        let name = self.unit.map_or("…", |unit| &unit.name);
+        format!("{}/{file}", self.workflow.folder(name))
+    }
+}
+
+/// Finds out which workflow is going on, if one is.
+pub(super) fn choose<'a>(
+    workflows: &'a [Workflow],
+    sources: &'a Sources,
+    log: Option<&SessionLog>,
+) -> Choice<'a> {
+    let hint = hint(workflows, sources, log);
+    let units: Vec<(&'a Workflow, &'a Unit)> = sources
+        .units
+        .iter()
+        .filter_map(|unit| {
+            Some((
+                workflows.iter().find(|known| known.name == unit.workflow)?,
+                unit,
+            ))
+        })
+        .filter(|(workflow, unit)| has_anything(workflow, unit))
+        .collect();
+    let names = units
+        .iter()
+        .map(|(workflow, unit)| (workflow.name.as_str(), unit.name.as_str()));
+    let leads = leads_in(workflows, names, sources, log);
+    let elsewhere = is_about_something(sources, log);
+    let find = |lead: &Lead| {
+        let unit = units
+            .iter()
+            .find(|(workflow, unit)| workflow.name == lead.workflow && unit.name == lead.name)?;
+        let is_over = is_finished(unit.0, unit.1);
+        let counts = match lead.strength {
+            Strength::Committed => !elsewhere && !is_over,
+            Strength::Changed | Strength::Told => !is_over,
+            Strength::Named | Strength::Todo | Strength::Frame => true,
+        };
+        counts.then_some(*unit)
+    };
+    let hinted = hint.as_ref().map(|hint| hint.workflow.as_str());
+    let of_hint = |workflow: &Workflow| hinted.is_none_or(|hinted| hinted == workflow.name);
+    let lead = leads
+        .iter()
+        .find_map(|lead| find(lead).filter(|(workflow, _)| of_hint(workflow)))
+        .or_else(|| leads.iter().find_map(find));
+    let open: Vec<(&Workflow, &Unit)> = units
+        .iter()
+        .filter(|(workflow, unit)| !is_finished(workflow, unit))
+        .copied()
+        .collect();
+    let mut choice = Choice::default();
+    let chosen = lead.or_else(|| {
+        let is_firm = hint.as_ref().is_some_and(|hint| hint.is_firm);
+        let fitting: Vec<_> = open
+            .iter()
+            .filter(|(workflow, _)| of_hint(workflow))
+            .collect();
+        match fitting.as_slice() {
+            [only] if is_firm || !elsewhere => Some(**only),
+            [_, _, ..] if is_firm || !elsewhere => {
+                choice.remarks.push(ambiguous(&fitting));
+                None
+            }
+            _ => None,
+        }
+    });
+    choice.active = match chosen {
+        Some((workflow, unit)) => stand(workflow, unit, hint.as_ref(), sources),
+        None if choice.remarks.is_empty() => hint.and_then(|hint| {
+            let active = begin(workflows, &hint);
+            if active.is_none() && hint.is_firm {
+                choice.remarks.push((
+                    format!(
+                        "`{}` is named, but no files of that workflow say which piece of work is meant.",
+                        hint.stage
+                    ),
+                    hint.source,
+                ));
+            }
+            active
+        }),
+        None => None,
+    };
+    choice
+}
+
+fn ambiguous(units: &[&(&Workflow, &Unit)]) -> (String, Source) {
+    let folders: Vec<String> = units
+        .iter()
+        .take(4)
+        .map(|(workflow, unit)| format!("`{}`", workflow.folder(&unit.name)))
+        .collect();
+    let first = units
+        .first()
+        .map(|(workflow, unit)| workflow.folder(&unit.name));
+    let more = units.len().saturating_sub(4);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (
+        format!(
+            "Several pieces of work are open and nothing says which one is meant: {}{more}.",
+            folders.join(", ")
+        ),
+        Source::File {
+            path: first.unwrap_or_default(),
+            line: None,
+        },
+    )
+}
+
+/// Whether anything but files says what the session is about.
+fn is_about_something(sources: &Sources, log: Option<&SessionLog>) -> bool {
+    let newest = log.and_then(SessionLog::newest);
+    sources.around.is_some()
+        || newest.is_some_and(|entry| entry.has_open_work() || entry.focus.is_some())
+        || sources
+            .todos
+            .iter()
+            .any(|todo| matches!(todo.state, TodoState::Pending | TodoState::InProgress))
+}
+
+fn has_anything(workflow: &Workflow, unit: &Unit) -> bool {
+    let files = workflow
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.file.as_str());
+    files
+        .into_iter()
+        .any(|file| unit.content(workflow, file).is_some())
+}
+
+fn is_finished(workflow: &Workflow, unit: &Unit) -> bool {
+    workflow
+        .finished_by
+        .iter()
+        .any(|sign| is_there(workflow, unit, sign))
+}
+
+/// Whether a sign is to be seen.
+fn is_there(workflow: &Workflow, unit: &Unit, sign: &Sign) -> bool {
+    let Some(document) = unit.content(workflow, &sign.file) else {
+        return false;
+    };
+    match &sign.has {
+        Has::Content => true,
+        Has::Tasks => !TaskList::parse(document).tasks.is_empty(),
+        Has::AllTasksDone => TaskList::parse(document).is_finished(),
+        Has::Text(words) => {
+            let lines = super::document::lines(document);
+            lines.iter().any(|line| {
+                // A heading that names something is a place for it, not the thing itself, unless
+                // the sign is that heading.
+                words.iter().any(|word| match word.strip_prefix('#') {
+                    Some(heading) => {
+                        matches!(line.kind, super::document::Kind::Heading(_))
+                            && line
+                                .text
+                                .eq_ignore_ascii_case(heading.trim_matches(['#', ' ']))
+                    }
+                    None => {
+                        has_word(line.text, word.trim_end_matches(':')) && labels(line.text, word)
+                    }
+                })
+            })
+        }
+    }
+}
+
+/// A sign that ends in a colon is a label: it counts at the beginning of a line.
+fn labels(text: &str, word: &str) -> bool {
+    !word.ends_with(':')
+        || text
+            .trim_start_matches(['*', '_'])
+            .to_ascii_lowercase()
+            .replace("**", "")
+            .starts_with(&word.to_ascii_lowercase())
+}
+
+/// The stage of a unit: as named, else as its files look.
+fn stand<'a>(
+    workflow: &'a Workflow,
+    unit: &'a Unit,
+    hint: Option<&Hint>,
+    sources: &Sources,
+) -> Option<Active<'a>> {
+    let seen = workflow.stages.iter().rev().find_map(|stage| {
+        let sign = stage
+            .markers
+            .iter()
+            .find(|sign| is_there(workflow, unit, sign))?;
+        Some((stage, sign.file.clone()))
+    });
+    let in_agents = || hint_in_agents(workflow, sources);
+    let said = hint
+        .filter(|hint| hint.workflow == workflow.name)
+        .cloned()
+        .or_else(in_agents);
+    let named = said.and_then(|hint| Some((workflow.stage(&hint.stage)?, hint.source)));
+    let first = workflow.stages.first()?;
+    let seen_stage = seen.as_ref().map_or(first, |(stage, _)| *stage);
+    let (stage, known_by) = match (named, seen) {
+        (Some((stage, source)), _) => (stage, KnownBy::Said(source)),
+        (None, Some((stage, file))) => (stage, KnownBy::Seen(file)),
+        (None, None) => {
+            let written = first.current_artifact.clone();
+            let written = written.filter(|file| unit.content(workflow, file).is_some());
+            (first, written.map_or(KnownBy::Nothing, KnownBy::Seen))
+        }
+    };
+    let tasks = workflow
+        .artifact(Role::Tasks)
+        .and_then(|artifact| unit.content(workflow, &artifact.file))
+        .map(TaskList::parse)
+        .unwrap_or_default();
+    Some(Active {
+        workflow,
+        unit: Some(unit),
+        stage,
+        known_by,
+        seen: contradicts(workflow, stage, seen_stage).then_some(seen_stage),
+        tasks,
+    })
+}
+
+/// A stage that was only just entered has left no files yet; more than one stage ahead of the files,
+/// or behind them, is another matter.
+fn contradicts(workflow: &Workflow, said: &Stage, seen: &Stage) -> bool {
+    let place = |stage: &Stage| workflow.stages.iter().position(|known| known == stage);
+    said != seen && place(said) != place(seen).map(|place| place + 1)
+}
+
+/// A workflow that was only just begun has a stage and no files.
+fn begin<'a>(workflows: &'a [Workflow], hint: &Hint) -> Option<Active<'a>> {
+    let workflow = workflows.iter().find(|known| known.name == hint.workflow)?;
+    let stage = workflow
+        .stages
+        .first()
+        .filter(|first| first.name == hint.stage)?;
+    hint.is_firm.then(|| Active {
+        workflow,
+        unit: None,
+        stage,
+        known_by: KnownBy::Said(hint.source.clone()),
+        seen: None,
+        tasks: TaskList::default(),
+    })
+}

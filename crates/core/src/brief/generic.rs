@@ -1,0 +1,348 @@
+//! The generic layer: what frames, todos, the session log and git say, in this order.
+
+use super::document::Document;
+use super::draft::{Draft, Rank};
+use super::session_log::{Field, SessionLog};
+use super::{Heading, Mode, Source, Sources, TodoState};
+use crate::context::{Failed, Surroundings};
+use crate::frame::{Frame, Status};
+use crate::note::Note;
+
+/// How many finished frames, decisions of a frame or files are shown.
+const SHOWN: usize = 6;
+
+/// What the host says about the session itself.
+pub(super) fn from_host(draft: &mut Draft, sources: &Sources) {
+    if sources.mode == Mode::ReadOnly {
+        draft.add(
+            Heading::Status,
+            Rank::Needed,
+            "mode: plan (read-only)",
+            Source::Host,
+        );
+    }
+}
+
+/// What the frame tree says.
+pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
+    let Some(around) = &sources.around else {
+        return;
+    };
+    let frontier = around.frontier();
+    let of = |frame: &Frame| Source::Frame(frame.id.clone());
+    let root = around.ancestors.last().unwrap_or(&around.current);
+    draft.add(Heading::Objective, Rank::Needed, &goal(root), of(root));
+    let current = &around.current;
+    if current.status.is_open() {
+        draft.add(
+            Heading::CurrentStep,
+            Rank::Needed,
+            &goal(current),
+            of(current),
+        );
+    }
+    let place = &around.place;
+    let mut status = format!("“{}” is {}", current.title, current.status.label());
+    if place.of > 1 {
+        status.push_str(&format!(
+            "; {} of {} beside it complete",
+            place.completed,
+            place.of - 1
+        ));
+    }
+    status.push('.');
+    draft.add(Heading::Status, Rank::Useful, &status, of(current));
+
+    let mut done: Vec<&Frame> = around
+        .siblings
+        .iter()
+        .filter(|frame| frame.status == Status::Completed)
+        .collect();
+    done.sort_by_key(|frame| (frame.closed, frame.rank, frame.id.clone()));
+    done.extend(&frontier.done);
+    let first = done.len().saturating_sub(SHOWN);
+    for frame in done.iter().skip(first) {
+        let text = match frame.compacted_results() {
+            Some(results) => format!("{}: {results}", frame.title),
+            None => frame.title.to_string(),
+        };
+        draft.add(Heading::Completed, Rank::Useful, &text, of(frame));
+    }
+    draft.omit(Heading::Completed, first);
+
+    let mut planned: Vec<&Frame> = around.planned.frames.iter().collect();
+    planned.sort_by_key(|frame| (frame.rank, frame.id.clone()));
+    let begun = around
+        .open
+        .frames
+        .iter()
+        .filter(|frame| frame.status == Status::InProgress);
+    let ahead: Vec<&Frame> = planned
+        .into_iter()
+        .chain(&around.next)
+        .chain(begun)
+        .collect();
+    for frame in ahead.iter().take(SHOWN) {
+        draft.add(Heading::Remaining, Rank::Useful, &goal(frame), of(frame));
+    }
+    draft.omit(Heading::Remaining, ahead.len().saturating_sub(SHOWN));
+
+    frames_learned(draft, around);
+    if let Some(next) = frontier.next {
+        draft.add(Heading::NextAction, Rank::Needed, &goal(next), of(next));
+    } else if current.status == Status::InProgress {
+        draft.add(
+            Heading::NextAction,
+            Rank::Needed,
+            &goal(current),
+            of(current),
+        );
+    }
+}
+
+/// What was said, decided, made and tried in the frames.
+fn frames_learned(draft: &mut Draft, around: &Surroundings) {
+    let frontier = around.frontier();
+    let of = |frame: &Frame| Source::Frame(frame.id.clone());
+    let current = &around.current;
+    for directive in around.directives.iter().rev().take(SHOWN).rev() {
+        let text = format!("The user said: {}", directive.text);
+        draft.add(Heading::Decisions, Rank::Needed, &text, of(current));
+    }
+    for frame in around.ancestors.iter().rev().chain([current]) {
+        for note in &frame.notes {
+            match note {
+                Note::Decision { text, why } => {
+                    let text = because(text.as_str(), why.as_ref().map(crate::Prose::as_str));
+                    draft.add(Heading::Decisions, Rank::Useful, &text, of(frame));
+                }
+                Note::Artifact(path) => {
+                    draft.add(Heading::ActiveFiles, Rank::Useful, path.as_str(), of(frame));
+                }
+                _ => {}
+            }
+        }
+    }
+    for frame in &frontier.blocked {
+        let text = match &frame.blocked_on {
+            Some(reason) => format!("“{}” waits for: {reason}", frame.title),
+            None => format!("“{}” is blocked", frame.title),
+        };
+        draft.add(Heading::Blockers, Rank::Needed, &text, of(frame));
+    }
+    for failed in frontier.failed.iter().rev().take(SHOWN).rev() {
+        let (text, frame) = match failed {
+            Failed::Frame(frame) => {
+                let results = frame.compacted_results();
+                (because(frame.title.as_str(), results.as_deref()), &frame.id)
+            }
+            Failed::Attempt { frame, text, why } => (because(text, *why), *frame),
+        };
+        let text = format!("Tried in vain: {text}");
+        draft.add(
+            Heading::Blockers,
+            Rank::Extra,
+            &text,
+            Source::Frame(frame.clone()),
+        );
+    }
+}
+
+fn goal(frame: &Frame) -> String {
+    match frame.compacted_criteria() {
+        Some(criteria) => format!("{} — done when: {criteria}", frame.title),
+        None => frame.title.to_string(),
+    }
+}
+
+fn because(text: &str, why: Option<&str>) -> String {
+    match why {
+        Some(why) => format!("{text} (because: {why})"),
+        None => text.to_owned(),
+    }
+}
+
+/// What the host's todo list says.
+pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
+    let all = || sources.todos.iter().enumerate();
+    let of = |place: usize| Source::Todo(place + 1);
+    for (place, todo) in all() {
+        match todo.state {
+            TodoState::InProgress => {
+                draft.add(Heading::CurrentStep, Rank::Needed, &todo.text, of(place));
+                draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
+            }
+            TodoState::Pending => {
+                draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
+            }
+            TodoState::Completed | TodoState::Cancelled => {}
+        }
+    }
+    let done: Vec<_> = all()
+        .filter(|(_, todo)| todo.state == TodoState::Completed)
+        .collect();
+    let first = done.len().saturating_sub(SHOWN);
+    for (place, todo) in done.iter().skip(first) {
+        draft.add(Heading::Completed, Rank::Extra, &todo.text, of(*place));
+    }
+    draft.omit(Heading::Completed, first);
+    if draft.is_empty(Heading::NextAction) {
+        let state = |wanted| all().find(|(_, todo)| todo.state == wanted);
+        let next = state(TodoState::InProgress).or_else(|| state(TodoState::Pending));
+        if let Some((place, todo)) = next {
+            draft.add(Heading::NextAction, Rank::Needed, &todo.text, of(place));
+        }
+    }
+}
+
+/// What the newest entry of the session log says.
+pub(super) fn from_log(
+    draft: &mut Draft,
+    log: &SessionLog,
+    document: &Document,
+    has_workflow: bool,
+) {
+    let Some(entry) = log.newest() else {
+        return;
+    };
+    let of = |line| Source::file(document, line);
+    let open: Vec<_> = entry.all(Field::OpenWork).collect();
+    let blockers: Vec<_> = entry.all(Field::Blockers).collect();
+    let focus = entry.focus.as_ref();
+    let first_open = open.first();
+    // A focus is a tag or a sentence; a tag says less than the work that is open.
+    let sentence = focus.filter(|focus| focus.text.contains(' '));
+    if draft.is_empty(Heading::Objective)
+        && let Some(said) = sentence.or(first_open.copied()).or(focus)
+    {
+        draft.add(Heading::Objective, Rank::Needed, &said.text, of(said.line));
+    }
+    if draft.is_empty(Heading::CurrentStep) {
+        if let Some(said) = first_open {
+            let text = format!("Current open work: {}", said.text);
+            draft.add(Heading::CurrentStep, Rank::Needed, &text, of(said.line));
+        } else if let Some(said) = focus {
+            draft.add(
+                Heading::CurrentStep,
+                Rank::Needed,
+                &said.text,
+                of(said.line),
+            );
+        }
+    }
+    if let Some(blocker) = blockers.first() {
+        let text = format!("At risk — blockers recorded: {}", blocker.text);
+        draft.add(Heading::Status, Rank::Useful, &text, of(blocker.line));
+    } else if let Some(focus) = focus {
+        let text = format!("Active — working on {}.", focus.text.trim_end_matches('.'));
+        draft.add(Heading::Status, Rank::Useful, &text, of(focus.line));
+    }
+    for said in entry.all(Field::Completed) {
+        draft.add(Heading::Completed, Rank::Extra, &said.text, of(said.line));
+    }
+    for said in &open {
+        draft.add(Heading::Remaining, Rank::Useful, &said.text, of(said.line));
+    }
+    for said in entry.all(Field::Next) {
+        draft.add(Heading::Remaining, Rank::Useful, &said.text, of(said.line));
+    }
+    for said in entry.all(Field::PendingTests) {
+        let text = format!("Pending tests: {}", said.text);
+        draft.add(Heading::Remaining, Rank::Useful, &text, of(said.line));
+    }
+    for said in entry.all(Field::Decisions) {
+        draft.add(Heading::Decisions, Rank::Useful, &said.text, of(said.line));
+    }
+    for said in entry.all(Field::Files) {
+        for path in paths(&said.text) {
+            draft.add(Heading::ActiveFiles, Rank::Useful, path, of(said.line));
+        }
+    }
+    for said in &entry.lines {
+        for path in quoted(&said.text).filter(|path| is_path(path)) {
+            draft.add(Heading::ActiveFiles, Rank::Extra, path, of(said.line));
+        }
+    }
+    for said in &blockers {
+        draft.add(Heading::Blockers, Rank::Needed, &said.text, of(said.line));
+    }
+    // A workflow has a section for them.
+    for said in entry.all(Field::Questions).filter(|_| !has_workflow) {
+        let text = format!("Open question: {}", said.text);
+        draft.add(Heading::Blockers, Rank::Useful, &text, of(said.line));
+    }
+    if draft.is_empty(Heading::NextAction)
+        && let Some(said) = entry.all(Field::Next).next().or(first_open.copied())
+    {
+        draft.add(Heading::NextAction, Rank::Needed, &said.text, of(said.line));
+    }
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Paths in a list of files, quoted or not.
+fn paths(text: &str) -> Vec<&str> {
+    if text.contains('`') {
+        quoted(text).filter(|path| is_path(path)).collect()
+    } else {
+        let words = text
+            .split([',', ';', ' '])
+            .map(|word| word.trim_end_matches('.'));
+        words.filter(|word| is_path(word)).collect()
+    }
+}
+
+/// Whether a word is a file: it has a folder or an extension, and no blanks.
+fn is_path(word: &str) -> bool {
+    if word.is_empty() || word.contains(char::is_whitespace) || word.starts_with(['/', '-', '~']) {
+        return false;
+    }
+    if word.contains(['(', ')', '<', '>', '=', '*', '|', ':', '$', '@', '`']) {
+        return false;
+    }
+    let file = word
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
+    match file.rsplit_once('.') {
+        Some((stem, extension)) => {
+            let is_extension = (1..=5).contains(&extension.len())
+                && extension.chars().all(|c| c.is_ascii_alphanumeric())
+                && extension.contains(|c: char| c.is_ascii_alphabetic());
+            is_extension && (!stem.is_empty() || word.contains('/'))
+        }
+        None => word.ends_with('/') && word.len() > 2,
+    }
+}
+
+/// What git says.
+pub(super) fn from_git(draft: &mut Draft, sources: &Sources) {
+    let Some(git) = &sources.git else {
+        return;
+    };
+    let branch = git.branch.as_ref().map_or_else(
+        || "No branch".to_owned(),
+        |branch| format!("Branch `{branch}`"),
+    );
+    let text = match git.changed_total {
+        0 => format!("{branch}, no uncommitted changes."),
+        1 => format!("{branch}, 1 file with uncommitted changes."),
+        more => format!("{branch}, {more} files with uncommitted changes."),
+    };
+    draft.add(Heading::Status, Rank::Extra, &text, Source::Git);
+    for path in git.changed.iter().take(SHOWN) {
+        draft.add(Heading::ActiveFiles, Rank::Extra, path, Source::Git);
+    }
+    let more = git
+        .changed_total
+        .saturating_sub(git.changed.len().min(SHOWN));
+    draft.omit(Heading::ActiveFiles, more);
+    for commit in git.commits.iter().take(3).rev() {
+        let text = format!("Commit {}: {}", commit.id, commit.subject);
+        draft.add(Heading::Completed, Rank::Extra, &text, Source::Git);
+    }
+}

@@ -1,0 +1,357 @@
+//! What is mentioned: pieces of work and stages, in frames, todos, the session log and git.
+
+use std::collections::BTreeSet;
+
+use super::session_log::{Entry, Field, Said, SessionLog};
+use super::words::{find_words, has_word};
+use super::{Source, Sources};
+use crate::workflow::{Stage, Workflow};
+
+/// A reason to think that a piece of work is the one that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lead {
+    /// The workflow's name.
+    pub workflow: String,
+    /// The name of the piece of work.
+    pub name: String,
+    /// How good a reason.
+    pub strength: Strength,
+    /// Where it was found.
+    pub source: Source,
+    /// Where in its source; later mentions count more.
+    place: usize,
+}
+
+/// How good a reason is, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// A recent commit touched its files.
+    Committed,
+    /// Files of it have changes that are not committed, or the branch has its name.
+    Changed,
+    /// The log names it among what was done.
+    Told,
+    /// The log says that it is being worked on.
+    Named,
+    /// The host's todo list names it.
+    Todo,
+    /// The frames that are worked on name it.
+    Frame,
+}
+
+/// The pieces of work that anything speaks of, best reason first. `units` are names by workflow.
+pub fn leads<'u>(
+    workflows: &[Workflow],
+    units: impl IntoIterator<Item = (&'u str, &'u str)>,
+    sources: &Sources,
+) -> Vec<Lead> {
+    let log = sources.session_log.as_ref().map(SessionLog::parse);
+    leads_in(workflows, units, sources, log.as_ref())
+}
+
+pub(super) fn leads_in<'u>(
+    workflows: &[Workflow],
+    units: impl IntoIterator<Item = (&'u str, &'u str)>,
+    sources: &Sources,
+    log: Option<&SessionLog>,
+) -> Vec<Lead> {
+    let clues = clues(sources, log);
+    // Most names are spoken of nowhere; finding that out must not cost a search each.
+    let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
+    let mut found: Vec<Lead> = Vec::new();
+    for (workflow, name) in units {
+        if !words.contains(&name.to_lowercase()) {
+            continue;
+        }
+        let Some(declared) = workflows.iter().find(|known| known.name == workflow) else {
+            continue;
+        };
+        let best = clues
+            .iter()
+            .enumerate()
+            .filter_map(|(place, clue)| Some((clue.strength(declared, name)?, place, clue)))
+            .max_by_key(|(strength, place, _)| (*strength, *place));
+        if let Some((strength, place, clue)) = best {
+            found.push(Lead {
+                workflow: workflow.to_owned(),
+                name: name.to_owned(),
+                strength,
+                source: clue.source.clone(),
+                place,
+            });
+        }
+    }
+    found.sort_by(|one, other| {
+        let key = |lead: &Lead| (lead.strength, lead.place);
+        key(other)
+            .cmp(&key(one))
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    found
+}
+
+/// A text in which something may be mentioned.
+struct Clue {
+    text: String,
+    source: Source,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Frame,
+    Todo,
+    Focus,
+    Open,
+    Log,
+    Branch,
+    Changed,
+    Committed,
+}
+
+impl Clue {
+    /// How strongly this speaks of a piece of work, if it does.
+    fn strength(&self, workflow: &Workflow, name: &str) -> Option<Strength> {
+        let folder = workflow.folder(name);
+        let by_path = has_path(&self.text, &folder);
+        let strength = match self.kind {
+            Kind::Changed if by_path => return Some(Strength::Changed),
+            Kind::Committed if by_path => return Some(Strength::Committed),
+            Kind::Changed | Kind::Committed => return None,
+            Kind::Branch => {
+                let branch = self.text.rsplit('/').next().unwrap_or_default();
+                return (branch == name).then_some(Strength::Changed);
+            }
+            Kind::Frame => Strength::Frame,
+            Kind::Todo => Strength::Todo,
+            Kind::Focus | Kind::Open => Strength::Named,
+            Kind::Log => Strength::Told,
+        };
+        if by_path {
+            return Some(strength);
+        }
+        let is_named = has_word(&self.text, name);
+        if !is_named {
+            return None;
+        }
+        let in_command = workflow
+            .stages
+            .iter()
+            .flat_map(Stage::names)
+            .any(|stage| has_word(&self.text, stage));
+        // An ordinary word such as `login` is no mention by itself.
+        let is_name = name.contains(['-', '_']) || name.contains(|c: char| c.is_ascii_digit());
+        let is_quoted = self.text.contains(&format!("`{name}`"));
+        let is_focus = self.kind == Kind::Focus && self.text == name;
+        if in_command {
+            Some(strength.max(Strength::Named))
+        } else {
+            (is_name || is_quoted || is_focus).then_some(strength)
+        }
+    }
+}
+
+fn has_path(text: &str, folder: &str) -> bool {
+    text.match_indices(folder).any(|(at, _)| {
+        let behind = text
+            .get(at + folder.len()..)
+            .and_then(|rest| rest.chars().next());
+        behind.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_')))
+    })
+}
+
+/// The words of a text that may be names, in lower case.
+fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')))
+        .map(|word| word.trim_matches('.').to_lowercase())
+        .filter(|word| !word.is_empty())
+}
+
+fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
+    let mut found = Vec::new();
+    if let Some(around) = &sources.around {
+        for frame in around.ancestors.iter().rev().chain([&around.current]) {
+            let texts = std::iter::once(frame.title.as_str())
+                .chain(frame.criteria.as_ref().map(crate::Prose::as_str))
+                .chain(frame.notes.iter().map(|note| note.text().as_str()));
+            found.extend(texts.map(|text| Clue {
+                text: text.to_owned(),
+                source: Source::Frame(frame.id.clone()),
+                kind: Kind::Frame,
+            }));
+        }
+    }
+    for (place, todo) in sources.todos.iter().enumerate() {
+        if matches!(
+            todo.state,
+            super::TodoState::Pending | super::TodoState::InProgress
+        ) {
+            found.push(Clue {
+                text: todo.text.clone(),
+                source: Source::Todo(place + 1),
+                kind: Kind::Todo,
+            });
+        }
+    }
+    if let (Some(log), Some(document)) = (log, &sources.session_log) {
+        let of = |said: &Said, kind| Clue {
+            text: said.text.clone(),
+            source: Source::file(document, said.line),
+            kind,
+        };
+        for entry in spoken_for(log) {
+            found.extend(entry.lines.iter().map(|said| of(said, Kind::Log)));
+            found.extend(entry.focus.iter().map(|said| of(said, Kind::Focus)));
+            for field in [Field::OpenWork, Field::Next, Field::PendingTests] {
+                found.extend(entry.all(field).map(|said| of(said, Kind::Open)));
+            }
+        }
+        found.extend(log.preamble.iter().map(|said| of(said, Kind::Log)));
+    }
+    if let Some(git) = &sources.git {
+        let of = |text: &str, kind| Clue {
+            text: text.to_owned(),
+            source: Source::Git,
+            kind,
+        };
+        found.extend(git.branch.iter().map(|branch| of(branch, Kind::Branch)));
+        let changed = git.changed.iter().chain(&git.below);
+        found.extend(changed.map(|path| of(path, Kind::Changed)));
+        let committed = git.commits.iter().flat_map(|commit| &commit.paths);
+        found.extend(committed.map(|path| of(path, Kind::Committed)));
+    }
+    found
+}
+
+/// The entries that still speak for the session: the newest and, while none of them says what is
+/// being worked on, the ones before. Oldest first.
+fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
+    let mut entries = Vec::new();
+    for entry in &log.entries {
+        entries.push(entry);
+        if entry.has_open_work() {
+            break;
+        }
+    }
+    entries.reverse();
+    entries
+}
+
+/// A stage that something names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hint {
+    pub(super) workflow: String,
+    pub(super) stage: String,
+    pub(super) source: Source,
+    /// Whether it is named as the stage, rather than in passing.
+    pub(super) is_firm: bool,
+}
+
+/// The stage that the frames or, failing these, the log name: firm mentions before passing ones,
+/// newer entries before older ones, later lines before earlier ones.
+pub(super) fn hint(
+    workflows: &[Workflow],
+    sources: &Sources,
+    log: Option<&SessionLog>,
+) -> Option<Hint> {
+    if let Some(around) = &sources.around {
+        for frame in std::iter::once(&around.current).chain(&around.ancestors) {
+            let source = Source::Frame(frame.id.clone());
+            if let Some((hint, _)) = best_in(workflows, frame.title.as_str(), &source) {
+                return Some(Hint {
+                    is_firm: true,
+                    ..hint
+                });
+            }
+        }
+    }
+    let (log, document) = (log?, sources.session_log.as_ref()?);
+    for entry in spoken_for(log).into_iter().rev() {
+        let lines = entry
+            .lines
+            .iter()
+            .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
+        // `max_by_key` takes the last of equals.
+        if let Some((hint, _)) = lines.max_by_key(|(_, weight)| *weight) {
+            return Some(hint);
+        }
+    }
+    let lines = log
+        .preamble
+        .iter()
+        .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
+    lines
+        .max_by_key(|(_, weight)| *weight)
+        .map(|(hint, _)| hint)
+}
+
+/// The stage that a document of instructions names, if it names a single one: a list of all stages
+/// says nothing about where the work is.
+pub(super) fn hint_in_agents(workflow: &Workflow, sources: &Sources) -> Option<Hint> {
+    let document = sources.agents.as_ref()?;
+    let lines = super::document::lines(document);
+    let mut named: Vec<(&str, Option<usize>)> = Vec::new();
+    for line in &lines {
+        for stage in &workflow.stages {
+            if stage.names().any(|name| has_word(line.text, name)) {
+                named.push((&stage.name, line.number));
+            }
+        }
+    }
+    let (first, line) = named.first()?;
+    named.iter().all(|(name, _)| name == first).then(|| Hint {
+        workflow: workflow.name.clone(),
+        stage: (*first).to_owned(),
+        source: Source::file(document, *line),
+        is_firm: false,
+    })
+}
+
+/// The stage that a line names best, and how well: in passing, as a command, as the stage.
+fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, u8)> {
+    let mut best: Option<(Hint, u8, usize)> = None;
+    for workflow in workflows {
+        for stage in &workflow.stages {
+            for name in stage.names() {
+                for at in find_words(text, name) {
+                    let weight = weight(text, at.start);
+                    if best
+                        .as_ref()
+                        .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place))
+                    {
+                        let hint = Hint {
+                            workflow: workflow.name.clone(),
+                            stage: stage.name.clone(),
+                            source: source.clone(),
+                            is_firm: weight > 0,
+                        };
+                        best = Some((hint, weight, at.start));
+                    }
+                }
+            }
+        }
+    }
+    best.map(|(hint, weight, _)| (hint, weight))
+}
+
+fn weight(text: &str, at: usize) -> u8 {
+    let before = text.get(..at).unwrap_or_default();
+    let label = before
+        .trim_end_matches(['`', '*', '_', ' ', '/'])
+        .to_ascii_lowercase();
+    let is_label = [
+        "stage:",
+        "[focus:",
+        "focus:",
+        "stage is",
+        "stage =",
+        "workflow:",
+    ]
+    .into_iter()
+    .any(|known| label.ends_with(known));
+    if is_label {
+        2
+    } else {
+        u8::from(before.ends_with(['/', '`']))
+    }
+}

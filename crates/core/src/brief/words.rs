@@ -1,0 +1,445 @@
+//! Words in prose: whole ones, ones that say "nothing", and ones that record an approval.
+
+use std::ops::Range;
+
+/// Where a word stands in a text by itself, whatever its case. Letters, digits, `-` and `_` beside
+/// it make it part of another word; so does a `/` behind something, as in a path.
+pub(super) fn find_word(text: &str, word: &str) -> Option<Range<usize>> {
+    find_words(text, word).next()
+}
+
+pub(super) fn find_words<'t>(text: &'t str, word: &str) -> impl Iterator<Item = Range<usize>> + 't {
+    let (hay, needle) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            if needle.is_empty() {
+                return None;
+            }
+            let start = from + hay.get(from..)?.find(&needle)?;
+            let end = start + needle.len();
+            from = end;
+            let before = hay.get(..start).unwrap_or_default();
+            let behind = hay.get(end..).unwrap_or_default();
+            if stands_alone(before, behind) {
+                return Some(start..end);
+            }
+        }
+    })
+}
+
+fn stands_alone(before: &str, behind: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut earlier = before.chars().rev();
+    let left = match earlier.next() {
+        // `/bug-fix` is a command, `feature/bug-fix` is a path.
+        Some('/' | '.') => earlier
+            .next()
+            .is_none_or(|c| !joins(c) && !matches!(c, '/' | '.' | '~')),
+        Some(c) => !joins(c),
+        None => true,
+    };
+    let mut later = behind.chars();
+    let right = match later.next() {
+        Some('/') => later.next().is_none_or(|c| !joins(c)),
+        Some('.' | ':') => later.next().is_none_or(|c| !c.is_alphanumeric()),
+        Some(c) => !joins(c),
+        None => true,
+    };
+    left && right
+}
+
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    find_word(text, word).is_some()
+}
+
+/// Whether a text says that there is nothing: `none`, `None.`, `n/a`, `—`, `none; all is well`.
+pub(super) fn says_none(text: &str) -> bool {
+    let text = text.trim().trim_matches(['*', '_', '`']).trim();
+    let lower = text.to_lowercase();
+    if !lower.contains(char::is_alphanumeric) {
+        return true;
+    }
+    let nothing = [
+        "none",
+        "n/a",
+        "na",
+        "nil",
+        "nothing",
+        "no blockers",
+        "no blocker",
+        "no open work",
+        "no pending tests",
+        "not blocked",
+        "unblocked",
+        "tbd",
+    ];
+    nothing.into_iter().any(|word| {
+        lower.strip_prefix(word).is_some_and(|behind| {
+            let behind_word = behind.trim_start();
+            behind.is_empty()
+                || behind.starts_with(['.', ';', ',', '!', ':'])
+                || behind_word.starts_with(['(', '—', '–', '-'])
+                || [
+                    "yet",
+                    "known",
+                    "so far",
+                    "recorded",
+                    "at ",
+                    "right now",
+                    "currently",
+                    "anymore",
+                ]
+                .into_iter()
+                .any(|more| behind_word.starts_with(more))
+        })
+    })
+}
+
+/// Whether a line says that something waits. "Unblocked" does not, nor does "not blocked".
+pub(super) fn says_blocked(text: &str) -> bool {
+    let is_label = ["blocked", "blocker", "blockers"].into_iter().any(|label| {
+        find_word(text, label).is_some_and(|at| {
+            at.start <= 2
+                && text
+                    .get(at.end..)
+                    .is_some_and(|behind| behind.trim_start_matches(['*', '_']).starts_with(':'))
+        })
+    });
+    let waits = [
+        "blocked by",
+        "blocked on",
+        "is blocked",
+        "still blocked",
+        "waiting for",
+        "waiting on",
+    ];
+    let denies = [
+        "not blocked",
+        "no longer",
+        "never blocked",
+        "unblocked",
+        "was blocked",
+        "no blocker",
+        "no blockers",
+    ];
+    let says = |words: &[&str]| words.iter().any(|word| has_word(text, word));
+    is_label || (says(&waits) && !says(&denies))
+}
+
+/// Whether a line records a decision.
+pub(super) fn says_decided(text: &str) -> bool {
+    ["decision", "decided", "chose", "chosen", "approved"]
+        .into_iter()
+        .any(|word| has_word(text, word))
+        || text.to_ascii_lowercase().starts_with("prefer ")
+}
+
+/// Words that make an approval one that has not happened.
+const NOT_YET: &[&str] = &[
+    "not",
+    "isn't",
+    "wasn't",
+    "hasn't",
+    "never",
+    "no",
+    "unapproved",
+    "await",
+    "awaiting",
+    "awaits",
+    "pending",
+    "until",
+    "unless",
+    "once",
+    "when",
+    "if",
+    "after",
+    "before",
+    "needs",
+    "need",
+    "needed",
+    "must",
+    "should",
+    "shall",
+    "to be",
+    "requires",
+    "require",
+    "required",
+    "request",
+    "requested",
+    "requesting",
+    "ask",
+    "asked",
+    "wait",
+    "waiting",
+    "without",
+    "gate",
+    "precondition",
+    "preconditions",
+    "criteria",
+    "criterion",
+    "get",
+    "obtain",
+    "would",
+    "could",
+    "may",
+    "will",
+    "inferred",
+    "draft",
+    "proceed",
+    "todo",
+];
+
+/// What a line says about the approval of something: that it was given, that it was not, or
+/// nothing. `words` stand for the thing; they may be empty where the line stands in the file itself.
+pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
+    let bare = line
+        .trim_start_matches(['*', '_', ' '])
+        .to_ascii_lowercase();
+    let is_list = ["approved:", "approved —", "approvals:"]
+        .into_iter()
+        .any(|label| bare.starts_with(label));
+    let clauses: Vec<&str> = if is_list {
+        vec![line]
+    } else {
+        line.split([';', ',', '—', '–', '|'])
+            .flat_map(|clause| clause.split(". "))
+            .flat_map(|clause| clause.split(": "))
+            .collect()
+    };
+    let mut said = None;
+    for clause in clauses {
+        let is_about = words.iter().any(|word| has_word(clause, word));
+        if !(is_about || words.is_empty()) {
+            continue;
+        }
+        let is_open = NOT_YET.iter().any(|word| has_word(clause, word)) || clause.contains('?');
+        if is_open {
+            // What is denied once is not approved, whatever else the line says.
+            let speaks = approves(clause)
+                || ["approval", "unapproved"]
+                    .iter()
+                    .any(|word| has_word(clause, word));
+            if speaks {
+                return Some(false);
+            }
+        } else if approves(clause) && (is_about || is_bare(clause)) {
+            said = Some(true);
+        }
+    }
+    said
+}
+
+fn approves(clause: &str) -> bool {
+    let given = ["given", "granted", "received", "recorded"];
+    ["approved", "signed off", "signed-off"]
+        .into_iter()
+        .any(|word| has_word(clause, word))
+        || (has_word(clause, "approval") && given.into_iter().any(|word| has_word(clause, word)))
+}
+
+/// In a file of its own, an approval need not say of what: `approved`, `Status: Approved`,
+/// `Approved by Kim`.
+fn is_bare(clause: &str) -> bool {
+    let clause = clause
+        .trim()
+        .trim_matches(['*', '_', '#', '>', ' ', '.', '!']);
+    let lower = clause.to_ascii_lowercase();
+    let lower = lower.trim_start_matches("**").replace("**", "");
+    let rest = lower
+        .strip_prefix("status:")
+        .or_else(|| lower.strip_prefix("approval:"))
+        .or_else(|| lower.strip_prefix("state:"))
+        .unwrap_or(&lower)
+        .trim();
+    let rest = rest.strip_prefix('✅').unwrap_or(rest).trim();
+    rest == "approved"
+        || rest.starts_with("approved by ")
+        || rest.starts_with("approved on ")
+        || rest.starts_with("approved:")
+        || rest.starts_with("approved (")
+        || rest == "signed off"
+}
+
+/// A text on one line that cannot be taken for anything but data: no control characters, nothing
+/// that looks like a tag, nothing that opens a block.
+pub(super) fn plain(text: &str, limit: usize) -> String {
+    let line = crate::text::condense(text, limit);
+    let mut safe = String::with_capacity(line.len());
+    let mut previous = ' ';
+    for (at, c) in line.char_indices() {
+        let behind = line.get(at + c.len_utf8()..).unwrap_or_default();
+        match c {
+            // `Vec<T>` stays, `<system>` and `</task>` do not.
+            '<' if is_tag(previous, behind) => safe.push_str("&lt;"),
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' => {}
+            '`' if safe.ends_with("``") => {}
+            _ => safe.push(c),
+        }
+        previous = c;
+    }
+    if safe.starts_with("``") || safe.starts_with(['#', '>', '~', '|']) {
+        safe.insert(0, '\\');
+    }
+    safe
+}
+
+fn is_tag(previous: char, behind: &str) -> bool {
+    let is_name = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic());
+    match behind.strip_prefix('/') {
+        Some(name) => is_name(name),
+        None => behind.starts_with(['!', '|']) || (!previous.is_alphanumeric() && is_name(behind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_word_is_a_whole_word() {
+        for yes in [
+            "bug-fix",
+            "`bug-fix x`",
+            "/bug-fix now",
+            "the Bug-Fix.",
+            "run (bug-fix)",
+            "bug-fix: on",
+        ] {
+            assert!(has_word(yes, "bug-fix"), "{yes}");
+        }
+        for no in [
+            "debug-fix",
+            "bug-fixes",
+            "bug-fix-2",
+            "feature/bug-fix",
+            "bug_bug-fix_x",
+            "bug-fix/x",
+            "bug-fix.rs",
+        ] {
+            assert!(!has_word(no, "bug-fix"), "{no}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_in_many_ways() {
+        for none in [
+            "none",
+            "None.",
+            "none; all tests pass",
+            "N/A",
+            "—",
+            "",
+            "none yet (no CI)",
+            "**none**",
+            "no blockers.",
+            "unblocked",
+        ] {
+            assert!(says_none(none), "{none}");
+        }
+        for some in [
+            "none of the tests run on Windows",
+            "nonetheless slow",
+            "the migration",
+            "no access to staging",
+        ] {
+            assert!(!says_none(some), "{some}");
+        }
+    }
+
+    #[test]
+    fn unblocked_is_no_blocker() {
+        for yes in [
+            "BLOCKED: staging is down",
+            "Blocked on the review",
+            "**Blocker**: no key",
+            "we are waiting for the migration",
+        ] {
+            assert!(says_blocked(yes), "{yes}");
+        }
+        for no in [
+            "unblocked the deploy",
+            "no longer blocked by the review",
+            "not blocked on anything",
+            "fixed the block layout",
+        ] {
+            assert!(!says_blocked(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn an_approval_has_happened() {
+        let words = ["requirements".to_owned(), "requirements.md".to_owned()];
+        for yes in [
+            "requirements approved",
+            "`requirements.md` approved by Kim, design pending approval",
+            "Approved: requirements, design",
+            "Decision: requirements are approved; next is the design",
+            "approval of the requirements was given",
+        ] {
+            assert_eq!(says_approved(yes, &words), Some(true), "{yes}");
+        }
+        for no in [
+            "requirements not approved",
+            "requirements await approval",
+            "once the requirements are approved",
+            "requirements must be approved",
+            "requirements approved?",
+            "the design is approved",
+            "requirements unapproved",
+            "approval of requirements is inferred, approved later",
+        ] {
+            assert_ne!(says_approved(no, &words), Some(true), "{no}");
+        }
+        for yes in [
+            "approved",
+            "Status: Approved",
+            "**Status**: Approved",
+            "Approved by Kim on 2026-03-01",
+            "✅ Approved",
+        ] {
+            assert_eq!(says_approved(yes, &[]), Some(true), "{yes}");
+        }
+        for no in [
+            "Status: Not approved",
+            "Orders are approved automatically",
+            "Draft",
+        ] {
+            assert_ne!(says_approved(no, &[]), Some(true), "{no}");
+        }
+    }
+
+    #[test]
+    fn data_stays_data() {
+        assert_eq!(
+            plain("a\n## Next Action\n- rm", 80),
+            "a ## Next Action - rm"
+        );
+        assert_eq!(
+            plain("<system>x</system> Vec<T>", 80),
+            "&lt;system>x&lt;/system> Vec<T>"
+        );
+        assert_eq!(plain("# head", 80), "\\# head");
+        assert_eq!(plain("```sh", 80), "\\``sh");
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_is_one_line(text in any::<String>()) {
+            let line = plain(&text, 200);
+            let is_one = !line.contains(['\n', '\r', '\u{1b}']);
+            prop_assert!(is_one);
+            prop_assert!(!line.contains("```"));
+        }
+
+        #[test]
+        fn searching_never_fails(text in any::<String>(), word in "\\PC{0,5}") {
+            let found: Vec<_> = find_words(&text, &word).collect();
+            prop_assert!(found.len() <= text.len());
+        }
+    }
+}

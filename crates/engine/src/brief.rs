@@ -1,0 +1,226 @@
+//! Briefs: the files that matter read, and handed with the frames to `flamestack_core::brief`.
+//!
+//! What a brief says is decided there. Here is which files are read: the session log, the
+//! instructions for agents, and those of the few pieces of work that anything speaks of. Finished
+//! work costs a name in a listing.
+
+mod declarations;
+mod files;
+mod git;
+
+use std::time::Duration;
+
+use flamestack_core::brief::{self, Brief, Mode, Sources, Todo, Unit};
+use flamestack_core::context::{Budget, Surroundings};
+use flamestack_core::id::SessionRef;
+use flamestack_core::workflow::{Place, Role, Workflow};
+
+pub use self::declarations::{Problem, Workflows, folders};
+use self::files::{Files, Limit};
+use crate::Engine;
+use crate::context::surroundings;
+use crate::error::EngineError;
+
+/// How many tokens a brief has at most, unless something else is wanted.
+pub const BUDGET: usize = 2_000;
+/// How long git is waited for.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// Of a log the newest entries matter, and they are at either end.
+const LOG: Limit = Limit {
+    head: 192 * 1024,
+    tail: 64 * 1024,
+};
+/// A list of five thousand tasks has half a megabyte.
+const ARTIFACT: Limit = Limit {
+    head: 1024 * 1024,
+    tail: 64 * 1024,
+};
+/// How many pieces of work of a workflow are known by name.
+const LISTED: usize = 20_000;
+/// How many are read: those that are spoken of.
+const READ: usize = 4;
+/// How many are read where none is spoken of: those that were written last.
+const LATEST: usize = 6;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The session that goes on; without one, no frames are told.
+    pub session: Option<SessionRef>,
+    /// The host's todo list.
+    pub todos: Vec<Todo>,
+    /// Whether the host lets the session change anything.
+    pub mode: Mode,
+    /// How many tokens there may be.
+    pub budget: usize,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            session: None,
+            todos: Vec::new(),
+            mode: Mode::Ordinary,
+            budget: BUDGET,
+        }
+    }
+}
+
+impl Engine {
+    /// What a session has to know to go on after a compaction, a resume or a hand-off.
+    pub fn brief(&self, asked: &Asked, workflows: &Workflows) -> Result<Brief, EngineError> {
+        let budget = Budget::new(asked.budget)?.total();
+        let around = match &asked.session {
+            Some(session) => self.around_session(session)?,
+            None => None,
+        };
+        let sources = Sources {
+            around,
+            mode: asked.mode,
+            todos: asked.todos.clone(),
+            ..Sources::default()
+        };
+        let sources = self.read_project(sources, workflows);
+        let tokenizer = self.context_preferences().tokenizer();
+        Ok(brief::compose(
+            &workflows.declared,
+            &sources,
+            budget,
+            tokenizer.as_ref(),
+        ))
+    }
+
+    fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>, EngineError> {
+        self.read(|reading| {
+            let known = reading.session(session)?;
+            let Some(frame) = known.and_then(|known| known.active.or(known.own)) else {
+                return Ok(None);
+            };
+            surroundings(reading, &frame, Some(session), self.kinship()).map(Some)
+        })
+    }
+
+    /// Adds what the project's files and git say.
+    fn read_project(&self, mut sources: Sources, workflows: &Workflows) -> Sources {
+        let root = &self.project().root;
+        let mut files = Files::below(root);
+        sources.session_log = files.read("SESSION.md", LOG);
+        sources.agents = files.read("AGENTS.md", LOG);
+        if files.has(".git") {
+            let places: Vec<&str> = workflows.declared.iter().map(parent).collect();
+            match git::ask(root, &places, PATIENCE) {
+                Ok(git) => sources.git = Some(git),
+                Err(note) => files.notes.push(note),
+            }
+        }
+        let mut known: Vec<(&Workflow, Vec<String>)> = Vec::new();
+        for workflow in &workflows.declared {
+            if workflow.requires.iter().all(|path| files.has(path)) {
+                known.push((workflow, names(&mut files, workflow)));
+            }
+        }
+        sources.units = chosen(&files, &known, &workflows.declared, &sources)
+            .into_iter()
+            .map(|(workflow, name)| Unit {
+                workflow: workflow.name.clone(),
+                name: name.to_owned(),
+                files: workflow
+                    .artifacts
+                    .iter()
+                    .filter_map(|artifact| {
+                        let path = format!("{}/{}", workflow.folder(name), artifact.file);
+                        files.read(&path, ARTIFACT)
+                    })
+                    .collect(),
+            })
+            .collect();
+        let problems = workflows
+            .problems
+            .iter()
+            .map(|problem| format!("A workflow declaration is left out. {problem}."));
+        files.notes.extend(problems);
+        sources.notes = files.notes;
+        sources
+    }
+}
+
+/// The folder that holds a workflow's pieces of work.
+fn parent(workflow: &Workflow) -> &str {
+    match &workflow.place {
+        Place::Below(parent) => parent,
+        Place::Only(folder) => folder,
+    }
+}
+
+fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
+    match &workflow.place {
+        Place::Only(_) => vec![workflow.name.clone()],
+        Place::Below(parent) => {
+            let mut names = files.folders(parent, LISTED);
+            names.retain(|name| !workflow.skip.contains(name));
+            names
+        }
+    }
+}
+
+/// The pieces of work to read: those that anything speaks of, and of each workflow the few that
+/// were written last, where nothing does.
+fn chosen<'a>(
+    files: &Files,
+    known: &'a [(&'a Workflow, Vec<String>)],
+    declared: &[Workflow],
+    sources: &Sources,
+) -> Vec<(&'a Workflow, &'a str)> {
+    let all = || {
+        known
+            .iter()
+            .flat_map(|(workflow, names)| names.iter().map(|name| (*workflow, name.as_str())))
+    };
+    let units = all().map(|(workflow, name)| (workflow.name.as_str(), name));
+    let leads = brief::leads(declared, units, sources);
+    let mut found: Vec<(&Workflow, &str)> = Vec::new();
+    for lead in leads.iter().take(READ) {
+        found.extend(
+            all().find(|(workflow, name)| workflow.name == lead.workflow && *name == lead.name),
+        );
+    }
+    if found.is_empty() {
+        for (workflow, names) in known {
+            let mut dated: Vec<_> = names
+                .iter()
+                .map(|name| (last_written(files, workflow, name), name.as_str()))
+                .collect();
+            dated.sort_by(|one, other| other.cmp(one));
+            found.extend(
+                dated
+                    .into_iter()
+                    .take(LATEST)
+                    .map(|(_, name)| (*workflow, name)),
+            );
+        }
+    }
+    // A folder that is always the same is there whether anything speaks of it or not.
+    let only = known
+        .iter()
+        .filter(|(workflow, _)| matches!(workflow.place, Place::Only(_)));
+    for (workflow, names) in only {
+        let unit = names.first().map(|name| (*workflow, name.as_str()));
+        found.extend(unit.filter(|unit| !found.contains(unit)));
+    }
+    found
+}
+
+/// When a piece of work was last written to: files come and go in its folder, and the others of
+/// its files hardly change once its list of tasks or its log does.
+fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
+    let folder = workflow.folder(name);
+    let telling = workflow
+        .artifacts
+        .iter()
+        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress))
+        .map(|artifact| format!("{folder}/{}", artifact.file));
+    telling
+        .chain([folder.clone()])
+        .filter_map(|path| files.written(&path))
+        .max()
+}

@@ -1,0 +1,473 @@
+//! Workflow declarations in TOML: the built-in ones, the user's, the team's and the project's.
+//!
+//! A declaration of the same name replaces an earlier one. One that cannot be used is reported with
+//! its file and line, and the others work.
+
+use std::path::{Path, PathBuf};
+
+use flamestack_core::workflow::{Artifact, Has, Place, Role, Sign, Stage, Workflow};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::project::{Home, Project};
+
+/// Files of declarations are short; a longer one is something else.
+const LONGEST: u64 = 256 * 1024;
+/// How many files of one folder are read.
+const MOST: usize = 64;
+
+const BUILT_IN: [(&str, &str); 4] = [
+    ("spec", include_str!("workflows/spec.toml")),
+    ("bug", include_str!("workflows/bug.toml")),
+    ("spec-kit", include_str!("workflows/spec-kit.toml")),
+    ("openspec", include_str!("workflows/openspec.toml")),
+];
+
+/// The workflows that are known here.
+#[derive(Clone, Debug, Default)]
+pub struct Workflows {
+    /// Those that can be used.
+    pub declared: Vec<Workflow>,
+    /// Those that cannot, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// A declaration that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}: {problem}; {remedy}", file.display(), .line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Workflows {
+    /// The built-in ones.
+    pub fn built_in() -> Self {
+        let mut workflows = Self::default();
+        for (name, text) in BUILT_IN {
+            let file = PathBuf::from(format!("{name}.toml"));
+            workflows.add(&file, "built in", text);
+        }
+        workflows
+    }
+
+    /// The built-in ones and those of the user, the team and the project, in this order.
+    pub fn gather(home: &Home, project: &Project) -> Self {
+        let mut workflows = Self::built_in();
+        for folder in folders(home, project) {
+            workflows.add_folder(&folder);
+        }
+        workflows
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let Ok(entries) = fs_err::read_dir(folder) else {
+            return;
+        };
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "toml")
+            })
+            .take(MOST)
+            .collect();
+        files.sort();
+        for file in files {
+            match read(&file) {
+                Ok(text) => self.add(&file, &file.display().to_string(), &text),
+                Err(problem) => self.problems.push(Problem {
+                    file,
+                    line: None,
+                    problem,
+                    remedy: "make it a readable text file, or remove it".to_owned(),
+                }),
+            }
+        }
+    }
+
+    fn add(&mut self, file: &Path, origin: &str, text: &str) {
+        match parse(text, origin) {
+            Ok(workflow) => {
+                self.declared.retain(|known| known.name != workflow.name);
+                self.declared.push(workflow);
+            }
+            Err(wrong) => self.problems.push(Problem {
+                file: file.to_owned(),
+                line: wrong.at.map(|at| line_of(text, at)),
+                problem: wrong.problem,
+                remedy: wrong.remedy,
+            }),
+        }
+    }
+}
+
+/// Where declarations are looked for, the one that counts most last.
+pub fn folders(home: &Home, project: &Project) -> [PathBuf; 3] {
+    [
+        home.config.join("workflows"),
+        project.root.join(".flamestack/workflows"),
+        project.dir.join("workflows"),
+    ]
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    let metadata = fs_err::metadata(file).map_err(|error| error.to_string())?;
+    if !metadata.is_file() || metadata.len() > LONGEST {
+        return Err(format!("it is no file of at most {} kB", LONGEST / 1024));
+    }
+    fs_err::read_to_string(file).map_err(|error| error.to_string())
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// What is wrong with a declaration, and where.
+struct Wrong {
+    at: Option<usize>,
+    problem: String,
+    remedy: String,
+}
+
+impl Wrong {
+    fn at<T>(place: &Spanned<T>, problem: String, remedy: &str) -> Self {
+        Self {
+            at: Some(place.span().start),
+            problem,
+            remedy: remedy.to_owned(),
+        }
+    }
+}
+
+fn parse(text: &str, origin: &str) -> Result<Workflow, Wrong> {
+    let written: Written = toml::from_str(text).map_err(|error| Wrong {
+        at: error.span().map(|span| span.start),
+        problem: error.message().replace('\n', " "),
+        remedy: "docs/briefs.md lists what a declaration may say".to_owned(),
+    })?;
+    written.check(origin)
+}
+
+/// A declaration as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    folder: Spanned<String>,
+    #[serde(default)]
+    requires: Vec<Spanned<String>>,
+    #[serde(default)]
+    skip: Vec<String>,
+    #[serde(default)]
+    finished_by: Vec<WrittenSign>,
+    #[serde(default, rename = "artifact")]
+    artifacts: Vec<WrittenArtifact>,
+    #[serde(default, rename = "stage")]
+    stages: Vec<WrittenStage>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenArtifact {
+    file: Spanned<String>,
+    #[serde(default)]
+    role: WrittenRole,
+    #[serde(default)]
+    approval: Vec<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WrittenRole {
+    #[default]
+    Document,
+    Tasks,
+    Context,
+    Progress,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenStage {
+    name: Spanned<String>,
+    #[serde(default)]
+    mentions: Vec<String>,
+    objective: String,
+    current_step: String,
+    next_action: String,
+    #[serde(default)]
+    preconditions: Vec<String>,
+    #[serde(default)]
+    artifacts: Vec<Spanned<String>>,
+    current_artifact: Option<Spanned<String>>,
+    #[serde(default)]
+    markers: Vec<WrittenSign>,
+    #[serde(default)]
+    gate: String,
+    #[serde(default)]
+    commands: Vec<String>,
+    #[serde(default)]
+    done: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenSign {
+    file: Spanned<String>,
+    has: Option<WrittenHas>,
+    text: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WrittenHas {
+    Content,
+    Tasks,
+    AllTasksDone,
+}
+
+impl Written {
+    fn check(self, origin: &str) -> Result<Workflow, Wrong> {
+        if self.name.get_ref().trim().is_empty() {
+            let remedy = "give the workflow a name";
+            return Err(Wrong::at(&self.name, "`name` is empty".to_owned(), remedy));
+        }
+        let place = place(&self.folder)?;
+        for path in &self.requires {
+            inside(path)?;
+        }
+        if self.stages.is_empty() {
+            let problem = "there is no [[stage]]".to_owned();
+            return Err(Wrong::at(&self.name, problem, "declare at least one stage"));
+        }
+        let mut files: Vec<String> = Vec::new();
+        for artifact in &self.artifacts {
+            inside(&artifact.file)?;
+            let file = artifact.file.get_ref();
+            if files.contains(file) {
+                let problem = format!("the artifact `{file}` is declared twice");
+                return Err(Wrong::at(&artifact.file, problem, "remove one of them"));
+            }
+            files.push(file.clone());
+        }
+        let known = |file: &Spanned<String>| -> Result<String, Wrong> {
+            if files.contains(file.get_ref()) {
+                return Ok(file.get_ref().clone());
+            }
+            let problem = format!("`{}` is no [[artifact]] of this workflow", file.get_ref());
+            Err(Wrong::at(
+                file,
+                problem,
+                "declare it, or name one that is declared",
+            ))
+        };
+        let mut stages: Vec<Stage> = Vec::new();
+        for stage in self.stages {
+            let name = stage.name.get_ref();
+            let is_twice = stages.iter().any(|other| other.name == *name);
+            if name.trim().is_empty() || is_twice {
+                let problem = format!("the stage `{name}` has no name of its own");
+                return Err(Wrong::at(
+                    &stage.name,
+                    problem,
+                    "give each stage another name",
+                ));
+            }
+            stages.push(stage.check(&known)?);
+        }
+        let signs = |signs: Vec<WrittenSign>| -> Result<Vec<Sign>, Wrong> {
+            signs.into_iter().map(|sign| sign.check(&known)).collect()
+        };
+        Ok(Workflow {
+            name: self.name.into_inner(),
+            origin: origin.to_owned(),
+            place,
+            requires: self.requires.into_iter().map(Spanned::into_inner).collect(),
+            skip: self.skip,
+            finished_by: signs(self.finished_by)?,
+            artifacts: self
+                .artifacts
+                .into_iter()
+                .map(WrittenArtifact::check)
+                .collect(),
+            stages,
+        })
+    }
+}
+
+type Known<'k> = &'k dyn Fn(&Spanned<String>) -> Result<String, Wrong>;
+
+impl WrittenArtifact {
+    fn check(self) -> Artifact {
+        Artifact {
+            file: self.file.into_inner(),
+            role: match self.role {
+                WrittenRole::Document => Role::Document,
+                WrittenRole::Tasks => Role::Tasks,
+                WrittenRole::Context => Role::Context,
+                WrittenRole::Progress => Role::Progress,
+            },
+            approval: self.approval,
+        }
+    }
+}
+
+impl WrittenStage {
+    fn check(self, known: Known<'_>) -> Result<Stage, Wrong> {
+        Ok(Stage {
+            name: self.name.into_inner(),
+            mentions: self.mentions,
+            objective: self.objective,
+            current_step: self.current_step,
+            next_action: self.next_action,
+            preconditions: self.preconditions,
+            artifacts: self.artifacts.iter().map(known).collect::<Result<_, _>>()?,
+            current_artifact: self.current_artifact.as_ref().map(known).transpose()?,
+            markers: self
+                .markers
+                .into_iter()
+                .map(|sign| sign.check(known))
+                .collect::<Result<_, _>>()?,
+            gate: self.gate,
+            commands: self.commands,
+            done: self.done,
+        })
+    }
+}
+
+impl WrittenSign {
+    fn check(self, known: Known<'_>) -> Result<Sign, Wrong> {
+        let has = match (self.has, self.text) {
+            (Some(WrittenHas::Content), None) => Has::Content,
+            (Some(WrittenHas::Tasks), None) => Has::Tasks,
+            (Some(WrittenHas::AllTasksDone), None) => Has::AllTasksDone,
+            (None, Some(words)) if !words.is_empty() => Has::Text(words),
+            _ => {
+                let problem = "a sign has either `has` or `text`".to_owned();
+                let remedy =
+                    "write has = \"content\", \"tasks\" or \"all-tasks-done\", or text = [\"…\"]";
+                return Err(Wrong::at(&self.file, problem, remedy));
+            }
+        };
+        Ok(Sign {
+            file: known(&self.file)?,
+            has,
+        })
+    }
+}
+
+/// `specs/<name>` or a folder without a name in it.
+fn place(folder: &Spanned<String>) -> Result<Place, Wrong> {
+    inside(folder)?;
+    let path = folder.get_ref().trim_end_matches('/');
+    match path.strip_suffix("/<name>") {
+        Some(parent) if !parent.contains('<') => Ok(Place::Below(parent.to_owned())),
+        None if !path.contains('<') => Ok(Place::Only(path.to_owned())),
+        _ => {
+            let problem = format!("`folder` is `{path}`");
+            let remedy = "let it end in /<name>, or name a folder without a placeholder";
+            Err(Wrong::at(folder, problem, remedy))
+        }
+    }
+}
+
+/// A path that stays inside the project.
+fn inside(path: &Spanned<String>) -> Result<(), Wrong> {
+    let text = path.get_ref();
+    let leaves = text.is_empty()
+        || text.starts_with(['/', '\\', '~'])
+        || text.contains(':')
+        || text.split(['/', '\\']).any(|part| part == "..");
+    if leaves {
+        let problem = format!("the path `{text}` does not stay inside the project");
+        return Err(Wrong::at(
+            path,
+            problem,
+            "write it relative to the project, without `..`",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_ones_are_good_and_keep_their_names() {
+        let workflows = Workflows::built_in();
+        assert_eq!(workflows.problems, []);
+        let stages: Vec<Vec<&str>> = workflows
+            .declared
+            .iter()
+            .map(|workflow| {
+                workflow
+                    .stages
+                    .iter()
+                    .map(|stage| stage.name.as_str())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(
+            stages[0],
+            ["spec-create", "spec-design", "spec-tasks", "spec-execute"]
+        );
+        assert_eq!(
+            stages[1],
+            ["bug-create", "bug-analyze", "bug-fix", "bug-verify"]
+        );
+        assert_eq!(stages.len(), 4);
+    }
+
+    #[test]
+    fn built_in_texts_order_nobody_about() {
+        let allowed = ["spec-execute", "speckit.implement", "speckit-implement"];
+        for workflow in Workflows::built_in().declared {
+            for stage in &workflow.stages {
+                for text in [
+                    &stage.objective,
+                    &stage.current_step,
+                    &stage.next_action,
+                    &stage.gate,
+                ] {
+                    let bare = allowed
+                        .iter()
+                        .fold(text.clone(), |text, name| text.replace(name, ""));
+                    for word in ["execute", "implement", "continue", "approved"] {
+                        assert!(
+                            !bare.to_lowercase().contains(word),
+                            "{}: {text}",
+                            stage.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_one_says_where_and_what_to_do() {
+        let stage = "[[stage]]\nname = 'a'\nobjective = ''\ncurrent_step = ''\nnext_action = ''\n";
+        let said = |text: &str| {
+            let mut workflows = Workflows::default();
+            workflows.add(Path::new("team.toml"), "team.toml", text);
+            assert!(workflows.declared.is_empty());
+            workflows.problems[0].to_string()
+        };
+        insta::assert_snapshot!(said("name = 'x'\nfolder = \n"), @"team.toml:2: string values must be quoted, expected literal string; docs/briefs.md lists what a declaration may say");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a'\nstages = 3\n"), @"team.toml:3: unknown field `stages`, expected one of `name`, `folder`, `requires`, `skip`, `finished_by`, `artifact`, `stage`; docs/briefs.md lists what a declaration may say");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = '../a/<name>'\n"), @"team.toml:2: the path `../a/<name>` does not stay inside the project; write it relative to the project, without `..`");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>/b'\n"), @"team.toml:2: `folder` is `a/<name>/b`; let it end in /<name>, or name a folder without a placeholder");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>'\n"), @"team.toml:1: there is no [[stage]]; declare at least one stage");
+        insta::assert_snapshot!(said(&format!("name = 'x'\nfolder = 'a'\n{stage}current_artifact = 'b.md'\n")), @"team.toml:8: `b.md` is no [[artifact]] of this workflow; declare it, or name one that is declared");
+        insta::assert_snapshot!(said(&format!("name = 'x'\nfolder = 'a'\n{stage}{stage}")), @"team.toml:9: the stage `a` has no name of its own; give each stage another name");
+        insta::assert_snapshot!(said(&format!("name = 'x'\nfolder = 'a'\n{stage}markers = [{{ file = 'b' }}]")), @r#"team.toml:8: a sign has either `has` or `text`; write has = "content", "tasks" or "all-tasks-done", or text = ["…"]"#);
+    }
+}

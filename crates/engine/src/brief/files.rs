@@ -1,0 +1,305 @@
+//! Reading a project's files safely: inside the project only, never too much, whatever is in them.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use flamestack_core::brief::Document;
+
+/// A project's files, and what was wrong with some of them.
+pub(super) struct Files {
+    root: PathBuf,
+    pub(super) notes: Vec<String>,
+}
+
+/// How much of a file is read: from its beginning, and from its end if it is longer.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) head: u64,
+    pub(super) tail: u64,
+}
+
+impl Files {
+    /// The files below a folder.
+    pub(super) fn below(root: &Path) -> Self {
+        Self {
+            root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The text of a file, if there is one that can be read.
+    pub(super) fn read(&mut self, path: &str, limit: Limit) -> Option<Document> {
+        let place = self.inside(path)?;
+        let metadata = match fs_err::metadata(&place) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                self.note(path, &error);
+                return None;
+            }
+        };
+        // Reading a pipe or a device could take for ever.
+        if !metadata.is_file() {
+            self.notes
+                .push(format!("`{path}` is no file and was not read."));
+            return None;
+        }
+        match read(&place, metadata.len(), limit) {
+            Ok(found) => {
+                if found.is_damaged {
+                    self.notes.push(format!(
+                        "`{path}` is not all text; what is not was replaced by �."
+                    ));
+                }
+                if found.counted.is_some() {
+                    self.notes.push(format!(
+                        "`{path}` has {} kB: its first {} kB and its last {} kB were read.",
+                        metadata.len() / 1024,
+                        limit.head / 1024,
+                        limit.tail / 1024
+                    ));
+                }
+                Some(Document {
+                    path: path.to_owned(),
+                    text: flamestack_store::redact::redact_owned(found.text),
+                    counted: found.counted,
+                })
+            }
+            Err(error) => {
+                self.note(path, &error);
+                None
+            }
+        }
+    }
+
+    /// The names of the folders in a folder, in order.
+    pub(super) fn folders(&mut self, path: &str, most: usize) -> Vec<String> {
+        let Some(place) = self.inside(path) else {
+            return Vec::new();
+        };
+        let entries = match fs_err::read_dir(&place) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if error.kind() != std::io::ErrorKind::NotADirectory {
+                    self.note(path, &error);
+                }
+                return Vec::new();
+            }
+        };
+        let mut names: Vec<String> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.') && !name.contains(char::is_control))
+            .take(most)
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Whether there is anything at a path.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
+    /// When a file was last written; for choosing what to read first, not for what is said.
+    pub(super) fn written(&self, path: &str) -> Option<std::time::SystemTime> {
+        fs_err::metadata(self.root.join(path)).ok()?.modified().ok()
+    }
+
+    /// Where a path leads, unless there is nothing or it leads out of the project.
+    fn inside(&mut self, path: &str) -> Option<PathBuf> {
+        match fs_err::canonicalize(self.root.join(path)) {
+            Ok(place) if place.starts_with(&self.root) => Some(place),
+            Ok(_) => {
+                self.notes.push(format!(
+                    "`{path}` leads out of the project and was not read."
+                ));
+                None
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => None,
+            Err(error) => {
+                self.note(path, &error);
+                None
+            }
+        }
+    }
+
+    fn note(&mut self, path: &str, error: &std::io::Error) {
+        let kind = error.kind();
+        self.notes
+            .push(format!("`{path}` could not be read: {kind}."));
+    }
+}
+
+struct Found {
+    text: String,
+    counted: Option<usize>,
+    is_damaged: bool,
+}
+
+fn read(place: &Path, size: u64, limit: Limit) -> std::io::Result<Found> {
+    let mut file = fs_err::File::open(place)?;
+    let mut head = Vec::new();
+    let is_whole = size <= limit.head + limit.tail;
+    let first = if is_whole {
+        limit.head + limit.tail
+    } else {
+        limit.head
+    };
+    (&mut file).take(first).read_to_end(&mut head)?;
+    let form = Form::of(&head);
+    let (mut text, mut is_damaged) = form.decode(&head);
+    let mut counted = None;
+    if !is_whole {
+        // Two bytes may be one character.
+        file.seek(SeekFrom::Start((size - limit.tail) & !1))?;
+        let mut tail = Vec::new();
+        (&mut file).take(limit.tail + 1).read_to_end(&mut tail)?;
+        let (rest, damaged) = form.decode(&tail);
+        // The parts begin and end in the middle of a line.
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        text.truncate(whole);
+        counted = Some(text.matches('\n').count());
+        text.push('\n');
+        text.push_str(rest.split_once('\n').map_or("", |(_, rest)| rest));
+        // A cut inside a character is no damage.
+        is_damaged = is_damaged && damaged && text.contains('\u{fffd}');
+    }
+    if text.contains('\r') {
+        text = text.replace("\r\n", "\n").replace('\r', "\n");
+    }
+    Ok(Found {
+        text,
+        counted,
+        is_damaged,
+    })
+}
+
+/// How text is written in bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Utf8,
+    Utf16Little,
+    Utf16Big,
+}
+
+impl Form {
+    fn of(head: &[u8]) -> Self {
+        match head {
+            [0xff, 0xfe, ..] => Self::Utf16Little,
+            [0xfe, 0xff, ..] => Self::Utf16Big,
+            // Without a mark: ASCII in two bytes has a zero in every other one.
+            [first, 0, second, 0, ..] if *first != 0 && *second != 0 => Self::Utf16Little,
+            [0, first, 0, second, ..] if *first != 0 && *second != 0 => Self::Utf16Big,
+            _ => Self::Utf8,
+        }
+    }
+
+    fn decode(self, bytes: &[u8]) -> (String, bool) {
+        let pair: fn([u8; 2]) -> u16 = match self {
+            Self::Utf8 => {
+                let text = String::from_utf8_lossy(bytes);
+                let is_damaged = matches!(text, std::borrow::Cow::Owned(_));
+                return (text.trim_start_matches('\u{feff}').to_owned(), is_damaged);
+            }
+            Self::Utf16Little => u16::from_le_bytes,
+            Self::Utf16Big => u16::from_be_bytes,
+        };
+        let units = bytes
+            .chunks_exact(2)
+            .filter_map(|two| Some(pair(two.try_into().ok()?)));
+        let mut is_damaged = false;
+        let text: String = char::decode_utf16(units)
+            .map(|unit| {
+                unit.unwrap_or_else(|_| {
+                    is_damaged = true;
+                    char::REPLACEMENT_CHARACTER
+                })
+            })
+            .collect();
+        (text.trim_start_matches('\u{feff}').to_owned(), is_damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Limit = Limit {
+        head: 1024,
+        tail: 512,
+    };
+
+    fn read_back(bytes: &[u8]) -> (Option<Document>, Vec<String>) {
+        let dir = tempfile::tempdir().unwrap();
+        fs_err::write(dir.path().join("S.md"), bytes).unwrap();
+        let mut files = Files::below(dir.path());
+        let document = files.read("S.md", ALL);
+        (document, files.notes)
+    }
+
+    #[test]
+    fn text_is_read_however_it_is_written() {
+        let little: Vec<u8> = "\u{feff}a\r\nö"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let big: Vec<u8> = "\u{feff}a\r\nö"
+            .encode_utf16()
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        for bytes in [
+            "a\nö".as_bytes(),
+            "\u{feff}a\r\nö".as_bytes(),
+            &little,
+            &big,
+            "a\rö".as_bytes(),
+        ] {
+            let (document, notes) = read_back(bytes);
+            assert_eq!(document.unwrap().text, "a\nö");
+            assert!(notes.is_empty(), "{notes:?}");
+        }
+        let (document, notes) = read_back(b"a\xffb");
+        assert_eq!(document.unwrap().text, "a\u{fffd}b");
+        assert_eq!(notes.len(), 1);
+    }
+
+    #[test]
+    fn of_a_long_file_both_ends_are_read() {
+        let lines: Vec<String> = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let (document, notes) = read_back(lines.concat().as_bytes());
+        let document = document.unwrap();
+        assert!(document.text.starts_with("line 0\n") && document.text.ends_with("line 999\n"));
+        assert!(document.text.len() < 1600);
+        let first = document.counted.unwrap();
+        assert_eq!(
+            document.text.lines().nth(first - 1).unwrap(),
+            format!("line {}", first - 1)
+        );
+        assert!(notes[0].contains("its first 1 kB"), "{notes:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_outside_is_read_and_no_pipe_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("project");
+        fs_err::create_dir(&root).unwrap();
+        fs_err::write(dir.path().join("secret"), "x").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join("S.md")).unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("dangling.md")).unwrap();
+        fs_err::create_dir(root.join("dir.md")).unwrap();
+        let mut files = Files::below(&root);
+        for path in ["S.md", "dangling.md", "dir.md", "missing.md"] {
+            assert_eq!(files.read(path, ALL), None, "{path}");
+        }
+        assert_eq!(
+            files.notes,
+            [
+                "`S.md` leads out of the project and was not read.",
+                "`dir.md` is no file and was not read."
+            ]
+        );
+    }
+}

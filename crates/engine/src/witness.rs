@@ -1,0 +1,338 @@
+//! What is seen of sessions, live or in a record: facts go into the journal, raw text beside it.
+//!
+//! What an entry means is `flamestack_core`'s to say. Here is what has to be remembered from one
+//! call to the next: calls that are not answered yet, and raw text that is kept a turn at a time.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use flamestack_core::command::Actor;
+use flamestack_core::decide::{Kept, Rejected, Sight, Watching};
+use flamestack_core::event::Recorded;
+use flamestack_core::frame::LogEntry;
+use flamestack_core::id::{Mark, SessionRef, Timestamp};
+use flamestack_core::text::Title;
+use flamestack_core::transcript::{Entry, What};
+use flamestack_store::{NextStep, Step, Store, transcript};
+
+use crate::Engine;
+use crate::error::EngineError;
+
+/// Raw text of a session is kept in pieces of about this many bytes, or a turn at a time.
+const PIECE: usize = 256 * 1024;
+
+/// The sessions that an engine watches.
+pub(crate) type Watches = BTreeMap<SessionRef, Watch>;
+
+/// A session that an engine watches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    watching: Watching,
+    /// Raw text that is not kept yet, by thread.
+    pending: BTreeMap<SessionRef, Pending>,
+}
+
+/// Raw text that is not kept yet.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    text: String,
+    marks: Vec<Mark>,
+    message: Option<String>,
+    at: Option<Timestamp>,
+}
+
+impl Watch {
+    /// The raw text of a thread, complete as it is now.
+    fn complete(&mut self, thread: &SessionRef) -> Option<Deed<'static>> {
+        let pending = self.pending.remove(thread)?;
+        Some(Deed::Keep(thread.clone(), Box::new(pending)))
+    }
+}
+
+/// How a session is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// It is over: the entries are read from a record, and the session works on nothing.
+    pub past: bool,
+    /// The session that it is part of, where that is known.
+    pub parent: Option<SessionRef>,
+}
+
+/// One thing to do, in order.
+enum Deed<'e> {
+    See(Box<Cow<'e, Entry>>),
+    Keep(SessionRef, Box<Pending>),
+}
+
+impl Engine {
+    /// Records what was seen of a session that goes on right now.
+    ///
+    /// The same entry may come any number of times. An answer is understood if its call came
+    /// before, in this or an earlier call of this engine, and a turn's end if the model's last
+    /// words did; who starts afresh sends those again.
+    pub fn witness(&self, actor: &Actor, entries: &[Entry]) -> Result<Vec<Recorded>, EngineError> {
+        self.witness_as(actor, &View::default(), entries)
+    }
+
+    /// Records what was seen of a session.
+    pub fn witness_as(
+        &self,
+        actor: &Actor,
+        view: &View,
+        entries: &[Entry],
+    ) -> Result<Vec<Recorded>, EngineError> {
+        let _alone = self.witness_alone();
+        let mut watch = self.take_watch(&actor.session, view);
+        let deeds = self.plan(actor, &mut watch, entries)?;
+        let recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
+        self.watches().insert(actor.session.clone(), watch);
+        Ok(recorded)
+    }
+
+    /// Keeps the raw text of a session that is still waiting for its turn to end.
+    pub fn keep_pending(&self, actor: &Actor) -> Result<Vec<Recorded>, EngineError> {
+        let _alone = self.witness_alone();
+        let known = self.watches().get(&actor.session).cloned();
+        let Some(mut watch) = known.filter(|watch| !watch.pending.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut deeds = Vec::new();
+        for (thread, text) in std::mem::take(&mut watch.pending) {
+            deeds.push(Deed::Keep(thread, Box::new(text)));
+        }
+        let recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
+        self.watches().insert(actor.session.clone(), watch);
+        Ok(recorded)
+    }
+
+    /// The raw text of a session that waits for its turn to end.
+    pub(crate) fn waiting_text(&self, session: &SessionRef) -> String {
+        let watches = self.watches();
+        let watch = watches
+            .values()
+            .find_map(|watch| watch.pending.get(session));
+        watch
+            .map(|pending| pending.text.clone())
+            .unwrap_or_default()
+    }
+
+    /// The record of a past session ends here: keeps what is left of its raw text, completes its
+    /// frame if nothing is left open, and forgets it.
+    pub fn settle(&self, actor: &Actor) -> Result<Vec<Recorded>, EngineError> {
+        let mut recorded = self.keep_pending(actor)?;
+        let Some(mut watch) = self.watches().remove(&actor.session) else {
+            return Ok(recorded);
+        };
+        let mut asked = false;
+        let clock = self.clock();
+        recorded.extend(self.commit_steps(&mut |reading| {
+            if std::mem::replace(&mut asked, true) {
+                return Ok(None);
+            }
+            let mut draw = || clock.draw_id();
+            let sight = watch.watching.ended(reading, actor, &mut draw)?;
+            Ok(sight.map(|sight| step(sight, clock.now())))
+        })?);
+        Ok(recorded)
+    }
+
+    fn take_watch(&self, session: &SessionRef, view: &View) -> Watch {
+        // A copy: should the store not take what was seen, it is as if it had not been seen.
+        let known = self.watches().get(session).cloned();
+        let mut watch = known.unwrap_or_else(|| Watch {
+            watching: if view.past {
+                Watching::past(None)
+            } else {
+                Watching::live(None)
+            },
+            pending: BTreeMap::new(),
+        });
+        watch.watching.is_part_of(view.parent.clone());
+        watch
+    }
+
+    /// What to do about entries: look at each, and keep raw text where a piece of it is complete.
+    fn plan<'e>(
+        &self,
+        actor: &Actor,
+        watch: &mut Watch,
+        entries: &'e [Entry],
+    ) -> Result<Vec<Deed<'e>>, EngineError> {
+        let known = self.known_texts(actor, entries)?;
+        let mut deeds = Vec::new();
+        for (entry, known) in entries.iter().zip(known) {
+            let thread = entry.agent.as_deref();
+            let thread = thread.and_then(|agent| actor.session.beside(agent));
+            let thread = thread.unwrap_or_else(|| actor.session.clone());
+            // A prompt begins a turn; what came before it belongs to the one before.
+            if entry.is_prompt() && !known {
+                deeds.extend(watch.complete(&thread));
+            }
+            let ended = match &entry.what {
+                What::SubagentEnded { id, .. } => actor.session.beside(id),
+                What::TurnEnded | What::Interrupted { .. } | What::Compacted { .. } => {
+                    Some(thread.clone())
+                }
+                _ => None,
+            };
+            if !known {
+                let pending = watch.pending.entry(thread.clone()).or_default();
+                if pending.text.is_empty() {
+                    pending.message.clone_from(&entry.message);
+                    pending.at = entry.at;
+                }
+                pending.text.push_str(&transcript::encode(entry));
+                pending.marks.extend(entry.text_mark(&actor.session));
+            }
+            deeds.push(Deed::See(Box::new(within(&self.project().root, entry))));
+            let full = watch.pending.get(&thread);
+            if full.is_some_and(|pending| pending.text.len() >= PIECE) {
+                deeds.extend(watch.complete(&thread));
+            }
+            if let Some(ended) = ended.filter(|_| !known) {
+                deeds.extend(watch.complete(&ended));
+            }
+        }
+        Ok(deeds)
+    }
+
+    /// Of which entries the raw text is in the store, or waits to be, already.
+    fn known_texts(&self, actor: &Actor, entries: &[Entry]) -> Result<Vec<bool>, EngineError> {
+        let waiting: std::collections::BTreeSet<Mark> = {
+            let watches = self.watches();
+            let watch = watches.get(&actor.session);
+            let pending = watch.into_iter().flat_map(|watch| watch.pending.values());
+            pending
+                .flat_map(|text| text.marks.iter().copied())
+                .collect()
+        };
+        let mut here = waiting;
+        self.read(|reading| {
+            let mut known = Vec::with_capacity(entries.len());
+            for entry in entries {
+                known.push(match entry.text_mark(&actor.session) {
+                    Some(mark) => !here.insert(mark) || reading.is_seen(mark)?,
+                    None => false,
+                });
+            }
+            Ok(known)
+        })
+    }
+
+    /// Puts raw text into the store, all of it at once: the disk is asked once.
+    fn keep_pieces(&self, deeds: &[Deed<'_>]) -> Result<VecDeque<Kept>, EngineError> {
+        let pieces = || {
+            deeds.iter().filter_map(|deed| match deed {
+                Deed::See(_) => None,
+                Deed::Keep(thread, pending) => Some((thread, pending)),
+            })
+        };
+        let texts: Vec<&str> = pieces().map(|(_, pending)| pending.text.as_str()).collect();
+        let kept = self.keep_texts(&texts)?;
+        let pieces = pieces().zip(kept).map(|((thread, pending), kept)| Kept {
+            thread: thread.clone(),
+            message: pending.message.clone(),
+            at: pending.at,
+            entry: LogEntry {
+                label: Title::recorded(transcript::LABEL.to_owned()),
+                blob: kept.id,
+                bytes: kept.bytes,
+            },
+            marks: pending.marks.clone(),
+        });
+        Ok(pieces.collect())
+    }
+
+    /// Does what is to be done as one command, each thing on the state that the ones before led to.
+    fn carry_out(
+        &self,
+        actor: &Actor,
+        watching: &mut Watching,
+        deeds: Vec<Deed<'_>>,
+    ) -> Result<Vec<Recorded>, EngineError> {
+        if deeds.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut kept = self.keep_pieces(&deeds)?;
+        let clock = self.clock();
+        let now = clock.now();
+        let mut deeds = deeds.into_iter();
+        let mut waiting: VecDeque<Sight> = VecDeque::new();
+        let mut done = false;
+        let mut draw = || clock.draw_id();
+        self.commit_steps(&mut |reading| {
+            loop {
+                if let Some(sight) = waiting.pop_front() {
+                    return Ok(Some(step(sight, now)));
+                }
+                match deeds.next() {
+                    Some(Deed::See(entry)) => {
+                        waiting.extend(watching.see(reading, actor, &entry, &mut draw)?);
+                    }
+                    Some(Deed::Keep(..)) => {
+                        let Some(text) = kept.pop_front() else {
+                            continue;
+                        };
+                        let sight = watching.keep(reading, actor, &text, &mut draw)?;
+                        waiting.extend((!sight.decision.events.is_empty()).then_some(sight));
+                    }
+                    None if done => return Ok(None),
+                    None => {
+                        done = true;
+                        let told = watching.told(&actor.session);
+                        return Ok(told.map(|event| Step {
+                            at: now,
+                            actor: actor.clone(),
+                            events: vec![event],
+                        }));
+                    }
+                }
+            }
+        })
+    }
+
+    fn commit_steps(&self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, EngineError> {
+        self.with_store(|store| {
+            store.commit_steps(next).map_err(|rejected| match rejected {
+                Rejected::Refused(refusal) => EngineError::Refused(refusal),
+                Rejected::Unreadable(error) => EngineError::Store(error),
+            })
+        })
+    }
+}
+
+fn step(sight: Sight, now: Timestamp) -> Step {
+    Step {
+        at: sight.at.unwrap_or(now),
+        actor: sight.actor,
+        events: sight.decision.events,
+    }
+}
+
+/// The same entry with files named relative to the project where they lie inside it.
+fn within<'e>(root: &Path, entry: &'e Entry) -> Cow<'e, Entry> {
+    let relative = |path: &String| {
+        let inside = Path::new(path).strip_prefix(root).ok()?;
+        Some(inside.to_string_lossy().into_owned()).filter(|inside| !inside.is_empty())
+    };
+    let paths = match &entry.what {
+        What::Call(call) => &call.paths,
+        What::Changed { paths } => paths,
+        _ => return Cow::Borrowed(entry),
+    };
+    if !paths.iter().any(|path| relative(path).is_some()) {
+        return Cow::Borrowed(entry);
+    }
+    let mut entry = entry.clone();
+    if let What::Call(flamestack_core::transcript::Call { paths, .. }) | What::Changed { paths } =
+        &mut entry.what
+    {
+        for path in paths {
+            if let Some(inside) = relative(path) {
+                *path = inside;
+            }
+        }
+    }
+    Cow::Owned(entry)
+}

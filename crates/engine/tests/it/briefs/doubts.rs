@@ -1,0 +1,319 @@
+//! Trees that say nothing clearly, or contradict themselves.
+
+use super::said;
+
+#[test]
+fn two_open_specs_and_no_word() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+=== .codex/specs/billing/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/billing/design.md
+# Design
+Tokens last an hour.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Status
+      Several pieces of work are open and nothing says which one is meant: `.codex/specs/billing`, `.codex/specs/login`.  [.codex/specs/billing]
+    ");
+}
+
+#[test]
+fn two_open_specs_and_one_named() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: billing] 2026-03-11
+- Drew the tables.
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+=== .codex/specs/billing/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/billing/design.md
+# Design
+Tokens last an hour.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A design for billing that meets its requirements with what the project has.  [workflow spec]
+    Current Step
+      `design.md` of billing is being written.  [workflow spec]
+    Status
+      billing is in spec-design (inferred from `design.md`).  [.codex/specs/billing/design.md]
+      Active — working on billing.  [SESSION.md:1]
+    Completed
+      Drew the tables.  [SESSION.md:2]
+    Active Files
+      .codex/specs/billing/requirements.md  [.codex/specs/billing/requirements.md]
+      .codex/specs/billing/design.md  [.codex/specs/billing/design.md]
+    Next Action
+      `design.md` of billing: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
+    Canonical Workflow Stage
+      spec-design  [.codex/specs/billing/design.md]
+    Current Artifact
+      .codex/specs/billing/design.md  [.codex/specs/billing/design.md]
+    Approved Decisions
+      billing: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/billing/requirements.md]
+    Pending Decisions / Open Questions
+      billing: approval of `design.md` is not recorded.  [.codex/specs/billing/design.md]
+    Dependencies / Preconditions
+      `requirements.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+/// The stage that is named decides between them.
+#[test]
+fn spec_and_bug_and_a_stage() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: bug-fix] 2026-03-11
+- Active files: `.codex/specs/login/tasks.md`, `.codex/bugs/crash/analysis.md`.
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+=== .codex/bugs/crash/report.md
+# Report
+Login crashes on expired tokens.
+=== .codex/bugs/crash/analysis.md
+# Analysis
+## Root Cause
+No null check.
+## Risks / Trade-offs
+- The minimal fix in the refresh path, nothing else.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      The minimal safe fix of crash as `analysis.md` describes it, with regression coverage and no unrelated refactoring.  [workflow bug]
+    Current Step
+      The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
+    Status
+      crash is in bug-fix (named in SESSION.md:1).  [SESSION.md:1]
+      Active — working on bug-fix.  [SESSION.md:1]
+    Decisions
+      The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]
+    Active Files
+      .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
+      .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
+      .codex/specs/login/tasks.md  [SESSION.md:2]
+    Next Action
+      The fix of crash with regression coverage, then the hand-off to bug-verify.  [workflow bug]
+    Canonical Workflow Stage
+      bug-fix  [SESSION.md:1]
+    Current Artifact
+      .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
+    Approved Decisions
+      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
+    Pending Decisions / Open Questions
+      crash: approval of `analysis.md` is not recorded.  [.codex/bugs/crash/analysis.md]
+    Dependencies / Preconditions
+      `analysis.md` with the user's approval.  [workflow bug]
+    ");
+}
+
+#[test]
+fn log_and_files_contradict() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: spec-design] 2026-03-11
+- Back to `/spec-design login`.
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A design for login that meets its requirements with what the project has.  [workflow spec]
+    Current Step
+      `design.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-design (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
+      Active — working on spec-design.  [SESSION.md:1]
+    Completed
+      1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      Back to `/spec-design login`.  [SESSION.md:2]
+    Remaining
+      2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
+      3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Blockers / Risks
+      spec-design was named in SESSION.md:1, but the files of login look like spec-execute.  [SESSION.md:1]
+    Next Action
+      `design.md` of login: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
+    Canonical Workflow Stage
+      spec-design  [SESSION.md:1]
+    Current Artifact
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Artifact Status
+      login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+#[test]
+fn a_stage_without_its_work() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: spec-execute] 2026-03-11
+- On it.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      spec-execute  [SESSION.md:1]
+    Current Step
+      spec-execute  [SESSION.md:1]
+    Status
+      `spec-execute` is named, but no files of that workflow say which piece of work is meant.  [SESSION.md:1]
+      Active — working on spec-execute.  [SESSION.md:1]
+    Completed
+      On it.  [SESSION.md:2]
+    ");
+}
+
+#[test]
+fn approved_and_not_approved() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: login] 2026-03-11
+- `/spec-design login`: requirements approved, design not approved yet.
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A design for login that meets its requirements with what the project has.  [workflow spec]
+    Current Step
+      `design.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-design (named in SESSION.md:2).  [SESSION.md:2]
+      Active — working on login.  [SESSION.md:1]
+    Remaining
+      `/spec-design login`: requirements approved, design not approved yet.  [SESSION.md:2]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Next Action
+      `design.md` of login: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
+    Canonical Workflow Stage
+      spec-design  [SESSION.md:2]
+    Current Artifact
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Approved Decisions
+      login: `requirements.md` is approved, recorded in SESSION.md:2: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
+    Pending Decisions / Open Questions
+      login: `design.md` is not approved, as SESSION.md:2 says: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
+    Dependencies / Preconditions
+      `requirements.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+#[test]
+fn every_older_entry_speaks_of_another() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: login] 2026-03-12
+- `/spec-tasks login` is on.
+[Focus: crash] 2026-03-11
+- `/bug-fix crash` is on.
+- Open Work: the fix
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/bugs/crash/report.md
+# Report
+Login crashes on expired tokens.
+=== .codex/bugs/crash/analysis.md
+# Analysis
+## Root Cause
+No null check.
+## Risks / Trade-offs
+- The minimal fix in the refresh path, nothing else.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A list of small tasks for login in batches, each with its own check.  [workflow spec]
+    Current Step
+      `tasks.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
+      Active — working on login.  [SESSION.md:1]
+    Remaining
+      `/spec-tasks login` is on.  [SESSION.md:2]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Next Action
+      `tasks.md` of login: completing it and the user's decision on it come before spec-execute.  [workflow spec]
+    Canonical Workflow Stage
+      spec-tasks  [SESSION.md:2]
+    Current Artifact
+      .codex/specs/login/tasks.md (not written yet)  [.codex/specs/login/tasks.md]
+    Artifact Status
+      `tasks.md` is missing or empty.  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+    Pending Decisions / Open Questions
+      login: approval of `design.md` is not recorded.  [.codex/specs/login/design.md]
+      login: `tasks.md` is missing; there is nothing to approve yet.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md` and `design.md` with the user's approval.  [workflow spec]
+    ");
+}

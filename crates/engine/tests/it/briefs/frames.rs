@@ -1,0 +1,176 @@
+//! Frames and todos come before everything that files say.
+
+use flamestack_core::brief::{AnchorKind, Heading, Mode, Todo, TodoState};
+use flamestack_engine::brief::Asked;
+use flamestack_engine::tools;
+use serde_json::json;
+
+use super::{Files, spoken, under};
+use crate::ground::{actor, session};
+
+const SPEC: &str = r"
+=== .codex/specs/login/requirements.md
+Users can log in.
+=== .codex/specs/login/design.md
+Tokens last an hour.
+";
+
+fn tool(files: &Files, name: &str, arguments: serde_json::Value) {
+    tools::call(&files.engine, &actor("opencode:a"), name, arguments).unwrap();
+}
+
+fn asked() -> Asked {
+    Asked {
+        session: Some(session("opencode:a")),
+        ..Asked::default()
+    }
+}
+
+fn todo(text: &str, state: TodoState) -> Todo {
+    Todo {
+        text: text.to_owned(),
+        state,
+    }
+}
+
+#[test]
+fn the_frame_tree_comes_first() {
+    let files = Files::drawn("=== SESSION.md\n[Focus: docs] 2026-03-11\n- Open Work: the manual\n");
+    let push = |title: &str, done: &str| {
+        tool(
+            &files,
+            "stack_frame_push",
+            json!({ "title": title, "successCriteria": done }),
+        );
+    };
+    push("Ship the login", "users can log in");
+    tool(
+        &files,
+        "stack_add_decision",
+        json!({ "decision": "JWT, because no lookups" }),
+    );
+    push("Verify tokens", "bad ones are refused");
+    let popped = json!({ "status": "completed", "results": "In src/auth/jwt.rs" });
+    tool(&files, "stack_frame_pop", popped);
+    tool(
+        &files,
+        "stack_frame_plan_children",
+        json!({ "children": [{ "title": "Rate limits", "successCriteria": "10 a minute" }] }),
+    );
+    insta::assert_snapshot!(spoken(&files.asked(&asked())), @"
+    Primary Objective
+      Ship the login — done when: users can log in  [frame vgme5xnq]
+    Current Step
+      Ship the login — done when: users can log in  [frame vgme5xnq]
+    Status
+      “Ship the login” is in progress.  [frame vgme5xnq]
+      Active — working on docs.  [SESSION.md:1]
+    Completed
+      Verify tokens: In src/auth/jwt.rs  [frame we79889v]
+    Remaining
+      Rate limits — done when: 10 a minute  [frame qnhe4wn9]
+      the manual  [SESSION.md:2]
+    Decisions
+      JWT, because no lookups  [frame vgme5xnq]
+    Next Action
+      Rate limits — done when: 10 a minute  [frame qnhe4wn9]
+    ");
+}
+
+#[test]
+fn a_decision_in_a_frame_approves_what_is_there() {
+    let files = Files::drawn(SPEC);
+    let goal = json!({ "title": "spec-design of `login`", "successCriteria": "a design" });
+    tool(&files, "stack_frame_push", goal);
+    for decision in ["requirements.md approved by the user", "tasks.md approved"] {
+        tool(
+            &files,
+            "stack_add_decision",
+            json!({ "decision": decision }),
+        );
+    }
+    let brief = files.asked(&asked());
+    assert_eq!(under(&brief, Heading::Stage), ["spec-design"]);
+    insta::assert_snapshot!(under(&brief, Heading::Approved).join("\n"), @"login: `requirements.md` is approved, recorded in frame vgme5xnq: “requirements.md approved by the user”");
+    insta::assert_snapshot!(under(&brief, Heading::Pending).join("\n"), @"login: approval of `design.md` is not recorded.");
+}
+
+#[test]
+fn todos_are_told_and_cancelled_ones_never() {
+    let files = Files::drawn("=== SESSION.md\n[Focus: docs] 2026-03-11\n- Open Work: the manual\n");
+    let asked = Asked {
+        todos: vec![
+            todo("Read the code", TodoState::Completed),
+            todo("Write the parser", TodoState::InProgress),
+            todo("Rewrite it in C", TodoState::Cancelled),
+            todo("Test the parser", TodoState::Pending),
+        ],
+        mode: Mode::ReadOnly,
+        ..Asked::default()
+    };
+    let brief = files.asked(&asked);
+    insta::assert_snapshot!(spoken(&brief), @"
+    Primary Objective
+      the manual  [SESSION.md:2]
+    Current Step
+      Write the parser  [todo 2]
+    Status
+      mode: plan (read-only)  [host]
+      Active — working on docs.  [SESSION.md:1]
+    Completed
+      Read the code  [todo 1]
+    Remaining
+      Write the parser  [todo 2]
+      Test the parser  [todo 4]
+      the manual  [SESSION.md:2]
+    Next Action
+      Write the parser  [todo 2]
+    ");
+    assert!(!brief.text.contains("in C"));
+}
+
+#[test]
+fn a_session_that_only_reads_is_told_so_and_not_driven() {
+    let files = Files::drawn(SPEC);
+    let brief = files.asked(&Asked {
+        mode: Mode::ReadOnly,
+        ..Asked::default()
+    });
+    assert_eq!(under(&brief, Heading::Status)[0], "mode: plan (read-only)");
+    let lower = brief.text.to_lowercase().replace("spec-execute", "");
+    for word in ["execute", "implement", "continue"] {
+        assert!(!lower.contains(word), "{word}: {}", brief.text);
+    }
+    assert!(
+        brief
+            .text
+            .contains("it informs and grants nothing. The newest user message stands above it.")
+    );
+}
+
+#[test]
+fn anchors_are_found_again_or_missed() {
+    let files = Files::drawn(&format!(
+        "{SPEC}=== .codex/specs/login/tasks.md\n## Batch 1\n- [x] 1. Token\n- [ ] 2. Form\n\
+         === .codex/specs/login/context.md\n## Decisions Made\n- Decision: JWT\n"
+    ));
+    let brief = files.brief();
+    assert!(brief.lost_in(&brief.text).is_empty());
+    let forgetful = "We worked on LOGIN in `spec-execute`, file .codex/specs/login/tasks.md.";
+    let lost: Vec<AnchorKind> = brief
+        .lost_in(forgetful)
+        .iter()
+        .map(|anchor| anchor.kind)
+        .collect();
+    for kind in [
+        AnchorKind::Goal,
+        AnchorKind::Gate,
+        AnchorKind::Decision,
+        AnchorKind::NextAction,
+    ] {
+        assert!(lost.contains(&kind), "{kind:?}: {lost:?}");
+    }
+    for kind in [AnchorKind::Stage, AnchorKind::Unit, AnchorKind::Artifact] {
+        assert!(!lost.contains(&kind), "{kind:?}: {lost:?}");
+    }
+}

@@ -1,0 +1,551 @@
+//! The stages of the spec workflow.
+
+use super::{Files, said};
+
+/// Requirements alone are the first stage.
+#[test]
+fn created() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      Requirements for login that say what is wanted, for whom, and how it is accepted.  [workflow spec]
+    Current Step
+      `requirements.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+    Next Action
+      `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
+    Canonical Workflow Stage
+      spec-create  [.codex/specs/login/requirements.md]
+    Current Artifact
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+    Pending Decisions / Open Questions
+      login: approval of `requirements.md` is not recorded.  [.codex/specs/login/requirements.md]
+    ");
+}
+
+/// A template that nobody filled in is no work at all.
+#[test]
+fn drafted_without_a_word() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+
+## Stories
+-
+<!-- fill in -->
+";
+    insta::assert_snapshot!(said(TREE), @"");
+}
+
+/// A first stage that is only just named has no files.
+#[test]
+fn begun_by_name_only() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: spec-create] 2026-03-10
+- Continue `/spec-create login`.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      Requirements for the new one that say what is wanted, for whom, and how it is accepted.  [workflow spec]
+    Current Step
+      `requirements.md` of the new one is being written.  [workflow spec]
+    Status
+      The work is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
+      Active — working on spec-create.  [SESSION.md:1]
+    Remaining
+      Continue `/spec-create login`.  [SESSION.md:2]
+    Next Action
+      `requirements.md` of the new one: completing it and the user's decision on it come before spec-design.  [workflow spec]
+    Canonical Workflow Stage
+      spec-create  [SESSION.md:1]
+    Current Artifact
+      .codex/specs/…/requirements.md (not written yet)  [.codex/specs/…/requirements.md]
+    Artifact Status
+      `requirements.md` is missing or empty.  [.codex/specs/…/requirements.md]
+    Pending Decisions / Open Questions
+      the new one: `requirements.md` is missing; there is nothing to approve yet.  [.codex/specs/…/requirements.md]
+    ");
+}
+
+#[test]
+fn designed() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A design for login that meets its requirements with what the project has.  [workflow spec]
+    Current Step
+      `design.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-design (inferred from `design.md`).  [.codex/specs/login/design.md]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Next Action
+      `design.md` of login: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
+    Canonical Workflow Stage
+      spec-design  [.codex/specs/login/design.md]
+    Current Artifact
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+    Pending Decisions / Open Questions
+      login: approval of `design.md` is not recorded.  [.codex/specs/login/design.md]
+    Dependencies / Preconditions
+      `requirements.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+/// Prose in the list of tasks is no list yet.
+#[test]
+fn tasks_being_written() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+First the token, then the form.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A list of small tasks for login in batches, each with its own check.  [workflow spec]
+    Current Step
+      `tasks.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-tasks (inferred from `tasks.md`).  [.codex/specs/login/tasks.md]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Next Action
+      `tasks.md` of login: completing it and the user's decision on it come before spec-execute.  [workflow spec]
+    Canonical Workflow Stage
+      spec-tasks  [.codex/specs/login/tasks.md]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+    Pending Decisions / Open Questions
+      login: approval of `tasks.md` is not recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md` and `design.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+#[test]
+fn executed() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+=== .codex/specs/login/context.md
+# Context
+## Status
+Last completed batch: 1
+## Key Discoveries
+- [Batch 1] Sessions are in Redis.
+- [Batch 1] The form is server-rendered.
+## Decisions Made
+- [Batch 1] Decision: JWT — Rationale: no lookups
+  on each request.
+- [Batch 1] Decision: one hour
+## Utilities Created
+- `src/auth/token.rs`: sign and verify
+## Carry-Forward Warnings
+- The clock of staging is off
+";
+    insta::assert_snapshot!(Files::drawn(TREE).brief().text, @"
+    ## Stage-Aware Continuation
+    Recorded state of the work, as background: it informs and grants nothing. The newest user message stands above it. Names of stages are verbatim.
+    ## Primary Objective
+    - The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.
+    ## Current Step
+    - Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).
+    ## Status
+    - login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.
+    - Last completed batch: 1
+    ## Completed
+    - 1 — Token type (Batch 1 — Base)
+    - Discovery: [Batch 1] Sessions are in Redis.
+    - Discovery: [Batch 1] The form is server-rendered.
+    ## Remaining
+    - 2 — Login form (Batch 1 — Base)
+    - 3 — Rate limit (Batch 2 — Hardening)
+    ## Decisions
+    - [Batch 1] Decision: JWT — Rationale: no lookups on each request.
+    - [Batch 1] Decision: one hour
+    ## Active Files
+    - .codex/specs/login/requirements.md
+    - .codex/specs/login/design.md
+    - .codex/specs/login/tasks.md
+    - .codex/specs/login/context.md
+    ## Blockers / Risks
+    - Warning: The clock of staging is off
+    ## Next Action
+    - 2 — Login form (Batch 1 — Base) — next in spec-execute of login.
+    ---
+    ## Workflow-Aware Augmentation
+    These sections are here because the session is part of a declared workflow.
+    ## Workflow Type
+    - spec
+    ## Canonical Workflow Stage
+    - spec-execute
+    ## Source Artifacts
+    - .codex/specs/login/requirements.md
+    - .codex/specs/login/design.md
+    - .codex/specs/login/tasks.md
+    - .codex/specs/login/context.md
+    ## Current Artifact
+    - .codex/specs/login/tasks.md
+    ## Artifact Status
+    - login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).
+    ## Transition Gate
+    - For the current batch: the declared gates of its tasks pass, batch validation passes, review feedback is addressed, `context.md` is up to date, and the batch ends with a commit.
+    - Gate command: `.codex/scripts/harness.sh spec gate login 2`
+    ## Approved Decisions
+    - login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.
+    - login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.
+    - login: approval of `tasks.md` is inferred from `context.md` being there; none is recorded.
+    ## Pending Decisions / Open Questions
+    - none recorded
+    ## Dependencies / Preconditions
+    - Utility: `src/auth/token.rs`: sign and verify
+    - `requirements.md`, `design.md` and `tasks.md` with the user's approval.
+    ## Verification / Done Criteria
+    - Task-level validation gates pass for each completed task.
+    - Batch validation passes before the batch ends.
+    - `context.md` records discoveries, decisions, utilities and carry-forward warnings.
+    ");
+}
+
+#[test]
+fn executed_without_context() {
+    const TREE: &str = r"
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
+    Current Step
+      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+    Status
+      login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.  [.codex/specs/login/tasks.md]
+    Completed
+      1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+    Remaining
+      2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
+      3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Next Action
+      2 — Login form (Batch 1 — Base) — next in spec-execute of login.  [.codex/specs/login/tasks.md:4]
+    Canonical Workflow Stage
+      spec-execute  [.codex/specs/login/tasks.md]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Artifact Status
+      login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+/// The log names stage and piece of work.
+#[test]
+fn named_in_the_log() {
+    const TREE: &str = r"
+=== SESSION.md
+# Session State
+
+[Focus: execution] 2026-03-10 — Branch `feature/login`
+- Continue `/spec-execute next login` after compaction.
+- Active files: `src/auth/token.rs`, `.codex/specs/login/tasks.md`.
+- Blockers: none.
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
+    Current Step
+      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+    Status
+      login is in spec-execute (named in SESSION.md:4); 1 task complete and 2 remaining.  [SESSION.md:4]
+      Active — working on execution.  [SESSION.md:3]
+    Completed
+      1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+    Remaining
+      2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
+      3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+      Continue `/spec-execute next login` after compaction.  [SESSION.md:4]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+      src/auth/token.rs  [SESSION.md:5]
+    Next Action
+      2 — Login form (Batch 1 — Base) — next in spec-execute of login.  [.codex/specs/login/tasks.md:4]
+    Canonical Workflow Stage
+      spec-execute  [SESSION.md:4]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Artifact Status
+      login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+#[test]
+fn approvals_that_were_recorded() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: login] 2026-03-10
+- `/spec-tasks login`: design approved by Kim; tasks await approval
+=== .codex/specs/login/requirements.md
+# Requirements
+**Status**: Approved
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+To come.
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      A list of small tasks for login in batches, each with its own check.  [workflow spec]
+    Current Step
+      `tasks.md` of login is being written.  [workflow spec]
+    Status
+      login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
+      Active — working on login.  [SESSION.md:1]
+    Remaining
+      `/spec-tasks login`: design approved by Kim; tasks await approval  [SESSION.md:2]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Next Action
+      `tasks.md` of login: completing it and the user's decision on it come before spec-execute.  [workflow spec]
+    Canonical Workflow Stage
+      spec-tasks  [SESSION.md:2]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: `requirements.md` is approved, recorded in .codex/specs/login/requirements.md:2: “**Status**: Approved”  [.codex/specs/login/requirements.md:2]
+      login: `design.md` is approved, recorded in SESSION.md:2: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
+    Pending Decisions / Open Questions
+      login: `tasks.md` is not approved, as SESSION.md:2 says: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
+    Dependencies / Preconditions
+      `requirements.md` and `design.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+#[test]
+fn all_done_and_still_named() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: spec-execute] 2026-03-10
+- Open Work: final validation of `login`
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [X] 2. Login form
+## Batch 2 — Hardening
+- [X] 3. Rate limit
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
+    Current Step
+      All tasks of login are ticked off; the validation of the last batch is open.  [workflow spec]
+    Status
+      login is in spec-execute (named in SESSION.md:1); 3 tasks complete and 0 remaining.  [SESSION.md:1]
+      Active — working on spec-execute.  [SESSION.md:1]
+    Completed
+      1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
+      3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+    Remaining
+      final validation of `login`  [SESSION.md:2]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Next Action
+      The gate of the last batch of login, then the hand-off.  [workflow spec]
+    Canonical Workflow Stage
+      spec-execute  [SESSION.md:1]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Artifact Status
+      login: all tasks are complete (3).  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
+    ");
+}
+
+/// A workflow and other open work at the same time: neither is lost.
+#[test]
+fn hybrid() {
+    const TREE: &str = r"
+=== SESSION.md
+[Focus: spec-execute] 2026-03-11 — Branch `feat/login`
+- Moved the session store.
+- Decision: keep cookies until v3.
+
+Next Operator Brief
+- Open Work: answer the review of `login`
+- Pending Tests: load test
+- Blockers: staging is down
+=== .codex/specs/login/requirements.md
+# Requirements
+Users can log in.
+=== .codex/specs/login/design.md
+# Design
+Tokens last an hour.
+=== .codex/specs/login/tasks.md
+# Tasks
+## Batch 1 — Base
+- [x] 1. Token type
+- [ ] 2. Login form
+## Batch 2 — Hardening
+- [ ] 3. Rate limit
+=== .codex/specs/login/context.md
+# Context
+## Status
+Last completed batch: 1
+## Key Discoveries
+- [Batch 1] Sessions are in Redis.
+- [Batch 1] The form is server-rendered.
+## Decisions Made
+- [Batch 1] Decision: JWT — Rationale: no lookups
+  on each request.
+- [Batch 1] Decision: one hour
+## Utilities Created
+- `src/auth/token.rs`: sign and verify
+## Carry-Forward Warnings
+- The clock of staging is off
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
+    Current Step
+      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+    Status
+      login is in spec-execute (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
+      Last completed batch: 1  [.codex/specs/login/context.md:3]
+      At risk — blockers recorded: staging is down  [SESSION.md:8]
+    Completed
+      1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      Discovery: [Batch 1] Sessions are in Redis.  [.codex/specs/login/context.md:5]
+      Discovery: [Batch 1] The form is server-rendered.  [.codex/specs/login/context.md:6]
+      Moved the session store.  [SESSION.md:2]
+    Remaining
+      2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
+      3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+      answer the review of `login`  [SESSION.md:6]
+      Pending tests: load test  [SESSION.md:7]
+    Decisions
+      [Batch 1] Decision: JWT — Rationale: no lookups on each request.  [.codex/specs/login/context.md:8]
+      [Batch 1] Decision: one hour  [.codex/specs/login/context.md:10]
+      Decision: keep cookies until v3.  [SESSION.md:3]
+    Active Files
+      .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
+      .codex/specs/login/design.md  [.codex/specs/login/design.md]
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+      .codex/specs/login/context.md  [.codex/specs/login/context.md]
+    Blockers / Risks
+      Warning: The clock of staging is off  [.codex/specs/login/context.md:14]
+      staging is down  [SESSION.md:8]
+    Next Action
+      2 — Login form (Batch 1 — Base) — next in spec-execute of login.  [.codex/specs/login/tasks.md:4]
+    Canonical Workflow Stage
+      spec-execute  [SESSION.md:1]
+    Current Artifact
+      .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
+    Artifact Status
+      login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
+    Approved Decisions
+      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from `context.md` being there; none is recorded.  [.codex/specs/login/tasks.md]
+    Dependencies / Preconditions
+      Utility: `src/auth/token.rs`: sign and verify  [.codex/specs/login/context.md:12]
+      `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
+    ");
+}

@@ -1,0 +1,191 @@
+//! What is seen of a session, through the engine: facts, raw text, and both only once.
+
+use flamestack_core::transcript::{Answer, Call, CallKind, Entry, Voice, What};
+use flamestack_engine::{Engine, View};
+use flamestack_store::{Reading, Slice};
+
+use crate::ground::{Ground, actor};
+
+fn entry(id: &str, what: What) -> Entry {
+    Entry {
+        id: Some(id.to_owned()),
+        message: Some(format!("msg_{id}")),
+        at: None,
+        agent: None,
+        what,
+    }
+}
+
+fn user(id: &str, text: &str) -> Entry {
+    let text = text.to_owned();
+    entry(
+        id,
+        What::User {
+            voice: Voice::Person,
+            text,
+        },
+    )
+}
+
+fn assistant(id: &str, text: &str) -> Entry {
+    let text = text.to_owned();
+    entry(id, What::Assistant { text })
+}
+
+fn call(id: &str, path: &str) -> [Entry; 2] {
+    [
+        entry(
+            id,
+            What::Call(Call {
+                id: id.to_owned(),
+                tool: "write".to_owned(),
+                kind: CallKind::Write,
+                arguments: "{}".to_owned(),
+                paths: vec![path.to_owned()],
+                command: None,
+            }),
+        ),
+        entry(
+            id,
+            What::Answer(Answer {
+                call: id.to_owned(),
+                ok: true,
+                exit_code: None,
+                text: "The password is hunter2, token ghp_aaaabbbbccccddddeeeeffff000011112222"
+                    .to_owned(),
+            }),
+        ),
+    ]
+}
+
+fn talk(root: &std::path::Path) -> Vec<Entry> {
+    let mut entries = vec![user("p1", "Fix the login")];
+    entries.extend(call("c1", &root.join("src/login.rs").to_string_lossy()));
+    entries.push(assistant("a1", "The cookie had the wrong path."));
+    entries.push(entry("t1", What::TurnEnded));
+    entries.push(user("p2", "And the logout"));
+    entries.extend(call("c2", "src/logout.rs"));
+    entries.push(assistant("a2", "Done too."));
+    entries.push(entry("t2", What::TurnEnded));
+    entries
+}
+
+fn events(engine: &Engine) -> usize {
+    engine
+        .read(|reading| Ok(reading.events_after(flamestack_core::id::Seq(0), usize::MAX)?))
+        .unwrap()
+        .len()
+}
+
+#[test]
+fn a_session_is_recorded_once_however_it_is_cut() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    let entries = talk(&engine.project().root);
+    for entry in &entries {
+        engine.witness(&who, std::slice::from_ref(entry)).unwrap();
+    }
+    let once = events(engine);
+    engine.witness(&who, &entries).unwrap();
+    engine.settle(&who).unwrap();
+    let past = View {
+        past: true,
+        parent: None,
+    };
+    engine.witness_as(&who, &past, &entries).unwrap();
+    assert_eq!(events(engine), once);
+    assert!(engine.examine(&mut |_, _| ()).unwrap().is_well());
+
+    let (own, children) = engine
+        .read(|reading: &dyn Reading| {
+            let roots = reading.rows(&Slice::default())?;
+            let own = roots[0].frame.id.clone();
+            let below = reading.rows(&Slice {
+                parent: Some(own.clone()),
+                ..Slice::default()
+            })?;
+            Ok((own, below))
+        })
+        .unwrap();
+    let titles: Vec<String> = children
+        .iter()
+        .map(|row| format!("{} {}", row.frame.status, row.frame.title))
+        .collect();
+    assert_eq!(
+        titles,
+        ["completed Fix the login", "in progress And the logout"]
+    );
+    // The first turn's text is kept with the session, the second's with its prompt.
+    let first = engine.raw_text(&own, 1).unwrap();
+    insta::assert_snapshot!(first, @"
+    ### User
+
+    Fix the login
+
+    ### write
+
+    ```
+    {}
+    ```
+
+    ### Answer
+
+    ```
+    The password is hunter2, token [redacted:github-token]
+    ```
+
+    ### Assistant
+
+    The cookie had the wrong path.
+    ");
+    let second = engine.raw_text(&children[1].frame.id, 1).unwrap();
+    assert!(second.contains("Done too."), "{second}");
+    let found = engine
+        .search("cookie wrong path", 5, &mut |_, _| ())
+        .unwrap();
+    assert!(!found.searched.hits.is_empty());
+    let frame = engine
+        .read(|reading| Ok(reading.whole_frame(&own)?))
+        .unwrap()
+        .unwrap();
+    let artifacts: Vec<_> = frame
+        .notes
+        .iter()
+        .map(|note| note.text().as_str())
+        .collect();
+    assert_eq!(
+        artifacts,
+        ["Fix the login", "src/login.rs", "And the logout"]
+    );
+}
+
+#[test]
+fn what_was_said_before_a_push_stays_with_the_frame_that_it_was_said_in() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    engine
+        .witness(&who, &[user("p1", "Build the shop")])
+        .unwrap();
+    let push = flamestack_engine::Request::Push {
+        parent: flamestack_engine::Parent::Active,
+        goal: flamestack_engine::request::Wanted::titled("The cart"),
+    };
+    let pushed = engine.execute(&who, &push).unwrap();
+    let cart = pushed.opened().unwrap().clone();
+    engine
+        .witness(&who, &[assistant("a1", "The cart is empty.")])
+        .unwrap();
+    engine
+        .witness(&who, &[entry("t1", What::TurnEnded)])
+        .unwrap();
+    assert!(
+        engine
+            .raw_text(&cart, 1)
+            .unwrap()
+            .contains("The cart is empty.")
+    );
+    let own = engine.frame_named("opencode:ses_1").unwrap();
+    assert!(engine.raw_text(&own, 1).unwrap().contains("Build the shop"));
+}

@@ -1,0 +1,70 @@
+//! What compactions cost a session: what was lost and had to be looked up again.
+
+use std::collections::BTreeSet;
+
+use flamestack_core::transcript::{CallKind, What};
+
+use crate::recording::{Cut, Recording};
+
+/// What followed a compaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aftermath {
+    /// How many calls were looked at.
+    pub calls: usize,
+    /// Names that were known, that the summary does not have, and that tools had to bring again.
+    pub found_again: usize,
+    /// Files that were read again.
+    pub read_again: Vec<String>,
+}
+
+impl Aftermath {
+    /// Looks at what followed a compaction.
+    pub fn of(recording: &Recording<'_>, cut: &Cut<'_>) -> Self {
+        let names_at = |at: usize| {
+            let moment = recording.moment(at);
+            moment.and_then(|moment| recording.names.get(moment))
+        };
+        let known: BTreeSet<u32> = (0..cut.at)
+            .filter_map(names_at)
+            .flatten()
+            .copied()
+            .collect();
+        let said = recording.interned.present(cut.summary.unwrap_or_default());
+        let mut aftermath = Self::default();
+        let mut again = BTreeSet::new();
+        let mut read = BTreeSet::new();
+        for at in cut.resume..cut.end {
+            match recording.entry(at).map(|entry| &entry.what) {
+                Some(What::Call(call)) => {
+                    aftermath.calls += 1;
+                    if call.kind == CallKind::Read {
+                        read.extend(
+                            call.paths
+                                .iter()
+                                .filter(|path| recording.has_read(path, cut)),
+                        );
+                    }
+                }
+                Some(What::Answer(_)) => {
+                    let names = names_at(at).into_iter().flatten();
+                    let lost = |name: &&u32| known.contains(name) && !said.known.contains(name);
+                    again.extend(names.filter(lost).copied());
+                }
+                _ => {}
+            }
+        }
+        aftermath.found_again = again.len();
+        aftermath.read_again = read.into_iter().cloned().collect();
+        aftermath
+    }
+}
+
+impl Recording<'_> {
+    /// Whether a file was read, written or changed before a cut.
+    fn has_read(&self, path: &str, cut: &Cut<'_>) -> bool {
+        (0..cut.at).any(|at| match self.entry(at).map(|entry| &entry.what) {
+            Some(What::Call(call)) => call.paths.iter().any(|known| known == path),
+            _ => false,
+        })
+    }
+}

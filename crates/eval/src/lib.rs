@@ -1,0 +1,18 @@
+//! How good a context is, measured without a model: recorded sessions show what was needed next.
+//!
+//! A [`Recording`] is cut where the work went on; [`need`] says what the agent used after the cut
+//! and nobody told it again, and how much of that a text supplies. [`pop`] asks the same of finished
+//! subagents, [`cost`] replays every model call under several ways to keep a prompt short, [`train`]
+//! fits the weights of `flamestack-core`. Nothing here reads files or prints.
+
+pub mod compaction;
+pub mod cost;
+mod interned;
+pub mod need;
+pub mod pop;
+pub mod recording;
+pub mod report;
+pub mod train;
+mod words;
+
+pub use recording::{Cut, Recording};

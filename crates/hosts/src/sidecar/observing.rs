@@ -1,0 +1,198 @@
+//! What happens in a conversation, as the engine is told it.
+//!
+//! A message may be seen twice, in a request to the model and in an event of the host; it carries
+//! the host's names, by which it is recorded once.
+
+use flamestack_core::command::Command;
+use flamestack_core::compaction::without_restored;
+use flamestack_core::session::{Description, DiffTotals};
+use flamestack_core::text::Prose;
+use flamestack_core::transcript::{Entry, What};
+use flamestack_engine::witness::View;
+use flamestack_engine::{EngineError, Request};
+
+use super::Sidecar;
+use super::conversation::Conversation;
+use super::entries::{self, of_message, of_todos};
+use super::wire::{Happening, Message, Part, Role, SessionFacts};
+
+/// A text that a host says of a conversation, if it is one.
+fn prose(text: &str) -> Option<Prose> {
+    Prose::new(text).ok()
+}
+
+/// How many entries wait for a store that takes nothing.
+const MOST_WAITING: usize = 10_000;
+
+/// What has been seen of a conversation and is not recorded yet, and what has to be remembered
+/// until more is seen.
+#[derive(Default)]
+pub(super) struct Seen {
+    waiting: Vec<Entry>,
+    /// The newest message of the model.
+    last: Option<String>,
+    /// The newest summary: its message and its words.
+    summary: Option<(String, String)>,
+    /// Whether the host itself asked for the newest summary.
+    automatic: bool,
+    /// The user stopped the work, and no message has said so yet.
+    stopped: bool,
+}
+
+impl Seen {
+    fn message(&mut self, message: &Message) {
+        if message.role == Role::Assistant {
+            self.last = Some(message.id.clone());
+        }
+        if message.error.as_deref() == Some("aborted") {
+            self.stopped = false;
+        }
+        for part in &message.parts {
+            match part {
+                Part::Compaction { automatic, .. } => self.automatic = *automatic,
+                Part::Text { text, .. } if message.summary => {
+                    // What was put behind it is recorded already.
+                    self.summary = Some((message.id.clone(), without_restored(text)));
+                }
+                _ => {}
+            }
+        }
+        if !message.summary {
+            self.waiting.extend(of_message(message));
+        }
+    }
+
+    fn add(&mut self, id: Option<String>, what: What) {
+        let entry = entries::plain(what);
+        self.waiting.push(Entry { id, ..entry });
+    }
+}
+
+impl Conversation {
+    /// Messages of the model's next request that have not been seen before.
+    pub(super) fn saw(&mut self, messages: &[Message]) {
+        for message in messages {
+            self.seen.message(message);
+        }
+    }
+
+    /// Something that happened.
+    pub(super) fn observe(
+        &mut self,
+        sidecar: &Sidecar,
+        happening: &Happening,
+    ) -> Result<(), EngineError> {
+        match happening {
+            Happening::Message(message) => self.seen.message(message),
+            Happening::Todos { items } => {
+                self.todos.clone_from(items);
+                self.seen.waiting.push(of_todos(items));
+            }
+            Happening::Session(facts) => self.describe(sidecar, facts)?,
+            Happening::Interrupted => self.seen.stopped = true,
+            Happening::Idle => {
+                if std::mem::take(&mut self.seen.stopped) {
+                    let how = "stopped by the user".to_owned();
+                    self.seen.add(None, What::Interrupted { how });
+                }
+                let last = self.seen.last.clone();
+                self.seen.add(last, What::TurnEnded);
+                self.record(sidecar)?;
+            }
+            Happening::Compacted => {
+                let (id, summary) = self.seen.summary.take().unzip();
+                let automatic = self.seen.automatic;
+                let compacted = What::Compacted {
+                    automatic,
+                    summary,
+                    tokens_before: None,
+                };
+                self.seen.add(id, compacted);
+                self.record(sidecar)?;
+                self.compacted(sidecar)?;
+            }
+            Happening::Deleted => {
+                self.record(sidecar)?;
+                sidecar.engine.settle(&self.actor(sidecar, None))?;
+            }
+            Happening::Removed { .. } | Happening::Reverted { .. } | Happening::Shim { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn describe(&mut self, sidecar: &Sidecar, facts: &SessionFacts) -> Result<(), EngineError> {
+        if let Some(parent) = &facts.parent {
+            self.parent = self.session.beside(parent);
+        }
+        let description = Description {
+            directory: facts.directory.as_deref().and_then(prose),
+            host_version: facts.host_version.as_deref().and_then(prose),
+            agent: facts.agent.as_deref().and_then(prose),
+            parent: self.parent.clone(),
+            copy_of: facts
+                .copy_of
+                .as_deref()
+                .and_then(|id| self.session.beside(id)),
+            diff: facts.diff.map(|(added, deleted, files)| DiffTotals {
+                added,
+                deleted,
+                files,
+            }),
+        };
+        if description != Description::default() {
+            let describe = Request::Ready(Command::Describe(Box::new(description)));
+            let actor = self.actor(sidecar, None);
+            sidecar.engine.execute(&actor, &describe)?;
+        }
+        if let Some(title) = &facts.title {
+            let title = title.clone();
+            self.seen.add(None, What::Titled { title });
+        }
+        match &facts.frame {
+            Some(frame) => self.take_up(sidecar, frame),
+            None => Ok(()),
+        }
+    }
+
+    /// The conversation was made for a planned frame: it is that frame, and begins it.
+    fn take_up(&self, sidecar: &Sidecar, frame: &str) -> Result<(), EngineError> {
+        let actor = self.actor(sidecar, None);
+        let known = sidecar
+            .engine
+            .read(|reading| Ok(reading.session(&self.session)?))?;
+        if known.is_some_and(|known| known.own.is_some()) {
+            return Ok(());
+        }
+        let bind = Request::Bind {
+            frame: frame.to_owned(),
+            session: self.session.clone(),
+        };
+        sidecar.engine.execute(&actor, &bind)?;
+        sidecar
+            .engine
+            .execute(&actor, &Request::Activate(frame.to_owned()))?;
+        Ok(())
+    }
+
+    /// Records what was seen.
+    pub(super) fn record(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        if self.seen.waiting.is_empty() {
+            return Ok(());
+        }
+        let entries = std::mem::take(&mut self.seen.waiting);
+        let view = View {
+            past: false,
+            parent: self.parent.clone(),
+        };
+        let actor = self.actor(sidecar, None);
+        let recorded = sidecar.engine.witness_as(&actor, &view, &entries);
+        if let Err(error) = recorded {
+            // Another time, unless that never comes: a host's memory is not ours to fill.
+            if entries.len() < MOST_WAITING {
+                self.seen.waiting = entries;
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! What the tools of agent programs do, by the names and arguments that hosts give them.
+
+use std::path::Path;
+
+use flamestack_core::transcript::{Call, CallKind, Todo, TodoStatus};
+use serde_json::Value;
+
+use super::json::{items, text};
+
+/// What a tool does.
+pub fn kind(tool: &str) -> CallKind {
+    let name = tool.to_ascii_lowercase();
+    if name.starts_with("stack_") || name.contains("__stack_") || name.contains("_stack_frame_") {
+        return CallKind::Stack;
+    }
+    match name.as_str() {
+        "read" | "read_file" | "read_many_files" | "view" | "view_image" | "notebookread"
+        | "list" | "ls" | "list_dir" | "list_directory" => CallKind::Read,
+        "grep" | "glob" | "search_file_content" | "grep_search" | "codesearch" | "grep_files" => {
+            CallKind::Search
+        }
+        "edit" | "multiedit" | "notebookedit" | "apply_patch" | "patch" | "replace" => {
+            CallKind::Edit
+        }
+        "write" | "write_file" | "create_file" => CallKind::Write,
+        "bash" | "shell" | "exec_command" | "run_shell_command" | "local_shell"
+        | "local_shell_call" | "exec" | "write_stdin" | "wait" | "container.exec" => {
+            CallKind::Execute
+        }
+        "task" | "agent" | "spawn_agent" | "subagent" | "delegate_to_agent" => CallKind::Delegate,
+        "todowrite" | "todoread" | "taskcreate" | "taskupdate" | "tasklist" | "taskget"
+        | "update_plan" | "write_todos" => CallKind::Todo,
+        "webfetch" | "websearch" | "web_fetch" | "google_web_search" | "web_search" => {
+            CallKind::Web
+        }
+        "askuserquestion" | "question" | "ask_user" | "request_user_input" => CallKind::Ask,
+        "exitplanmode" | "enterplanmode" | "plan_exit" | "plan_enter" => CallKind::Plan,
+        _ => CallKind::Other,
+    }
+}
+
+/// A call, by its tool and arguments. `arguments` is their text as the model wrote it.
+pub fn call(id: &str, tool: &str, input: &Value, arguments: String, directory: &str) -> Call {
+    let mut kind = kind(tool);
+    let mut paths = paths(input);
+    let patched = patched_files(&arguments);
+    if !patched.is_empty() && matches!(kind, CallKind::Edit | CallKind::Execute) {
+        kind = CallKind::Edit;
+        paths = patched;
+    }
+    let command = (kind == CallKind::Execute)
+        .then(|| command(input))
+        .flatten();
+    Call {
+        id: id.to_owned(),
+        tool: tool.to_owned(),
+        kind,
+        arguments,
+        paths: paths.iter().map(|path| inside(path, directory)).collect(),
+        command,
+    }
+}
+
+fn paths(input: &Value) -> Vec<String> {
+    let names = [
+        "file_path",
+        "filePath",
+        "notebook_path",
+        "absolute_path",
+        "path",
+        "file",
+    ];
+    let mut paths: Vec<String> = Vec::new();
+    for path in names.iter().map(|name| text(input, name)) {
+        if !path.is_empty() && !paths.iter().any(|known| known == path) {
+            paths.push(path.to_owned());
+        }
+    }
+    paths
+}
+
+fn command(input: &Value) -> Option<String> {
+    for name in ["command", "cmd", "script"] {
+        match input.get(name) {
+            Some(Value::String(line)) if !line.is_empty() => return Some(line.clone()),
+            // A shell and what it is to run; or a program and its arguments.
+            Some(Value::Array(words)) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                return match words.as_slice() {
+                    [_, flag, line] if flag.starts_with('-') && flag.contains('c') => {
+                        Some((*line).to_owned())
+                    }
+                    words => Some(words.join(" ")),
+                };
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The files that a patch in Codex's format names, wherever it stands in a text: as it is, or
+/// inside of a string in which line breaks are written as `\n`.
+pub fn patched_files(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    if !text.contains("*** Begin Patch") {
+        return found;
+    }
+    for mark in [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ] {
+        for (at, _) in text.match_indices(mark) {
+            let rest = text.get(at + mark.len()..).unwrap_or_default();
+            let end = rest
+                .find(['\n', '\r', '\\', '"', '`'])
+                .unwrap_or(rest.len());
+            let path = rest.get(..end).unwrap_or_default().trim();
+            if !path.is_empty() && !found.iter().any(|known| known == path) {
+                found.push(path.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// A path relative to the directory that a session ran in, if it lies inside.
+pub fn inside(path: &str, directory: &str) -> String {
+    let inside = (!directory.is_empty())
+        .then(|| Path::new(path).strip_prefix(directory).ok())
+        .flatten();
+    match inside {
+        Some(inside) if !inside.as_os_str().is_empty() => inside.to_string_lossy().into_owned(),
+        _ => path.strip_prefix("./").unwrap_or(path).to_owned(),
+    }
+}
+
+/// The exit code that a host writes into the answer of its shell tool.
+pub(super) fn exit_code(text: &str, ok: bool) -> Option<i32> {
+    let number = |rest: &str| {
+        let digits: String = rest
+            .trim_start()
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == '-')
+            .collect();
+        digits.parse().ok()
+    };
+    // Claude Code's first line; Codex's among the first; Gemini CLI's in a line of its own.
+    let head = text.get(..text.floor_char_boundary(4000)).unwrap_or(text);
+    for mark in [
+        "Exit code ",
+        "Process exited with code ",
+        "Exit Code: ",
+        "\"exit_code\":",
+    ] {
+        let at = if mark == "Exit code " {
+            head.starts_with(mark).then_some(0)
+        } else {
+            head.find(mark)
+        };
+        if let Some(at) = at {
+            return number(head.get(at + mark.len()..).unwrap_or_default());
+        }
+    }
+    let running = head.contains("Process running with session ID")
+        || head.contains("Command running in background")
+        || head.starts_with("Script running");
+    (ok && !running).then_some(0)
+}
+
+/// The items of a to-do list or plan.
+pub(super) fn todos(input: &Value) -> Option<Vec<Todo>> {
+    let list = ["todos", "plan", "items"]
+        .iter()
+        .find(|name| input.get(*name).is_some_and(Value::is_array))?;
+    let todos = items(input, list).iter().filter_map(|item| {
+        let said = ["content", "step", "text", "description", "subject"]
+            .iter()
+            .map(|name| text(item, name))
+            .find(|text| !text.is_empty())?;
+        Some(Todo {
+            text: said.to_owned(),
+            status: status(text(item, "status")),
+        })
+    });
+    Some(todos.collect())
+}
+
+/// How far an item is, in any host's words.
+pub(super) fn status(word: &str) -> TodoStatus {
+    match word {
+        "in_progress" | "active" | "inProgress" => TodoStatus::Active,
+        "completed" | "done" => TodoStatus::Done,
+        "cancelled" | "canceled" | "deleted" => TodoStatus::Cancelled,
+        _ => TodoStatus::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn files_of_a_patch_are_found_wherever_it_stands() {
+        let patch = "*** Begin Patch\n*** Update File: src/a b.rs\n@@\n*** Add File: c.rs\n+x\n*** End Patch";
+        assert_eq!(patched_files(patch), ["c.rs", "src/a b.rs"]);
+        let inside_of_a_script = json!(format!("const p = {}; apply(p)", json!(patch))).to_string();
+        assert!(patched_files(&inside_of_a_script).contains(&"c.rs".to_owned()));
+        assert!(patched_files("*** Update File: x").is_empty());
+    }
+
+    #[test]
+    fn a_command_is_found_in_any_host_s_arguments() {
+        let made = |tool: &str, input: Value| {
+            let call = call("1", tool, &input, input.to_string(), "/work/shop");
+            (call.kind, call.command, call.paths)
+        };
+        let ls = Some("ls -l".to_owned());
+        let run = (CallKind::Execute, ls, vec![]);
+        assert_eq!(made("Bash", json!({"command": "ls -l"})), run);
+        assert_eq!(
+            made("shell", json!({"command": ["bash", "-lc", "ls -l"]})),
+            run
+        );
+        assert_eq!(made("exec_command", json!({"cmd": "ls -l"})), run);
+        let edit = made("Edit", json!({"file_path": "/work/shop/src/cart.rs"}));
+        assert_eq!(edit, (CallKind::Edit, None, vec!["src/cart.rs".to_owned()]));
+        let outside = made("write", json!({"filePath": "/etc/hosts"}));
+        assert_eq!(outside.2, ["/etc/hosts"]);
+    }
+
+    #[test]
+    fn exit_codes_are_read_from_what_hosts_print() {
+        assert_eq!(exit_code("Exit code 2\nerror", false), Some(2));
+        assert_eq!(
+            exit_code("Wall time: 1\nProcess exited with code 101\n", false),
+            Some(101)
+        );
+        assert_eq!(exit_code("all fine", true), Some(0));
+        assert_eq!(exit_code("no idea", false), None);
+        assert_eq!(exit_code("Process running with session ID 5", true), None);
+    }
+}

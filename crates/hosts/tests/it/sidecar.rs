@@ -1,0 +1,414 @@
+//! A host's plugin on the other end of the pipe, one line at a time.
+
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use flamestack_engine::brief::Workflows;
+use flamestack_engine::clock::StoryClock;
+use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::tools::Profile;
+use flamestack_engine::{Engine, Home, Project};
+use flamestack_hosts::sidecar::wire::{Isolation, Placement};
+use flamestack_hosts::sidecar::{Sidecar, serve};
+use serde_json::{Value, json};
+
+/// A sidecar that serves us.
+pub(crate) struct Served {
+    to: Option<PipeWriter>,
+    from: BufReader<PipeReader>,
+    serving: Option<JoinHandle<()>>,
+    asked: u64,
+    pub(crate) dir: tempfile::TempDir,
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "literals, written where they are asked"
+)]
+impl Served {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home {
+            state: dir.path().join("state"),
+            config: dir.path().join("config"),
+        };
+        let project = Project::at(dir.path(), &home).unwrap();
+        let clock = Box::new(StoryClock::starting_at(1_700_000_000_000));
+        let mut sidecar = Sidecar {
+            engine: Engine::new(project, clock, Duration::from_secs(5)),
+            worktree: Some("main".to_owned()),
+            tools: Profile::Core,
+            placement: Placement::Auto,
+            fold: FoldPolicy::Explicit,
+            isolation: Isolation::Inline,
+            workflows: Workflows::built_in(),
+            brief_budget: 2000,
+            restore_budget: 1000,
+        };
+        change(&mut sidecar);
+        let (input, to) = pipe().unwrap();
+        let (from, output) = pipe().unwrap();
+        let serving = thread::spawn(move || {
+            serve(&sidecar, BufReader::new(input), output).unwrap();
+        });
+        let mut served = Self {
+            to: Some(to),
+            from: BufReader::new(from),
+            serving: Some(serving),
+            asked: 0,
+            dir,
+        };
+        served.ask(
+            "hello",
+            json!({ "protocol": 1, "host": "opencode", "directory": "/" }),
+        );
+        served
+    }
+
+    fn send(&mut self, line: &str) {
+        writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let request =
+            json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        self.send(&request.to_string());
+        let mut answer = self.hear();
+        assert_eq!(answer["id"], self.asked, "{answer}");
+        match answer.get_mut("result") {
+            Some(result) => result.take(),
+            None => answer["error"]["message"].take(),
+        }
+    }
+
+    pub(crate) fn prompt(&mut self, session: &str, message: &str, text: &str) -> Value {
+        self.ask(
+            "prompt",
+            json!({ "session": session, "message": said(message, text) }),
+        )
+    }
+
+    /// What a plan says, without its name.
+    pub(crate) fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
+        let mut plan = self.plan(session, known, messages, None);
+        plan.as_object_mut().unwrap().remove("plan");
+        plan
+    }
+
+    fn plan(
+        &mut self,
+        session: &str,
+        known: usize,
+        messages: &[Value],
+        has: Option<&Value>,
+    ) -> Value {
+        self.ask(
+            "prepare",
+            json!({ "session": session, "known": known, "messages": messages, "has": has }),
+        )
+    }
+
+    pub(crate) fn call(
+        &mut self,
+        session: &str,
+        message: &str,
+        tool: &str,
+        arguments: Value,
+    ) -> String {
+        let params = json!({
+            "session": session, "message": message, "name": tool, "arguments": arguments,
+        });
+        let called = self.ask("call", params);
+        called["output"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn push(&mut self, session: &str, message: &str, title: &str) -> String {
+        let goal = json!({ "title": title, "successCriteria": "done" });
+        self.call(session, message, "stack_frame_push", goal)
+    }
+
+    pub(crate) fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
+        let results = json!({ "status": "completed", "results": results });
+        self.call(session, message, "stack_frame_pop", results)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.to = None;
+        // The sidecar ends with its input; a test that hangs here has found that it does not.
+        if let Some(serving) = self.serving.take() {
+            serving.join().unwrap();
+        }
+    }
+}
+
+pub(crate) fn said(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "user", "parts": [{ "kind": "text", "id": format!("{id}p"), "text": text }] })
+}
+
+pub(crate) fn work(id: &str) -> Value {
+    json!({ "id": id, "role": "assistant", "parts": [{
+        "kind": "call", "id": format!("{id}p"), "call": format!("call_{id}"), "tool": "read",
+        "state": "completed", "input": { "filePath": "a.rs" }, "output": "fn main() {}",
+    }] })
+}
+
+#[test]
+fn a_popped_frame_leaves_the_prompt_and_stays_out_of_it() {
+    let mut host = Served::new();
+    let nothing = json!({ "drop": [], "strip": [], "insert": [] });
+    assert_eq!(host.prompt("s", "1", "Fix the login"), json!({}));
+    assert_eq!(host.prepare("s", 0, &[said("1", "Fix the login")]), nothing);
+    host.push("s", "2", "Reproduce");
+    assert_eq!(host.prepare("s", 1, &[work("2")]), nothing);
+    assert_eq!(host.prepare("s", 2, &[work("3"), work("4")]), nothing);
+    host.pop("s", "5", "It is the cookie");
+    let folded = json!({ "drop": ["3", "4"], "strip": [], "insert": [] });
+    assert_eq!(host.prepare("s", 4, &[work("5")]), folded);
+    assert_eq!(host.prepare("s", 5, &[said("6", "And now?")]), folded);
+}
+
+#[test]
+fn a_plan_that_the_shim_holds_does_not_cross_again() {
+    let mut host = Served::new();
+    host.push("s", "1", "Look");
+    let first = host.plan("s", 0, &[work("1")], None);
+    let second = host.plan("s", 1, &[work("2")], Some(&first["plan"]));
+    assert_eq!(second["same"], true);
+    host.pop("s", "3", "Seen");
+    let third = host.plan("s", 2, &[work("3")], Some(&first["plan"]));
+    assert_eq!(
+        (&third["same"], &third["drop"]),
+        (&Value::Null, &json!(["2"]))
+    );
+}
+
+#[test]
+fn a_sidecar_that_knows_nothing_yet_asks_for_everything() {
+    let mut host = Served::new();
+    assert_eq!(host.prepare("s", 3, &[work("4")])["resync"], true);
+    assert_eq!(
+        host.prepare("s", 0, &[said("1", "Hi")])["resync"],
+        Value::Null
+    );
+}
+
+#[test]
+fn conversations_have_their_own_frames() {
+    let mut host = Served::new();
+    host.push("one", "1", "Left");
+    host.push("two", "1", "Right");
+    let status = |host: &mut Served, session: &str| {
+        host.ask("show", json!({ "session": session, "what": "status" }))["text"].to_string()
+    };
+    let left = status(&mut host, "one");
+    assert!(left.contains("Left"), "{left}");
+    let right = status(&mut host, "two");
+    assert!(right.contains("Right"), "{right}");
+}
+
+#[test]
+fn what_is_ours_is_stripped_before_a_summary_and_nothing_is_added() {
+    let mut host = Served::new();
+    let ours = json!({ "id": "1", "role": "user", "parts": [
+        { "kind": "text", "id": "p1", "text": "Fix it" },
+        { "kind": "text", "id": "p2", "text": "<stack-update>…</stack-update>", "synthetic": true },
+    ] });
+    let summary = host.ask(
+        "prepare",
+        json!({ "session": "s", "known": 0, "messages": [ours], "compacting": true }),
+    );
+    assert_eq!(
+        summary,
+        json!({ "drop": [], "strip": ["p2"], "insert": [] })
+    );
+}
+
+#[test]
+fn a_header_stays_and_news_comes_behind_the_users_words() {
+    let mut host = Served::new();
+    let pushed = host.push("s", "1", "Login");
+    let id = pushed.split_whitespace().next().unwrap();
+    host.prompt("s", "2", "Go on");
+    let header = host.prepare("s", 0, &[said("2", "Go on")])["system"].clone();
+    assert!(header.as_str().unwrap().contains("Login"), "{header}");
+
+    host.push("other", "1", "Elsewhere");
+    assert_eq!(
+        host.prompt("s", "3", "And now?"),
+        json!({}),
+        "another tree is no news"
+    );
+    let plan = json!({ "parentSessionID": id, "children": [
+        { "title": "Check the cookie", "successCriteria": "done" },
+    ] });
+    host.call("other", "2", "stack_frame_plan_children", plan);
+    let news = host.prompt("s", "4", "What else?")["append"].clone();
+    assert!(
+        news.as_str().unwrap().contains("Check the cookie"),
+        "{news}"
+    );
+    assert_eq!(
+        host.prompt("s", "4", "What else?")["append"],
+        news,
+        "asked again"
+    );
+    assert_eq!(host.prompt("s", "5", "Fine"), json!({}));
+    assert_eq!(host.prepare("s", 1, &[work("6")])["system"], header);
+}
+
+#[test]
+fn bad_lines_are_answered_and_survived() {
+    let mut host = Served::new();
+    for (line, code) in [
+        ("garbage", -32700),
+        ("[1,2]", -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"nonsense"}"#, -32601),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"prepare","params":{"session":5}}"#,
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"call","params":{"session":"a b","name":"x"}}"#,
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":9,"host":"x","directory":"/"}}"#,
+            -32000,
+        ),
+    ] {
+        host.send(line);
+        let answer = host.hear();
+        assert_eq!(answer["error"]["code"], code, "{line} gave {answer}");
+    }
+    let refused = host.call(
+        "s",
+        "1",
+        "stack_frame_pop",
+        json!({ "status": "maybe", "results": "" }),
+    );
+    assert!(refused.contains("`maybe` is none of"), "{refused}");
+    assert!(host.push("s", "1", "Still here").contains("is in progress"));
+}
+
+#[test]
+fn placements_that_say_everything_say_it_where_they_should() {
+    for (placement, place) in [(Placement::System, "system"), (Placement::Message, "tail")] {
+        let mut host = Served::with(|sidecar| sidecar.placement = placement);
+        assert_eq!(host.prepare("s", 0, &[said("1", "Hi")])[place], Value::Null);
+        host.push("s", "2", "Login");
+        let prepared = host.prepare("s", 1, &[work("2")]);
+        assert!(
+            prepared[place].as_str().unwrap().contains("Login"),
+            "{prepared}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_folded_where_that_is_not_wanted() {
+    let mut host = Served::with(|sidecar| sidecar.fold = FoldPolicy::Off);
+    host.push("s", "1", "Look");
+    host.pop("s", "3", "Seen");
+    let prepared = host.prepare("s", 0, &[work("1"), work("2"), work("3")]);
+    assert_eq!(prepared["drop"], json!([]));
+}
+
+pub(crate) fn answered(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "assistant", "parts": [{ "kind": "text", "id": format!("{id}t"), "text": text }] })
+}
+
+impl Served {
+    pub(crate) fn observe(&mut self, session: &str, happenings: &Value) {
+        let params = json!({ "session": session, "happenings": happenings });
+        self.ask("observe", params);
+    }
+
+    fn tree(&mut self, session: &str) -> String {
+        let shown = self.ask("show", json!({ "session": session, "what": "tree" }));
+        let text = shown["text"].as_str().unwrap();
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A turn in which the model only talks.
+    pub(crate) fn turn(&mut self, session: &str, n: usize, prompt: &str, answer: &str) -> Value {
+        let (asked, said_by_model) = (format!("{n}u"), format!("{n}a"));
+        self.prompt(session, &asked, prompt);
+        let known = (n - 1) * 2;
+        let plan = self.prepare(session, known, &[said(&asked, prompt)]);
+        self.prepare(session, known + 1, &[answered(&said_by_model, answer)]);
+        let message = answered(&said_by_model, answer);
+        let mut told = json!({ "kind": "message" });
+        told.as_object_mut()
+            .unwrap()
+            .extend(message.as_object().unwrap().clone());
+        self.observe(session, &json!([told, { "kind": "idle" }]));
+        plan
+    }
+}
+
+#[test]
+fn a_model_that_never_calls_us_still_has_a_tree() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    host.observe(
+        "s",
+        &json!([{ "kind": "todos", "items": [
+            { "text": "Write tests", "status": "pending" },
+            { "text": "Ship it", "status": "in_progress" },
+        ] }]),
+    );
+    host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(host.tree("s"), @"
+    → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
+    ├─ ✓ we79889v  Fix the login · claimed
+    ├─ ✓ qnhe4wn9  Now the logout · claimed
+    ├─ ○ rk49779d  Write tests
+    ├─ → shq5bkyj  Ship it
+    └─ → mr19669z  And the docs
+    ");
+}
+
+#[test]
+fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
+    let mut host = Served::with(|sidecar| sidecar.fold = FoldPolicy::Auto);
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.turn("s", 2, "Now the logout", "It redirects now.");
+    let plan = host.turn("s", 3, "And the docs", "Written.");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap(), @r#"
+    {
+      "drop": [
+        "1a",
+        "2a"
+      ],
+      "insert": [
+        {
+          "before": "2u",
+          "id": "flame_we79889v",
+          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\">The cookie was missing.</frame-results>\n"
+        },
+        {
+          "before": "3u",
+          "id": "flame_qnhe4wn9",
+          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\">It redirects now.</frame-results>\n"
+        }
+      ],
+      "strip": []
+    }
+    "#);
+}

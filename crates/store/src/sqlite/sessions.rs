@@ -1,0 +1,184 @@
+//! What is kept about sessions: where they stand, and what was seen of them.
+
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::fold;
+use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::session::{Conversation, Description};
+use flamestack_core::text::Prose;
+use flamestack_core::transcript::Usage;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::StoreError;
+use crate::record;
+
+/// Folds an event into what is kept about sessions.
+pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    match &recorded.event {
+        Event::SessionOpened { session, worktree } => {
+            require_session(connection, session)?;
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
+                )?
+                .execute(params![session.to_string(), worktree])?;
+        }
+        Event::SessionFocused { session, to, .. } => {
+            // A journal with a gap may never have said that the session is there.
+            let turn = fold::turn(recorded);
+            connection
+                .prepare_cached(
+                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
+                     VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (key) DO UPDATE
+                     SET active = ?3, turn_message = ?4, turn_before = ?5",
+                )?
+                .execute(params![
+                    session.to_string(),
+                    session.id(),
+                    to.as_ref().map(FrameId::as_str),
+                    turn.as_ref().map(|turn| turn.message.as_str()),
+                    turn.as_ref()
+                        .and_then(|turn| turn.before.as_ref())
+                        .map(FrameId::as_str)
+                ])?;
+        }
+        Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
+        Event::SessionUnbound { session, .. } => own(connection, session, None)?,
+        Event::FrameImported(frame) => {
+            if let Some(session) = &frame.session {
+                own(connection, session, Some(&frame.id))?;
+            }
+        }
+        Event::SessionWitnessed { marks, .. } => {
+            connection
+                .prepare_cached("INSERT OR IGNORE INTO witnessed VALUES (?1)")?
+                .execute([recorded.batch.0])?;
+            let mut insert = connection.prepare_cached("INSERT OR IGNORE INTO seen VALUES (?1)")?;
+            for mark in marks {
+                insert.execute([mark.0.cast_signed()])?;
+            }
+        }
+        _ => {}
+    }
+    if let Some(session) = Conversation::concerned(&recorded.event) {
+        let mut known = conversation(connection, session)?;
+        known.change(recorded);
+        put(connection, session, &known)?;
+    }
+    Ok(())
+}
+
+/// Folds in what a host says of a session.
+pub(super) fn project_description(
+    connection: &Connection,
+    recorded: &Recorded,
+    description: &Description,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO descriptions VALUES (?1, ?2)")?
+        .execute(params![
+            recorded.session.to_string(),
+            record::description_text(description)
+        ])?;
+    Ok(())
+}
+
+/// What a host says of a session.
+pub(super) fn description(
+    connection: &Connection,
+    session: &SessionRef,
+) -> Result<Option<Description>, StoreError> {
+    let body: Option<String> = connection
+        .prepare_cached("SELECT body FROM descriptions WHERE session = ?1")?
+        .query_row([session.to_string()], |row| row.get(0))
+        .optional()?;
+    Ok(body.as_deref().and_then(record::description))
+}
+
+fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
+        .execute(params![session.to_string(), session.id()])?;
+    Ok(())
+}
+
+pub(super) fn own(
+    connection: &Connection,
+    session: &SessionRef,
+    frame: Option<&FrameId>,
+) -> Result<(), StoreError> {
+    require_session(connection, session)?;
+    connection
+        .prepare_cached("UPDATE sessions SET own = ?2 WHERE key = ?1")?
+        .execute(params![session.to_string(), frame.map(FrameId::as_str)])?;
+    Ok(())
+}
+
+/// What was seen of a session.
+pub(super) fn conversation(
+    connection: &Connection,
+    session: &SessionRef,
+) -> Result<Conversation, StoreError> {
+    let known = connection
+        .prepare_cached(
+            "SELECT prompts, opening, said, interrupted, interruptions, compactions, calls, model,
+                 input, cache_read, cache_write, output, reasoning, micro_dollars
+             FROM conversations WHERE session = ?1",
+        )?
+        .query_row([session.to_string()], read)
+        .optional()?;
+    Ok(known.unwrap_or_default())
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+    let count = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
+    Ok(Conversation {
+        prompts: count(0)?,
+        opening: row.get(1)?,
+        said: row.get::<_, Option<String>>(2)?.map(Prose::recorded),
+        interrupted: row.get(3)?,
+        interruptions: count(4)?,
+        compactions: count(5)?,
+        calls: count(6)?,
+        spent: Usage {
+            model: row.get(7)?,
+            input: count(8)?,
+            cache_read: count(9)?,
+            cache_write: count(10)?,
+            output: count(11)?,
+            reasoning: count(12)?,
+            micro_dollars: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
+        },
+    })
+}
+
+fn put(
+    connection: &Connection,
+    session: &SessionRef,
+    known: &Conversation,
+) -> Result<(), StoreError> {
+    let spent = &known.spent;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO conversations
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )?
+        .execute(params![
+            session.to_string(),
+            known.prompts.cast_signed(),
+            known.opening,
+            known.said.as_ref().map(Prose::as_str),
+            known.interrupted,
+            known.interruptions.cast_signed(),
+            known.compactions.cast_signed(),
+            known.calls.cast_signed(),
+            spent.model,
+            spent.input.cast_signed(),
+            spent.cache_read.cast_signed(),
+            spent.cache_write.cast_signed(),
+            spent.output.cast_signed(),
+            spent.reasoning.cast_signed(),
+            spent.micro_dollars.map(u64::cast_signed),
+        ])?;
+    Ok(())
+}

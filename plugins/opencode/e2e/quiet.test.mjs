@@ -1,0 +1,52 @@
+// A model that never calls one of our tools: the tree, the results and what a new beginning needs
+// are there all the same.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { Lab } from "./lab/opencode.mjs"
+
+let lab
+before(async () => (lab = await Lab.start({ plugin: { tools: "off" }, env: { FLAME_TOOLS: "off" } })))
+after(() => lab.stop())
+
+const call = (name, args) => ({ calls: [{ name, args }] })
+const todos = (...statuses) => {
+  const items = ["Find the fault", "Mend it"].map((content, index) => ({ content, status: statuses[index], priority: "high" }))
+  return call("todowrite", { todos: items })
+}
+
+test("a tree from prompts, to-dos and subagents alone", async () => {
+  const session = await lab.session({ title: "Login" })
+  lab.model.on(
+    "Make the login work",
+    todos("in_progress", "pending"),
+    call("bash", { command: "echo made > made-by-bash.txt", description: "Make a file" }),
+    call("read", { filePath: `${lab.project}/missing.txt` }),
+    call("read", { filePath: `${lab.project}/missing.txt` }),
+    call("task", { description: "Run the tests", prompt: "Run all tests", subagent_type: "general" }),
+    todos("completed", "in_progress"),
+    { text: "The fault was in login.rs." },
+  )
+  lab.model.on("Run all tests", { text: "All 12 tests pass." })
+  await lab.prompt(session, "Make the login work")
+
+  const [first] = lab.model.work(session)
+  assert.ok(!first.tools.some((tool) => tool.name.startsWith("stack_")), "no tools of ours")
+  const tree = lab.flame(["tree"])
+  for (const title of ["Login", "Find the fault", "Mend it", "Run the tests"]) assert.ok(tree.includes(title), tree)
+  assert.match(tree, /✓ \w+ {2}Find the fault/)
+
+  const context = lab.flame(["context", "--session", `opencode:${session}`])
+  assert.match(context, /<directive>Make the login work<\/directive>/, "what the user asked for")
+  assert.match(context, /<results>All 12 tests pass\.<\/results>/, "what the subagent answered, unwrapped")
+  assert.match(context, /made-by-bash\.txt/, "the file that a command made")
+  assert.match(context, /missing\.txt/, "what failed twice")
+
+  await lab.summarize(session)
+  lab.model.on("Go on", { text: "On I go." })
+  await lab.prompt(session, "Go on")
+  const header = lab.model.work(session).at(-1).system.join("\n")
+  assert.ok(header.includes("Mend it"), "after a compaction the prompt says what is open")
+  assert.ok(header.includes("All 12 tests pass."), "and what came of the rest")
+  assert.deepEqual(lab.model.problems, [])
+})
