@@ -76,7 +76,7 @@ impl Draft<'_> {
         let facts = told_lines(
             self.moments,
             self.told,
-            share(shares.said) / 2,
+            share(shares.said) / 4,
             self.tokenizer,
         );
         let words = said(
