@@ -5,7 +5,9 @@ use anyhow::{Result, bail};
 use crate::cargo;
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 6] = ["durable", "history", "context", "brief", "summary", "cli"];
+const ALL: [&str; 7] = [
+    "durable", "history", "context", "brief", "summary", "cli", "import",
+];
 
 /// Runs the named benchmarks, or all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
@@ -27,7 +29,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         names
     };
     for name in chosen {
-        if name == "cli" {
+        if matches!(name, "cli" | "import") {
             cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
         }
         let mut command = vec![

@@ -25,7 +25,7 @@ const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, brief, summary, cli or all (--quick: less of it)
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: less of it)
 cargo xtask eval [NAME]       hold briefs against recorded work: stage (specs), quality (sessions), or both
 cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";

@@ -13,7 +13,12 @@ const PLUGIN: &str = "plugins/opencode";
 /// Builds the plugin, with the compiler that its lock file names.
 pub(crate) fn build() -> Result<()> {
     let plugin = root()?.join(PLUGIN);
-    run(&plugin, "npm", &["ci", "--ignore-scripts"])?;
+    // Not `npm ci`: it wants packages of every platform in the lock, which no single one can write.
+    run(
+        &plugin,
+        "npm",
+        &["install", "--no-save", "--ignore-scripts"],
+    )?;
     run(&plugin, "npm", &["run", "--silent", "build"])
 }
 

@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Export(commands::export::Export),
     Tool(commands::tool::Tool),
     Config(commands::config::Config),
+    Init(commands::init::Init),
     Doctor(commands::doctor::Doctor),
     Rebuild(commands::rebuild::Rebuild),
     Gc(commands::gc::Gc),

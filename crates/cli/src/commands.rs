@@ -14,6 +14,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod invalidate;
 pub(crate) mod log;
 pub(crate) mod note;
@@ -83,6 +84,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Export(command) => command.run(&place(output)?, output),
         Command::Tool(command) => command.run(&place(output)?, output),
         Command::Config(command) => command.run(cli.dir.as_deref(), output),
+        Command::Init(command) => command.run(cli.dir.as_deref(), output),
         Command::Doctor(command) => command.run(&open()?, output),
         Command::Rebuild(command) => command.run(&open()?, output),
         Command::Gc(command) => command.run(&place(output)?, output),

@@ -50,6 +50,16 @@ impl From<EngineError> for Failure {
     }
 }
 
+impl From<flamestack_hosts::install::InstallError> for Failure {
+    fn from(error: flamestack_hosts::install::InstallError) -> Self {
+        Self::Told {
+            usage: false,
+            message: error.to_string(),
+            hint: Some(error.hint()),
+        }
+    }
+}
+
 impl From<flamestack_store::StoreError> for Failure {
     fn from(error: flamestack_store::StoreError) -> Self {
         EngineError::from(error).into()

@@ -8,6 +8,7 @@ use flamestack_core::id::SessionRef;
 use flamestack_engine::context::Preferences;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
+use flamestack_hosts::install::opencode;
 
 use crate::diagnostics;
 use crate::failure::Failure;
@@ -59,14 +60,27 @@ fn message() -> Option<String> {
 
 /// The user's directories; one variable can move all of it elsewhere.
 pub(crate) fn home() -> Result<Home, Failure> {
-    match std::env::var_os("FLAME_STATE_DIR") {
-        Some(dir) if !dir.is_empty() => {
-            let dir = PathBuf::from(dir);
+    match moved_state() {
+        Some(dir) => {
             let config = Home::of_user().map_or_else(|_| dir.clone(), |home| home.config);
             Ok(Home { state: dir, config })
         }
-        _ => Ok(Home::of_user()?),
+        None => Ok(Home::of_user()?),
     }
+}
+
+/// The directory that all state was moved to, if it was.
+fn moved_state() -> Option<PathBuf> {
+    let dir = std::env::var_os("FLAME_STATE_DIR")?;
+    (!dir.is_empty()).then(|| PathBuf::from(dir))
+}
+
+/// Where OpenCode looks, and where our part of it goes.
+pub(crate) fn opencode(home: &Home) -> Result<opencode::Places, Failure> {
+    let absolute = |dir: PathBuf| std::path::absolute(dir);
+    let state = absolute(home.state.clone())?;
+    let data = moved_state().map(absolute).transpose()?;
+    Ok(opencode::Places::of_user(&state, data.as_deref())?)
 }
 
 /// The project of a directory, by default the one we are in.

@@ -37,6 +37,7 @@ pub struct Engine {
     options: OpenOptions,
     pub(crate) contexts: Contexts,
     watches: Mutex<Watches>,
+    witnessing: Mutex<()>,
 }
 
 /// What a granted request came to.
@@ -76,6 +77,7 @@ impl Engine {
             options: OpenOptions { busy_timeout },
             contexts: Contexts::default(),
             watches: Mutex::default(),
+            witnessing: Mutex::default(),
         }
     }
 
@@ -307,6 +309,13 @@ impl Engine {
     fn lock(&self) -> MutexGuard<'_, Option<SqliteStore>> {
         // A panic elsewhere cannot have left the store half-written: it writes in transactions.
         self.store
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// What is seen is recorded one thing after the other: what comes next may refer to it.
+    pub(crate) fn witness_alone(&self) -> MutexGuard<'_, ()> {
+        self.witnessing
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }

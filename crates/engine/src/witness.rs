@@ -82,6 +82,7 @@ impl Engine {
         view: &View,
         entries: &[Entry],
     ) -> Result<Vec<Recorded>, EngineError> {
+        let _alone = self.witness_alone();
         let mut watch = self.take_watch(&actor.session, view);
         let deeds = self.plan(actor, &mut watch, entries)?;
         let recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
@@ -91,6 +92,7 @@ impl Engine {
 
     /// Keeps the raw text of a session that is still waiting for its turn to end.
     pub fn keep_pending(&self, actor: &Actor) -> Result<Vec<Recorded>, EngineError> {
+        let _alone = self.witness_alone();
         let known = self.watches().get(&actor.session).cloned();
         let Some(mut watch) = known.filter(|watch| !watch.pending.is_empty()) else {
             return Ok(Vec::new());

@@ -7,6 +7,8 @@
 //! - `conversation`: what is kept of one conversation while it is served;
 //! - `compacting`: what its summariser is told, and what is put back;
 //! - `observing`: what happens in it, as the engine is told it;
+//! - [`figures`]: how the shim's hooks fare;
+//! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
 //! - `entries`: messages as the neutral entries that the engine takes.
 //!
 //! Nothing here knows a host's hooks; those are a shim's business.
@@ -14,8 +16,10 @@
 mod compacting;
 mod conversation;
 mod entries;
+pub mod figures;
 mod methods;
 mod observing;
+pub mod probe;
 mod rpc;
 mod serve;
 #[cfg(test)]

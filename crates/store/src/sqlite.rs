@@ -5,6 +5,7 @@
 //! one point of the journal and are never in the way.
 
 mod append;
+mod crowd;
 mod open;
 mod pages;
 mod project;
@@ -110,8 +111,8 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let mut attempt = || -> Result<(), StoreError> {
             // Dropping it rolls back; a reading has nothing to keep.
-            let snapshot = self.connection.unchecked_transaction()?;
-            work(&SqliteView::new(&snapshot))
+            let _snapshot = Held::reading(&self.connection)?;
+            work(&SqliteView::new(&self.connection))
         };
         attempt().map_err(|error| self.judged(error))
     }
@@ -136,7 +137,7 @@ impl SqliteStore {
         decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
     ) -> Result<Committed, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
         let decision = decide(&SqliteView::new(&self.connection))?;
         if decision.events.is_empty() {
             return Ok(Committed {
@@ -159,7 +160,7 @@ impl SqliteStore {
 
     fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
         let unreadable = Rejected::Unreadable;
-        let transaction = Writing::begin(&self.connection).map_err(unreadable)?;
+        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
         let mut recorded: Vec<Recorded> = Vec::new();
         while let Some(step) = next(&SqliteView::new(&self.connection))? {
             let batch = recorded.first().map(|first| first.batch);
@@ -193,14 +194,19 @@ impl SqliteStore {
     }
 }
 
-/// The write lock of one command; without a commit, nothing has happened. Unlike the library's own
-/// transactions, it prepares its two statements once.
-struct Writing<'c> {
+/// One point of the journal, or the write lock of one command; without a commit, nothing has
+/// happened. Unlike the library's own transactions, it prepares its statements once.
+struct Held<'c> {
     connection: &'c Connection,
 }
 
-impl<'c> Writing<'c> {
-    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+impl<'c> Held<'c> {
+    fn reading(connection: &'c Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn writing(connection: &'c Connection) -> Result<Self, StoreError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self { connection })
     }
@@ -211,11 +217,12 @@ impl<'c> Writing<'c> {
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for Held<'_> {
     fn drop(&mut self) {
         if !self.connection.is_autocommit() {
+            let rolled_back = self.connection.prepare_cached("ROLLBACK");
             // What fails here fails again, and is told, with the next command.
-            let _ = self.connection.execute_batch("ROLLBACK");
+            let _ = rolled_back.and_then(|mut rollback| rollback.execute([]));
         }
     }
 }

@@ -71,8 +71,8 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
     /// How many children a frame has, or how many roots there are, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
-    /// How many siblings come before a frame.
-    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError>;
+    /// How many siblings come before a frame, given how many there are.
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError>;
     /// The first planned child of a frame behind a rank, or at all.
     fn next_planned(
         &self,
@@ -82,15 +82,19 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     /// Frames with their notes, in the order asked for and without those that are not there. Logs
     /// and former names are left out.
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError>;
+    /// A frame and those above it, itself first, each with the totals of its children; at most
+    /// `limit`.
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError>;
     /// The root above a frame, and how many frames there are above it.
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
-    /// The children of a frame that have a status, in order, at most `limit`.
+    /// The children of a frame that have a status, in order and without their notes, at most
+    /// `limit`.
     fn standing(
         &self,
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<FrameId>, StoreError>;
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The children of a frame that were completed or failed, whichever is asked for; the ones that
     /// ended last, the very last first, at most `limit`.
     fn ended(
@@ -99,6 +103,13 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError>;
+    /// The same as frames with their notes.
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>, StoreError>;
     /// The completed and failed children of a frame that changed after a point.
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
     /// Whether anything was taken back after a point.

@@ -60,9 +60,7 @@ export function applyToSystem(system: string[], text: string | undefined, provid
 
 function fold(messages: HostMessage[], plan: Prepared, strip: Set<string>): void {
   if (plan.drop.length === 0 && plan.insert.length === 0 && strip.size === 0) return
-  const drop = new Set(plan.drop)
-  const insert = new Map<string, Prepared["insert"]>()
-  for (const one of plan.insert) insert.set(one.before, [...(insert.get(one.before) ?? []), one])
+  const { drop, insert } = indexed(plan)
   const host = messages.find((message) => message.info.role === "user")
   const result: HostMessage[] = []
   for (const message of messages) {
@@ -79,6 +77,20 @@ function fold(messages: HostMessage[], plan: Prepared, strip: Set<string>): void
   }
   for (const [index, message] of result.entries()) messages[index] = message
   messages.length = result.length
+}
+
+type Indexed = { drop: Set<string>; insert: Map<string, Prepared["insert"]> }
+/** The same plan is applied to request after request. */
+const indexes = new WeakMap<Prepared, Indexed>()
+
+function indexed(plan: Prepared): Indexed {
+  let found = indexes.get(plan)
+  if (!found) {
+    found = { drop: new Set(plan.drop), insert: new Map() }
+    for (const one of plan.insert) found.insert.set(one.before, [...(found.insert.get(one.before) ?? []), one])
+    indexes.set(plan, found)
+  }
+  return found
 }
 
 /** A message of the user's side that exists in this request only, shaped like one of the host's. */

@@ -10,8 +10,8 @@ const REMEMBERED = 64
 /** One conversation. There is no "current" one. */
 export type Conversation = {
   id: string
-  /** The messages of the last `prepare`, and the process that was told. */
-  sent: Message[]
+  /** The host's messages of the last `prepare`, and the process that was told. */
+  sent: unknown[]
   generation: number
   /** What the sidecar said last, and which question that answered. */
   plan: Prepared | undefined
@@ -23,9 +23,17 @@ export type Conversation = {
   model: Model | undefined
 }
 
-export class Conversations {
+/** How a host's messages are compared and put into the protocol's words. */
+export type Reading<M> = { alike: (a: M, b: M) => boolean; message: (host: M) => Message }
+
+export class Conversations<M> {
+  readonly #reading: Reading<M>
   #all = new Map<string, Conversation>()
   #recent = new Map<string, Conversation>()
+
+  constructor(reading: Reading<M>) {
+    this.#reading = reading
+  }
 
   /** The conversation of an id, made if it is new. */
   of(id: string): Conversation {
@@ -53,7 +61,7 @@ export class Conversations {
   }
 
   /** Asks what to do with the messages of a request. Without an answer the plan stays what it was. */
-  async prepare(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<void> {
+  async prepare(sidecar: Sidecar, conversation: Conversation, list: M[]): Promise<void> {
     this.#remember(conversation)
     const answer = await this.#ask(sidecar, conversation, list)
     if (!answer.resync) return
@@ -62,17 +70,19 @@ export class Conversations {
   }
 
   /** Asks what to leave out of a summary. It is made of other messages, and changes no plan. */
-  async prepareSummary(sidecar: Sidecar, { id, model }: Conversation, list: Message[]): Promise<Prepared> {
-    const question = { session: id, known: 0, messages: list, compacting: true, ...(model && { model }) }
+  async prepareSummary(sidecar: Sidecar, { id, model }: Conversation, list: M[]): Promise<Prepared> {
+    const messages = list.map(this.#reading.message)
+    const question = { session: id, known: 0, messages, compacting: true, ...(model && { model }) }
     return usable(await sidecar.ask("prepare", question))
   }
 
-  async #ask(sidecar: Sidecar, conversation: Conversation, list: Message[]): Promise<Prepared> {
+  async #ask(sidecar: Sidecar, conversation: Conversation, list: M[]): Promise<Prepared> {
     sidecar.start()
     if (conversation.generation !== sidecar.generation) conversation.sent = []
     conversation.generation = sidecar.generation
-    const known = unchanged(conversation.sent, list)
-    conversation.sent = list
+    const known = unchanged(conversation.sent as M[], list, this.#reading.alike)
+    // A copy: the host's own list is about to be folded.
+    conversation.sent = list.slice()
     conversation.asked += 1
     const question = conversation.asked
     const keep = (answer: Prepared) => {
@@ -81,7 +91,7 @@ export class Conversations {
       if (!answer.same) conversation.plan = answer
     }
     const { id: session, model } = conversation
-    const messages = list.slice(known)
+    const messages = list.slice(known).map(this.#reading.message)
     const late = (answer: Prepared) => {
       // The sidecar lost its place while nobody listened: the next question tells everything.
       if (answer.resync) conversation.sent = []

@@ -4,7 +4,7 @@
 // the tick, one notification a conversation, in their order.
 
 import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"
-import type { Conversations } from "./conversations.js"
+import type { Conversation } from "./conversations.js"
 import { isFinal, message } from "./messages.js"
 import type { Happening, SessionFacts } from "./protocol.js"
 
@@ -16,7 +16,7 @@ export type Link = { session?: string; frame?: string }
 
 /** What translating needs from the rest of the shim. */
 export type Surroundings = {
-  conversations: Conversations
+  conversations: { of(id: string): Conversation; forget(id: string): void }
   tell: (session: string, happenings: Happening[]) => void
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void
@@ -89,6 +89,7 @@ export class Events {
     const facts: SessionFacts = { title: info.title, directory: info.directory }
     if (info.parentID) facts.parent = info.parentID
     if (info.agent) facts.agent = info.agent
+    if (info.version) facts.hostVersion = info.version
     if (link.frame && !isCopy(link, info)) facts.frame = link.frame
     if (isCopy(link, info) && link.session) facts.copyOf = link.session
     if (info.summary) facts.diff = [info.summary.additions, info.summary.deletions, info.summary.files]

@@ -10,7 +10,7 @@ import { Conversations } from "./conversations.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { Events, LINK, type SessionInfo } from "./events.js"
 import { Figures } from "./figures.js"
-import { message } from "./messages.js"
+import { alike, type HostMessage, message } from "./messages.js"
 import { type Prepared, PROTOCOL, type ToolDeclaration } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
 import { toolMap } from "./tools.js"
@@ -21,7 +21,7 @@ const OWN_CALLS = ["You are a title generator", "You are a context summarization
 export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   const { client } = input
   const figures = new Figures()
-  const conversations = new Conversations()
+  const conversations = new Conversations<HostMessage>({ alike, message: ({ info, parts }) => message(info, parts) })
   let offered: ToolDeclaration[] = toolsOf(options["tools"] ?? process.env["FLAME_TOOLS"])
   const ownCalls = [...OWN_CALLS]
 
@@ -116,11 +116,10 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
           if (conversation.model?.name !== name) conversation.model = { name }
         }
         events.flush(session)
-        const list = messages.map((one) => message(one.info, one.parts))
         let plan: Prepared | undefined
         try {
-          if (conversation.compacting) plan = await conversations.prepareSummary(sidecar, conversation, list)
-          else await conversations.prepare(sidecar, conversation, list)
+          if (conversation.compacting) plan = await conversations.prepareSummary(sidecar, conversation, messages)
+          else await conversations.prepare(sidecar, conversation, messages)
         } finally {
           if (conversation.compacting) applyToSummary(messages, plan ?? conversation.plan)
           else if (conversation.plan) applyToRequest(messages, conversation.plan)

@@ -119,14 +119,43 @@ export function isFinal(host: HostPart, role: string): boolean {
 }
 
 /** How many messages at the beginning are the same in both lists. */
-export function unchanged(before: Message[], now: Message[]): number {
+export function unchanged<M>(before: M[], now: M[], alike: (a: M, b: M) => boolean): number {
   const most = Math.min(before.length, now.length)
   let count = 0
-  while (count < most && same(before[count], now[count])) count += 1
+  while (count < most && alike(before[count] as M, now[count] as M)) count += 1
   return count
 }
 
-function same(a: unknown, b: unknown): boolean {
+/**
+ * Whether two messages of the host say the same, as far as the protocol has words for it. This runs
+ * over a whole conversation before every request: it looks at what can change and makes nothing new.
+ */
+export function alike(a: HostMessage, b: HostMessage): boolean {
+  // The very same object may have been changed since.
+  if (a === b || a.info.id !== b.info.id || a.parts.length !== b.parts.length) return false
+  if (a.info.role === "assistant" && b.info.role === "assistant") {
+    if (a.info.time.completed !== b.info.time.completed || a.info.error?.name !== b.info.error?.name) return false
+  }
+  for (let index = 0; index < a.parts.length; index += 1) {
+    if (!alikeParts(a.parts[index] as HostPart, b.parts[index] as HostPart)) return false
+  }
+  return true
+}
+
+function alikeParts(a: HostPart, b: HostPart): boolean {
+  if (a.id !== b.id || a.type !== b.type) return false
+  if (a.type === "text" && b.type === "text") return a.text === b.text && a.ignored === b.ignored
+  if (a.type === "reasoning" && b.type === "reasoning") return a.text === b.text
+  if (a.type !== "tool" || b.type !== "tool") return true
+  if (a.state.status !== b.state.status || !same(a.state.input, b.state.input)) return false
+  if (a.state.status === "completed" && b.state.status === "completed") return a.state.output === b.state.output
+  if (a.state.status === "error" && b.state.status === "error") return a.state.error === b.state.error
+  // A subagent's session becomes known while its call runs.
+  return same(a.state, b.state)
+}
+
+/** Whether two values are the same all through. */
+export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
   if (Array.isArray(a)) {

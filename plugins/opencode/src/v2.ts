@@ -8,6 +8,7 @@ import { sidecarCommand } from "./binary.js"
 import { Conversations } from "./conversations.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { Figures } from "./figures.js"
+import { same } from "./messages.js"
 import { PROTOCOL, type Happening, type Message, type Part, type Prepared } from "./protocol.js"
 import { CALL_DEADLINE, Sidecar } from "./sidecar.js"
 
@@ -69,7 +70,7 @@ function register(context: Whole): () => void {
   const options = context.options ?? {}
   const directory = context.location?.directory ?? process.cwd()
   const figures = new Figures()
-  const conversations = new Conversations()
+  const conversations = new Conversations<Message>({ alike: same, message: (one) => one })
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),

@@ -20,6 +20,8 @@ mod context;
 mod damage;
 mod exchange;
 mod ground;
+#[cfg(unix)]
+mod init;
 mod large;
 mod manners;
 mod names;

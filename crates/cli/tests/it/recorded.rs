@@ -73,10 +73,8 @@ fn a_session_becomes_frames_once() {
 
     Done too.
     ");
-    assert_eq!(
-        project.json(&["search", "cookie"])["hits"][0]["frame"].is_string(),
-        true
-    );
+    let found = project.json(&["search", "cookie"]);
+    assert!(found["hits"][0]["frame"].is_string());
     project.well();
 }
 

@@ -1,11 +1,12 @@
 //! What goes onto each roster, and in which order of worth.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::cmp::Reverse;
 
 use crate::context::draft::{Draft, Inside, Meter, short_title};
 use crate::context::frontier::{Failed, attempts, in_order};
-use crate::context::relevance::{Interest, Relevance, ancestor_score};
+use crate::context::relevance::{Comparison, Interest, Relevance, ancestor_score};
 use crate::context::roster::{Candidate, Roster};
 use crate::context::surroundings::{CANDIDATES, DIRECTIVES, LEVELS, PLANNED, Surroundings};
 use crate::context::telling::{TITLE_TOKENS, Telling, reasoned, tell, titled};
@@ -23,14 +24,15 @@ pub(super) fn rosters<'a>(
     settings: &Settings,
     meter: Meter<'_>,
 ) -> Vec<Roster<'a>> {
+    let interest = if around.siblings.is_empty() && around.uncles.frames.is_empty() {
+        Interest::default()
+    } else {
+        Interest::of(&around.current)
+    };
     let library = Library {
         around,
         calls: settings.calls,
-        interest: if around.siblings.is_empty() && around.uncles.frames.is_empty() {
-            Interest::default()
-        } else {
-            Interest::of(&around.current)
-        },
+        comparison: RefCell::new(interest.comparison()),
         minimum: settings.minimum_relevance,
     };
     vec![
@@ -47,14 +49,15 @@ pub(super) fn rosters<'a>(
     ]
 }
 
-struct Library<'a> {
+struct Library<'a, 'i> {
     around: &'a Surroundings,
     calls: Calls,
-    interest: Interest,
+    /// One for all, since it remembers the words that it has met.
+    comparison: RefCell<Comparison<'i>>,
     minimum: i64,
 }
 
-impl<'a> Library<'a> {
+impl<'a> Library<'a, '_> {
     fn roster(&self, kind: SectionKind, what: &'static str) -> Roster<'a> {
         Roster {
             kind,
@@ -186,10 +189,9 @@ impl<'a> Library<'a> {
                 .saturating_sub(failed.clone().count());
             let ranked = self.ranked(latest(failed), |_, relevance| relevance.score);
             found.extend(ranked.iter().map(|(_, frame)| (2, Failed::Frame(frame))));
-            let mut comparison = self.interest.comparison();
             let akin = with_status(&self.around.siblings, Status::Completed);
             let akin = latest(akin).into_iter().filter(|frame| {
-                attempts(frame).next().is_some() && comparison.with(frame).matches > 0
+                attempts(frame).next().is_some() && self.relevance(frame).matches > 0
             });
             found.extend(akin.flat_map(|frame| attempts(frame).rev().map(|it| (1, it))));
         }
@@ -329,16 +331,19 @@ impl<'a> Library<'a> {
         roster
     }
 
+    fn relevance(&self, frame: &Frame) -> Relevance {
+        self.comparison.borrow_mut().with(frame)
+    }
+
     /// Frames with their scores, best first. What breaks a tie is which was finished last.
     fn ranked(
         &self,
         frames: Vec<&'a Frame>,
         score: impl Fn(&Frame, Relevance) -> i64,
     ) -> Vec<(i64, &'a Frame)> {
-        let mut comparison = self.interest.comparison();
         let scored = frames
             .into_iter()
-            .map(|frame| (score(frame, comparison.with(frame)), frame));
+            .map(|frame| (score(frame, self.relevance(frame)), frame));
         let mut ranked: Vec<_> = scored.collect();
         ranked.sort_by_key(|(score, frame)| Reverse((*score, in_order(frame))));
         ranked

@@ -23,6 +23,8 @@ const ARTIFACTS_LOOK: usize = 64;
 pub struct Interest {
     /// In order.
     terms: Vec<String>,
+    /// Their hashes, in order, each with its term.
+    hashes: Vec<(u64, u32)>,
     beginnings: Beginnings,
 }
 
@@ -50,7 +52,14 @@ impl Interest {
         for term in &terms {
             beginnings.add(term);
         }
-        Self { terms, beginnings }
+        let hashes = terms.iter().map(|term| hash(term)).zip(0..);
+        let mut hashes: Vec<(u64, u32)> = hashes.collect();
+        hashes.sort_unstable();
+        Self {
+            terms,
+            hashes,
+            beginnings,
+        }
     }
 
     /// The terms, in order.
@@ -152,16 +161,23 @@ impl Comparison<'_> {
     fn look(&mut self, text: &str, place: Met) {
         pieces(text, &mut |piece| match piece {
             Piece::Name(name) => {
-                self.names.push(hash(name));
+                let hash = hash(name);
+                self.names.push(hash);
                 if self.interest.beginnings.may_hold(name) {
-                    self.meet(self.interest.find(&lower(name)), place);
+                    self.meet(self.interest.find_name(name, hash), place);
                 }
             }
-            Piece::Word(word) if word.is_ascii() => {
-                let term = self.recall(word);
-                self.meet(term, place);
-            }
             Piece::Word(word) => {
+                if self.interest.beginnings.may_hold(word) {
+                    let term = self.recall(hash(word), |interest| {
+                        let mut term = None;
+                        each_term(word, &mut |stem| term = interest.find(stem));
+                        term
+                    });
+                    self.meet(term, place);
+                }
+            }
+            Piece::Wide(word) => {
                 let interest = self.interest;
                 each_term(word, &mut |term| self.meet(interest.find(term), place));
             }
@@ -175,28 +191,39 @@ impl Comparison<'_> {
         }
     }
 
-    fn recall(&mut self, word: &str) -> Option<u32> {
-        if !self.interest.beginnings.may_hold(word) {
-            return None;
-        }
-        let hash = hash(word);
+    /// Which term it is that has this hash: as it was found before, or as `find` finds it now.
+    fn recall(&mut self, hash: u64, find: impl FnOnce(&Interest) -> Option<u32>) -> Option<u32> {
         if let Some(Remembered { term, .. }) = self.memo.recall(hash) {
             return term;
         }
-        let mut term = None;
-        each_term(word, &mut |stem| term = self.interest.find(stem));
+        let term = find(self.interest);
         self.memo.remember(Remembered { hash, term });
         term
     }
 }
 
-/// FNV-1a over a text in lower case.
+/// The hash of a text in lower case, as far as its letters are ASCII, eight bytes at a time.
 fn hash(text: &str) -> u64 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
-    });
-    // 0 is for places where there is nothing.
-    hash | 1
+    let mix = |hash: u64, eight: [u8; 8]| {
+        let eight = u64::from_le_bytes(eight);
+        // 0x20 makes a capital a small letter; bytes of other characters stay as they are.
+        let low = eight | (!eight & 0x8080_8080_8080_8080) >> 2;
+        let mixed = (hash ^ low).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    };
+    let (eights, rest) = text.as_bytes().as_chunks();
+    let mut hash = eights
+        .iter()
+        .fold(text.len() as u64, |hash, eight| mix(hash, *eight));
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        for (place, byte) in last.iter_mut().zip(rest) {
+            *place = *byte;
+        }
+        hash = mix(hash, last);
+    }
+    // The upper bits are the best mixed; 0 is for places where there is nothing.
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
 }
 
 /// How terms begin. Nearly no word of a text begins like one, and a stem keeps the beginning of
@@ -271,6 +298,16 @@ impl Interest {
             .binary_search_by(|known| known.as_str().cmp(term));
         found.ok().and_then(|at| u32::try_from(at).ok())
     }
+
+    /// The same for a name as it was written, whose hash is known.
+    fn find_name(&self, name: &str, hash: u64) -> Option<u32> {
+        if !name.is_ascii() {
+            return self.find(&lower(name));
+        }
+        let found = self.hashes.binary_search_by_key(&hash, |(hash, _)| *hash);
+        let found = found.ok().and_then(|at| self.hashes.get(at));
+        found.map(|(_, term)| *term)
+    }
 }
 
 /// What a frame with so many names and matches scores.
@@ -290,10 +327,7 @@ pub struct Gist {
 impl Gist {
     /// The gist of a frame.
     pub fn of(frame: &Frame) -> Self {
-        let nobody = Interest {
-            terms: Vec::new(),
-            beginnings: Beginnings::default(),
-        };
+        let nobody = Interest::default();
         let (criteria, results) = told(frame);
         let goal = [frame.title.as_str(), criteria];
         let files = artifacts(frame).rev().take(ARTIFACTS_LOOK);

@@ -65,7 +65,8 @@ pub(super) struct Measured<'a, 's> {
 impl<'a> Roster<'a> {
     /// Measures candidates until they would fill `room` by themselves.
     pub(super) fn measure<'s>(&'s self, room: usize, meter: Meter<'_>) -> Measured<'a, 's> {
-        let tags = if self.single {
+        // A roster of nothing is not shown, and so it has no tags.
+        let tags = if self.single || self.total == 0 {
             0
         } else {
             let widest = self.element(self.total, self.total);
@@ -136,6 +137,9 @@ impl<'s> Measured<'_, 's> {
     /// Shows the best candidates that there is room for.
     pub(super) fn fill(self, room: usize, meter: Meter<'_>) -> Option<Drawn<'s>> {
         let roster = self.roster;
+        if roster.total == 0 {
+            return None;
+        }
         let inside = room.saturating_sub(self.tags);
         let chosen = self.chosen(inside);
         let claims: Vec<Claim> = chosen
@@ -170,7 +174,7 @@ impl<'s> Measured<'_, 's> {
         }
         shown.sort_by_key(|(place, _)| *place);
         let pieces = shown.into_iter().map(|(_, piece)| piece).collect();
-        roster.section(pieces, omitted, room, meter)
+        Some(roster.section(pieces, omitted, room, meter))
     }
 
     /// Chooses who is shown: as many as fit whole, best first. Nobody is cut for the sake of
@@ -230,10 +234,7 @@ impl Roster<'_> {
         mut omitted: Vec<Omission>,
         room: usize,
         meter: Meter<'_>,
-    ) -> Option<Drawn<'s>> {
-        if self.total == 0 {
-            return None;
-        }
+    ) -> Drawn<'s> {
         let count = shown.len();
         let left_out = self.total.saturating_sub(count);
         omitted.extend(self.omissions(left_out));
@@ -274,7 +275,7 @@ impl Roster<'_> {
             omitted,
             body,
         };
-        Some(Drawn { section, elements })
+        Drawn { section, elements }
     }
 
     fn cut_off(&self, candidate: &Candidate<'_>) -> Omission {

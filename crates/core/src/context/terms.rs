@@ -24,8 +24,10 @@ const SHORTEST_NAME: usize = 5;
 /// A piece of text that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// A word, or a part of an identifier or path, as it was written.
+    /// A word, or a part of an identifier or path, as it was written, in ASCII.
     Word(&'a str),
+    /// The same in whatever script.
+    Wide(&'a str),
     /// A whole identifier or path, as it was written.
     Name(&'a str),
 }
@@ -43,15 +45,30 @@ enum Class {
     Wide,
 }
 
+/// Looked up rather than worked out: every byte of every frame that is ranked comes by here.
 fn class(byte: u8) -> Class {
-    match byte {
-        b'a'..=b'z' => Class::Lower,
-        b'A'..=b'Z' => Class::Upper,
-        b'0'..=b'9' => Class::Digit,
-        b'_' | b'-' | b'.' | b'/' | b'@' => Class::Join,
-        0x80.. => Class::Wide,
-        _ => Class::Outside,
-    }
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated by the compiler, which refuses an index beyond the end"
+    )]
+    const CLASSES: [Class; 256] = {
+        let mut classes = [Class::Outside; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            classes[byte] = match byte as u8 {
+                b'a'..=b'z' => Class::Lower,
+                b'A'..=b'Z' => Class::Upper,
+                b'0'..=b'9' => Class::Digit,
+                b'_' | b'-' | b'.' | b'/' | b'@' => Class::Join,
+                0x80.. => Class::Wide,
+                _ => Class::Outside,
+            };
+            byte += 1;
+        }
+        classes
+    };
+    let class = CLASSES.get(usize::from(byte)).copied();
+    class.unwrap_or(Class::Outside)
 }
 
 /// Calls `visit` with every name and every word of a text.
@@ -96,13 +113,25 @@ fn class_of(c: char) -> Class {
 /// Takes `src/parseHTTPHeader2.rs` apart into `src`, `parse`, `HTTP`, `Header`, `2` and `rs`, and
 /// notices that it is a name: of a path, an identifier, a version or a host.
 fn ascii<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
-    let chunk = chunk.trim_matches(AROUND);
-    let bytes = chunk.as_bytes();
+    let mut bytes = chunk.as_bytes();
+    while let [b'-' | b'.' | b'/' | b'@', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    let first = chunk.len() - bytes.len();
+    while let [rest @ .., b'-' | b'.' | b'/' | b'@'] = bytes {
+        bytes = rest;
+    }
+    let chunk = chunk.get(first..first + bytes.len()).unwrap_or_default();
     let mut is_name = false;
     let mut start = 0;
     let mut before = Class::Outside;
     for (at, &byte) in bytes.iter().enumerate() {
         let here = class(byte);
+        // Most of a name is small letters in a row.
+        if here == Class::Lower && matches!(before, Class::Lower | Class::Upper) {
+            before = here;
+            continue;
+        }
         let turns = match (before, here) {
             (_, Class::Join) => {
                 is_name |= matches!(byte, b'_' | b'/');
@@ -157,13 +186,13 @@ fn wide<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
                 before.is_numeric() != c.is_numeric() || is_unspaced(before) != is_unspaced(c)
             });
             if hump || turns {
-                visit(Piece::Word(part.get(start..at).unwrap_or_default()));
+                visit(Piece::Wide(part.get(start..at).unwrap_or_default()));
                 start = at;
             }
             before = Some(c);
         }
         if start < part.len() {
-            visit(Piece::Word(part.get(start..).unwrap_or_default()));
+            visit(Piece::Wide(part.get(start..).unwrap_or_default()));
         }
     }
     is_name |= chunk.contains(['_', '/']);
@@ -192,7 +221,7 @@ pub fn terms(text: &str) -> Vec<String> {
     let (mut words, mut found) = (Vec::new(), Vec::new());
     pieces(text, &mut |piece| match piece {
         Piece::Name(name) => found.push(name.to_lowercase()),
-        Piece::Word(word) => words.push(word),
+        Piece::Word(word) | Piece::Wide(word) => words.push(word),
     });
     // Stemming is the dear part.
     words.sort_unstable();

@@ -3,13 +3,14 @@
 //! What is read here leads to the same context as [`Surroundings::in_tree`], and costs what the
 //! neighbourhood costs: of long lists only the part that can matter is read.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
 
 use flamestack_core::context::{
     CANDIDATES, DIRECTIVES, Group, Interest, LEVELS, PLANNED, Place, Subagent, Surroundings,
 };
-use flamestack_core::frame::{Frame, Status};
+use flamestack_core::frame::{Frame, Rank, Status};
 use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::note::Note;
 use flamestack_store::{Ended, Kinship, Reading, Scored, StoreError, Totals};
 
 use crate::error::EngineError;
@@ -55,16 +56,26 @@ pub fn surroundings(
     session: Option<&SessionRef>,
     kin: &dyn Kin,
 ) -> Result<Surroundings, EngineError> {
-    let current = reading.frames_with_notes(std::slice::from_ref(frame))?;
-    let Some(current) = current.into_iter().next() else {
+    // The last is only there for how many children it has: they are uncles too.
+    let mut path = reading.path(frame, 1 + LEVELS + 1)?;
+    drop_circle(&mut path);
+    let near: Vec<FrameId> = path
+        .iter()
+        .take(1 + LEVELS)
+        .map(|(id, _)| id.clone())
+        .collect();
+    let mut near = reading.frames_with_notes(&near)?.into_iter();
+    let Some(current) = near.next() else {
         return Err(EngineError::GoneFrame { id: frame.clone() });
     };
     let mut look = Look {
         reading,
         kin,
-        interest: Interest::of(&current),
+        interest: OnceCell::new(),
+        path,
         around: Surroundings {
             session: session.cloned(),
+            ancestors: near.collect(),
             ..Surroundings::of(current, reading.position()?)
         },
     };
@@ -78,47 +89,48 @@ pub fn surroundings(
     Ok(look.around)
 }
 
+/// Damage may make a circle of a path; it is cut where it comes back.
+fn drop_circle(path: &mut Vec<(FrameId, Totals)>) {
+    let comes_back = (1..path.len()).find(|&at| {
+        let (before, behind) = path.split_at(at);
+        let mut before = before.iter();
+        behind
+            .first()
+            .is_some_and(|(id, _)| before.any(|(known, _)| known == id))
+    });
+    path.truncate(comes_back.unwrap_or(path.len()));
+}
+
 struct Look<'a> {
     reading: &'a dyn Reading,
     kin: &'a dyn Kin,
-    interest: Interest,
+    /// What the frame is about; nobody asks where there are few to choose from.
+    interest: OnceCell<Interest>,
+    /// The frame and those above it, with the totals of their children.
+    path: Vec<(FrameId, Totals)>,
     around: Surroundings,
 }
 
 impl Look<'_> {
     fn up(&mut self) -> Result<(), EngineError> {
-        let mut ancestors: Vec<Frame> = Vec::new();
-        let mut seen = BTreeSet::from([self.around.current.id.clone()]);
-        let mut above = self.around.current.parent.clone();
-        while ancestors.len() < LEVELS
-            && let Some(id) = above.take()
-            && seen.insert(id.clone())
-        {
-            for frame in self.reading.frames_with_notes(&[id])? {
-                above.clone_from(&frame.parent);
-                ancestors.push(frame);
-            }
-        }
-        self.around.levels = ancestors.len();
-        if above.is_some()
+        self.around.levels = self.around.ancestors.len();
+        if self.path.len() > 1 + LEVELS
             && let Some((root, levels)) = self.reading.top(&self.around.current.id)?
-            && levels > ancestors.len()
+            && levels > self.around.levels
         {
             self.around.levels = levels;
-            ancestors.extend(self.reading.frames_with_notes(&[root])?);
+            let root = self.reading.frames_with_notes(&[root])?;
+            self.around.ancestors.extend(root);
         }
-        self.around.ancestors = ancestors;
         self.uncles()
     }
 
     fn uncles(&mut self) -> Result<(), EngineError> {
         let mut levels = Vec::new();
         let mut total = 0;
-        for (level, ancestor) in (0_i64..).zip(self.around.ancestors.iter().take(LEVELS)) {
-            let Some(above) = &ancestor.parent else {
-                continue;
-            };
-            let completed = count(&self.reading.child_totals(Some(above))?, Status::Completed);
+        let ancestors = self.around.ancestors.iter().zip(self.path.iter().skip(2));
+        for (level, (ancestor, (above, totals))) in (0_i64..).zip(ancestors.take(LEVELS)) {
+            let completed = count(totals, Status::Completed);
             let itself = usize::from(ancestor.status == Status::Completed);
             let others = completed.saturating_sub(itself);
             total += others;
@@ -149,7 +161,11 @@ impl Look<'_> {
 
     fn down(&mut self) -> Result<(), EngineError> {
         let id = self.around.current.id.clone();
-        let totals = self.reading.child_totals(Some(&id))?;
+        let totals = self
+            .path
+            .first()
+            .map(|(_, totals)| *totals)
+            .unwrap_or_default();
         let mut finished: Vec<Ended> = Vec::new();
         for status in [Status::Completed, Status::Failed] {
             if totals.of(status) > 0 {
@@ -164,9 +180,8 @@ impl Look<'_> {
             total: count(&totals, Status::Completed) + count(&totals, Status::Failed),
         };
         if totals.of(Status::Planned) > 0 {
-            let planned = self.reading.standing(&id, Status::Planned, PLANNED)?;
             self.around.planned = Group {
-                frames: self.reading.frames_with_notes(&planned)?,
+                frames: self.reading.standing(&id, Status::Planned, PLANNED)?,
                 total: count(&totals, Status::Planned),
             };
         }
@@ -191,12 +206,16 @@ impl Look<'_> {
 
     fn aside(&mut self, parent: &FrameId) -> Result<(), EngineError> {
         let current = &self.around.current;
-        let totals = self.reading.child_totals(Some(parent))?;
+        let totals = self
+            .path
+            .get(1)
+            .map(|(_, totals)| *totals)
+            .unwrap_or_default();
         let head = current.head();
         let others = |status: Status| {
             count(&totals, status).saturating_sub(usize::from(current.status == status))
         };
-        let before = self.reading.siblings_before(&head)?;
+        let before = self.reading.siblings_before(&head, &totals)?;
         let place = Place {
             position: usize::try_from(before)
                 .unwrap_or(usize::MAX)
@@ -209,44 +228,65 @@ impl Look<'_> {
             planned: others(Status::Planned),
             invalidated: others(Status::Invalidated),
         };
-        let mut siblings: Vec<FrameId> = Vec::new();
+        let mut siblings: Vec<Frame> = Vec::new();
         for (status, others) in [
             (Status::Completed, place.completed),
             (Status::Failed, place.failed),
         ] {
-            if others > 0 {
+            if others > CANDIDATES {
                 let found = self.best(parent, status, others)?;
                 let found = found.into_iter().map(|sibling| sibling.frame.id);
                 let found = found.filter(|sibling| *sibling != current.id);
-                siblings.extend(found.take(CANDIDATES));
+                let found: Vec<FrameId> = found.take(CANDIDATES).collect();
+                siblings.extend(self.reading.frames_with_notes(&found)?);
+            } else if others > 0 {
+                // One more, for the frame itself.
+                let reading = self.reading;
+                let mut found = reading.ended_with_notes(parent, status, CANDIDATES + 1)?;
+                found.retain(|sibling| sibling.id != current.id);
+                siblings.extend(found);
             }
         }
-        let next = match self.reading.next_planned(parent, Some(head.rank))? {
-            Some(behind) => Some(behind),
-            None => self.reading.next_planned(parent, None)?,
+        let next = match place.planned {
+            0 => None,
+            _ => self.next(parent, head.rank)?,
         };
-        let next = next.filter(|next| next.id != current.id);
-        let next = next.map(|next| self.reading.frames_with_notes(&[next.id]));
-        let mut begun = self.begun(parent, &totals)?;
-        begun.retain(|sibling| sibling.id != self.around.current.id);
-        self.around.siblings = self.reading.frames_with_notes(&siblings)?;
-        self.around.next = next.transpose()?.and_then(|found| found.into_iter().next());
+        let mut begun = Vec::new();
+        if place.in_progress + place.blocked > 0 {
+            begun = self.begun(parent, &totals)?;
+            begun.retain(|sibling| sibling.id != current.id);
+        }
+        self.around.siblings = siblings;
+        self.around.next = next;
         self.around.open.total += place.in_progress + place.blocked;
         self.around.open.frames.extend(begun);
         self.around.place = place;
         Ok(())
     }
 
+    /// The sibling to take up next.
+    fn next(&self, parent: &FrameId, behind: Rank) -> Result<Option<Frame>, StoreError> {
+        let next = match self.reading.next_planned(parent, Some(behind))? {
+            Some(behind) => Some(behind),
+            None => self.reading.next_planned(parent, None)?,
+        };
+        let Some(next) = next.filter(|next| next.id != self.around.current.id) else {
+            return Ok(None);
+        };
+        let next = self.reading.frames_with_notes(&[next.id])?;
+        Ok(next.into_iter().next())
+    }
+
     /// Children that are in progress or blocked.
     fn begun(&self, parent: &FrameId, totals: &Totals) -> Result<Vec<Frame>, StoreError> {
-        let mut ids = Vec::new();
+        let mut begun = Vec::new();
         for status in [Status::InProgress, Status::Blocked] {
             if totals.of(status) > 0 {
                 // One more, for the frame that stands among its own siblings.
-                ids.extend(self.reading.standing(parent, status, CANDIDATES + 1)?);
+                begun.extend(self.reading.standing(parent, status, CANDIDATES + 1)?);
             }
         }
-        self.reading.frames_with_notes(&ids)
+        Ok(begun)
     }
 
     /// The children of a frame with a status that are worth looking at, where there are `total`
@@ -260,16 +300,25 @@ impl Look<'_> {
         // One more, for the frame itself or the ancestor that stands among them.
         let limit = CANDIDATES + 1;
         if total > CANDIDATES {
-            self.kin
-                .best(self.reading, parent, status, &self.interest, limit)
+            let interest = self
+                .interest
+                .get_or_init(|| Interest::of(&self.around.current));
+            self.kin.best(self.reading, parent, status, interest, limit)
         } else {
-            Newest.best(self.reading, parent, status, &self.interest, limit)
+            newest(self.reading, parent, status, limit)
         }
     }
 
     fn listen(&mut self) -> Result<(), EngineError> {
         let mut heard = Vec::new();
         for frame in self.around.ancestors.iter().chain([&self.around.current]) {
+            if !frame
+                .notes
+                .iter()
+                .any(|note| matches!(note, Note::Directive(_)))
+            {
+                continue;
+            }
             let said = self.reading.directives(&frame.id, DIRECTIVES_READ)?;
             heard.extend(said.into_iter().rev());
         }
@@ -297,8 +346,17 @@ impl Kin for Newest {
         _: &Interest,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
-        let ended = reading.ended(parent, status, limit)?;
-        let scored = ended.into_iter().map(|frame| Scored { score: 0, frame });
-        Ok(scored.collect())
+        newest(reading, parent, status, limit)
     }
+}
+
+fn newest(
+    reading: &dyn Reading,
+    parent: &FrameId,
+    status: Status,
+    limit: usize,
+) -> Result<Vec<Scored>, StoreError> {
+    let ended = reading.ended(parent, status, limit)?;
+    let scored = ended.into_iter().map(|frame| Scored { score: 0, frame });
+    Ok(scored.collect())
 }

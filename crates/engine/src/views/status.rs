@@ -87,7 +87,7 @@ fn standing(
     let position = match path.last() {
         // Roots are separate pieces of work; a place among them says nothing.
         Some(head) if parent.is_some() && siblings.all() <= COUNTABLE => {
-            Some(reading.siblings_before(head)? + 1)
+            Some(reading.siblings_before(head, &siblings)? + 1)
         }
         _ => None,
     };

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::Sidecar;
 use super::conversation::Conversation;
+use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
     Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
@@ -179,6 +180,7 @@ fn observed(
     conversation: &mut Conversation,
     happenings: &[Happening],
 ) -> Result<Value, Fault> {
+    figures::keep(sidecar, conversation, happenings);
     for happening in happenings {
         conversation
             .observe(sidecar, happening)
@@ -252,16 +254,27 @@ fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned
         "results": returned.text,
     });
     let answer = tools::call(&sidecar.engine, &actor, "stack_frame_pop", arguments);
-    // The child may have popped its frame itself; its words are what the parent asked for.
+    // The child may have popped its frame itself: what it recorded then is what the parent gets.
     if let Err(error) = &answer {
         tracing::debug!("frame of {} not popped: {error}", returned.child);
     }
+    let output = results_of(sidecar, &returned.frame).unwrap_or_else(|| returned.text.clone());
     Called {
-        title: title(&returned.text),
-        output: returned.text.clone(),
+        title: title(&output),
+        output,
         refused: false,
         delegate: None,
     }
+}
+
+/// What a frame came to, if that is recorded.
+fn results_of(sidecar: &Sidecar, frame: &str) -> Option<String> {
+    let frame = sidecar.engine.frame_named(frame).ok()?;
+    let found = sidecar
+        .engine
+        .read(|reading| Ok(reading.whole_frame(&frame)?));
+    let results = found.ok()??.results?;
+    Some(results.as_str().to_owned())
 }
 
 /// The first line, for a person.

@@ -125,7 +125,7 @@ impl Talk {
         let id = text(payload, "id");
         let session = format!("{HOST}:{id}").parse::<SessionRef>();
         let session = session.map_err(|error| error.to_string())?;
-        self.directory = text(payload, "cwd").to_owned();
+        text(payload, "cwd").clone_into(&mut self.directory);
         let spawned = payload.pointer("/source/subagent/thread_spawn/parent_thread_id");
         let parent = some(payload, "parent_thread_id")
             .or_else(|| spawned.and_then(Value::as_str).map(str::to_owned))
@@ -214,10 +214,7 @@ impl Talk {
         let injected = start.starts_with('<') && start.contains("</")
             || start.starts_with("# AGENTS.md instructions")
             || start.starts_with("Warning: ");
-        let voice = match injected {
-            true => Voice::Host,
-            false => Voice::Person,
-        };
+        let voice = if injected { Voice::Host } else { Voice::Person };
         self.tell(What::User { voice, text: said }, found);
     }
 
@@ -261,7 +258,7 @@ impl Talk {
                 .and_then(Value::as_i64)
         {
             exit_code = i32::try_from(code).ok();
-            said = text(wrapped, "output").to_owned();
+            text(wrapped, "output").clone_into(&mut said);
         }
         let (kind, tool, input) =
             self.calls

@@ -275,9 +275,10 @@ impl Message<'_> {
                 }
                 let what = match (is_user, flag(self.info, "summary")) {
                     (true, _) => What::User {
-                        voice: match flag(part, "synthetic") || self.inner {
-                            true => Voice::Host,
-                            false => Voice::Person,
+                        voice: if flag(part, "synthetic") || self.inner {
+                            Voice::Host
+                        } else {
+                            Voice::Person
                         },
                         text: said(),
                     },
@@ -300,7 +301,7 @@ impl Message<'_> {
             }
             "file" => {
                 let path = part.pointer("/source/path").and_then(Value::as_str);
-                let path = path.map_or_else(|| text(part, "filename"), |path| path);
+                let path = path.unwrap_or_else(|| text(part, "filename"));
                 if !path.is_empty() {
                     let paths = vec![tools::inside(path, self.directory)];
                     let text = String::new();

@@ -198,12 +198,12 @@ fn no_secret_of_a_recorded_session_is_kept() {
     engine.settle(&actor).unwrap();
     let all = everything(&engine);
     // Not even a part of one: what is cut short, as titles are, must not cut a secret open.
-    let part = |secret: &String| {
+    let inner = |secret: &String| {
         let end = secret.len() - 2;
         secret[end - 12..end].to_owned()
     };
     let first = |secret: &String| secret[..secret.len().min(24)].to_owned();
-    let leaks = |secret: &&String| all.contains(&part(secret)) || all.contains(&first(secret));
+    let leaks = |secret: &&String| all.contains(&inner(secret)) || all.contains(&first(secret));
     let kept: Vec<&String> = secrets.iter().filter(leaks).collect();
     assert!(
         kept.is_empty(),

@@ -21,8 +21,7 @@ impl Files {
 
     /// Writes lines of JSON.
     pub(crate) fn lines(&self, name: &str, lines: &[Value]) -> PathBuf {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        self.text(name, &text)
+        self.text(name, &joined(lines))
     }
 
     pub(crate) fn text(&self, name: &str, text: &str) -> PathBuf {
@@ -31,6 +30,11 @@ impl Files {
         fs_err::write(&path, text).unwrap();
         path
     }
+}
+
+fn joined(lines: &[Value]) -> String {
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Everything in the recorded sessions below a path.
@@ -104,6 +108,10 @@ fn what(entry: &Entry) -> String {
 const CLAUDE: &str = "0f8c2b1e-1111-4222-8333-444455556666";
 
 /// A line of Claude Code's.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "called with what json! makes"
+)]
 fn claude(uuid: &str, kind: &str, rest: Value) -> Value {
     let mut line = json!({
         "type": kind, "uuid": uuid, "parentUuid": null, "isSidechain": false,
@@ -115,6 +123,10 @@ fn claude(uuid: &str, kind: &str, rest: Value) -> Value {
     line
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "called with what json! makes"
+)]
 fn says(uuid: &str, mid: &str, block: Value, stop: Option<&str>) -> Value {
     let message = json!({
         "id": mid, "role": "assistant", "model": "m-1", "content": [block], "stop_reason": stop,
@@ -134,6 +146,7 @@ fn result(uuid: &str, call: &str, text: &str, is_error: bool) -> Value {
     )
 }
 
+#[expect(clippy::too_many_lines, reason = "one line a line of the file")]
 fn claude_session() -> Vec<Value> {
     let use_of = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
     vec![
@@ -498,6 +511,7 @@ fn gemini() {
 }
 
 /// A database as OpenCode makes it.
+#[expect(clippy::too_many_lines, reason = "one line a line of the file")]
 pub(crate) fn opencode(files: &Files) -> PathBuf {
     let path = files.path().join("opencode.db");
     let db = rusqlite::Connection::open(&path).unwrap();
@@ -550,14 +564,14 @@ pub(crate) fn opencode(files: &Files) -> PathBuf {
     let answer = json!({"role": "assistant", "time": {"created": 2}, "modelID": "m-1", "finish": "stop", "cost": 0.0125,
         "tokens": {"input": 3, "output": 7, "reasoning": 1, "cache": {"read": 20, "write": 5}}});
     message("msg_2", "ses_2", &answer.to_string());
-    let patch = "*** Begin Patch\n*** Add File: /home/ann/shop/src/cart.rs\n+x\n*** End Patch";
+    let added = "*** Begin Patch\n*** Add File: /home/ann/shop/src/cart.rs\n+x\n*** End Patch";
     part(
         "prt_3",
         "msg_2",
         tool(
             "c1",
             "apply_patch",
-            json!({"status": "completed", "input": {"patchText": patch}, "output": "ok",
+            json!({"status": "completed", "input": {"patchText": added}, "output": "ok",
         "metadata": {"files": [{"filePath": "/home/ann/shop/src/cart.rs", "type": "add"}]}}),
         ),
     );
@@ -755,7 +769,7 @@ proptest::proptest! {
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400), cut in 0usize..4000) {
         let files = Files::new();
-        let mut text = claude_session().iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        let mut text = joined(&claude_session()).into_bytes();
         let cut = cut.min(text.len());
         text.splice(cut..cut, bytes.iter().copied());
         fs_err::write(files.path().join("a.jsonl"), &text).unwrap();

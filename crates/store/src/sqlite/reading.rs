@@ -6,10 +6,10 @@ use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
-use super::{append, project, rows};
+use super::{append, crowd, project, rows};
 use crate::error::StoreError;
 use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
@@ -38,6 +38,16 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
         proofs: count(22)?,
         failures: count(23)?,
     })
+}
+
+/// Totals out of the first columns of a row; all are missing where nothing was ever counted.
+fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
+    let mut totals = Totals::default();
+    for (column, status) in project::COUNTED.into_iter().enumerate() {
+        let count: Option<i64> = row.get(column)?;
+        totals.add(status, count.unwrap_or_default().unsigned_abs());
+    }
+    Ok(totals)
 }
 
 impl Reading for SqliteView<'_> {
@@ -125,16 +135,22 @@ impl Reading for SqliteView<'_> {
         self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
     }
 
-    fn siblings_before(&self, frame: &FrameHead) -> Result<u64, StoreError> {
-        let before = level(|_| true, "AND (rank, id) < (?2, ?3)", Order::FirstToLast);
-        let sql = format!("SELECT count(*) FROM ({before})");
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError> {
         let parent = frame.parent.as_ref().map(FrameId::as_str);
-        let count = self.one(
-            &sql,
-            params![parent, frame.rank.0, frame.id.as_str()],
-            |row| row.get::<_, i64>(0),
-        )?;
-        Ok(count.unwrap_or_default().unsigned_abs())
+        let mut before = 0;
+        // One range of the index after the other, and none for a status that nobody has.
+        for status in Status::ALL {
+            if level.of(status) > 0 {
+                let count = self.one(
+                    "SELECT count(*) FROM frames
+                     WHERE parent IS ?1 AND status = ?2 AND (rank, id) < (?3, ?4)",
+                    params![parent, status.as_str(), frame.rank.0, frame.id.as_str()],
+                    |row| row.get::<_, i64>(0),
+                )?;
+                before += count.unwrap_or_default().unsigned_abs();
+            }
+        }
+        Ok(before)
     }
 
     fn next_planned(
@@ -155,19 +171,22 @@ impl Reading for SqliteView<'_> {
     }
 
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError> {
-        let columns = rows::COLUMNS;
-        let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
-        let mut rows = self.connection.prepare_cached(&sql)?;
-        let mut notes = self.connection.prepare_cached(NOTES)?;
-        let mut frames = Vec::with_capacity(ids.len());
-        for id in ids {
-            let id = params![id.as_str()];
-            if let Some(mut frame) = rows.query_row(id, rows::frame).optional()? {
-                frame.notes = notes.query_map(id, rows::note)?.collect::<Result<_, _>>()?;
-                frames.push(frame);
-            }
-        }
-        Ok(frames)
+        crowd::frames_with_notes(self.connection, ids)
+    }
+
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError> {
+        // The limit also ends what damage made a circle of.
+        self.many(
+            "WITH RECURSIVE up (id, parent) AS (
+                 SELECT id, parent FROM frames WHERE id = ?1
+                 UNION ALL
+                 SELECT f.id, f.parent FROM up CROSS JOIN frames f ON f.id = up.parent
+                 LIMIT ?2)
+             SELECT t.planned, t.in_progress, t.completed, t.failed, t.blocked, t.invalidated, up.id
+             FROM up LEFT JOIN totals t ON t.scope = up.id",
+            params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
+            |row| Ok((rows::id(row, 6)?, totals(row)?)),
+        )
     }
 
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
@@ -193,16 +212,19 @@ impl Reading for SqliteView<'_> {
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<FrameId>, StoreError> {
+    ) -> Result<Vec<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
         self.many(
-            "SELECT f.id FROM frames f WHERE f.parent = ?1 AND f.status = ?2
-             ORDER BY f.rank, f.id LIMIT ?3",
+            &format!(
+                "SELECT {columns} FROM frames f WHERE f.parent = ?1 AND f.status = ?2
+                 ORDER BY f.rank, f.id LIMIT ?3"
+            ),
             params![
                 parent.as_str(),
                 status.as_str(),
                 i64::try_from(limit).unwrap_or(i64::MAX)
             ],
-            |row| rows::id(row, 0),
+            rows::frame,
         )
     }
 
@@ -229,6 +251,30 @@ impl Reading for SqliteView<'_> {
                 })
             },
         )
+    }
+
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>, StoreError> {
+        let columns = rows::COLUMNS;
+        let mut frames = self.many(
+            &format!(
+                "SELECT {columns} FROM frames f INDEXED BY frames_ended
+                 WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
+                 ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3"
+            ),
+            params![
+                parent.as_str(),
+                status.as_str(),
+                i64::try_from(limit).unwrap_or(i64::MAX)
+            ],
+            rows::frame,
+        )?;
+        crowd::add_notes(self.connection, &mut frames)?;
+        Ok(frames)
     }
 
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
@@ -395,14 +441,7 @@ impl SqliteView<'_> {
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
         let sql = "SELECT planned, in_progress, completed, failed, blocked, invalidated
              FROM totals WHERE scope = ?1";
-        let totals = self.one(sql, params![scope], |row| {
-            let mut totals = Totals::default();
-            for (column, status) in project::COUNTED.into_iter().enumerate() {
-                totals.add(status, row.get::<_, i64>(column)?.unsigned_abs());
-            }
-            Ok(totals)
-        })?;
-        Ok(totals.unwrap_or_default())
+        Ok(self.one(sql, params![scope], totals)?.unwrap_or_default())
     }
 
     /// The frame whose id, or former id, begins with what was typed.

@@ -6,7 +6,7 @@ use flamestack_core::frame::{
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, Title};
-use rusqlite::types::{FromSql, Type};
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::error::StoreError;
@@ -22,46 +22,56 @@ pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.c
 pub(super) const HEAD_COLUMNS: &str =
     "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin";
 
-/// A row's value read through a parser; a value that does not parse is a damaged row.
-fn parsed<T, V: FromSql>(
+/// A row's text read through a parser, where it stands; a value that does not parse is a damaged
+/// row.
+fn parsed<T>(
     row: &Row<'_>,
     column: usize,
-    parse: impl FnOnce(V) -> Result<T, String>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> rusqlite::Result<T> {
-    parse(row.get(column)?).map_err(|problem| {
+    let text = row.get_ref(column)?.as_str()?;
+    parse(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     })
 }
 
+/// The same for a value that may be missing.
+fn opt_parsed<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => parsed(row, column, parse).map(Some),
+    }
+}
+
 pub(super) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<FrameId> {
-    parsed(row, column, |text: String| record::frame_id(&text))
+    parsed(row, column, record::frame_id)
 }
 
 pub(super) fn opt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<FrameId>> {
-    parsed(row, column, |text: Option<String>| {
-        text.as_deref().map(record::frame_id).transpose()
-    })
+    opt_parsed(row, column, record::frame_id)
 }
 
 pub(super) fn session(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionRef> {
-    parsed(row, column, |text: String| record::session(&text))
+    parsed(row, column, record::session)
 }
 
 fn opt_session(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<SessionRef>> {
-    parsed(row, column, |text: Option<String>| {
-        text.as_deref().map(record::session).transpose()
-    })
+    opt_parsed(row, column, record::session)
 }
 
 pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
-    parsed(row, column, |name: String| {
-        Status::from_name(&name).ok_or_else(|| format!("`{name}` is not a status"))
+    parsed(row, column, |name| {
+        Status::from_name(name).ok_or_else(|| format!("`{name}` is not a status"))
     })
 }
 
 pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
-    parsed(row, column, |name: String| {
-        Origin::from_name(&name).ok_or_else(|| format!("`{name}` is not an origin"))
+    parsed(row, column, |name| {
+        Origin::from_name(name).ok_or_else(|| format!("`{name}` is not an origin"))
     })
 }
 
@@ -236,7 +246,7 @@ pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
     let text = Prose::recorded(row.get(1)?);
     let why = prose(row, 2)?;
     let code: Option<i64> = row.get(3)?;
-    parsed(row, 0, |kind: String| match kind.as_str() {
+    parsed(row, 0, |kind| match kind {
         "artifact" => Ok(Note::Artifact(text)),
         "decision" => Ok(Note::Decision { text, why }),
         "failed_attempt" => Ok(Note::FailedAttempt { text, why }),
@@ -264,8 +274,8 @@ pub(super) fn log_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let bytes: i64 = row.get(2)?;
     Ok(LogEntry {
         label: Title::recorded(row.get(0)?),
-        blob: parsed(row, 1, |hash: String| {
-            BlobId::from_hex(&hash).ok_or_else(|| format!("`{hash}` is not a hash"))
+        blob: parsed(row, 1, |hash| {
+            BlobId::from_hex(hash).ok_or_else(|| format!("`{hash}` is not a hash"))
         })?,
         bytes: bytes.unsigned_abs(),
     })

@@ -75,7 +75,7 @@ impl Talk {
     /// Takes in a line; whether it was of a kind that tells of the conversation.
     pub(super) fn line(&mut self, value: &Value, number: u64, found: &mut Vec<Item>) -> bool {
         if self.directory.is_empty() {
-            self.directory = text(value, "cwd").to_owned();
+            text(value, "cwd").clone_into(&mut self.directory);
         }
         match text(value, "type") {
             "user" => self.user(value, number, found),

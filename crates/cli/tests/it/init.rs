@@ -1,0 +1,423 @@
+//! `flame init`: the plugin goes into OpenCode and comes out again, and nothing else changes.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::ground::TestProject;
+
+/// A project in which `opencode` is a script that says its version.
+fn with_opencode(version: &str) -> TestProject {
+    let project = TestProject::in_git();
+    let folder = project.dir().join("bin");
+    fs_err::create_dir(&folder).unwrap();
+    let program = folder.join("opencode");
+    fs_err::write(&program, format!("#!/bin/sh\necho {version}\n")).unwrap();
+    make_runnable(&program);
+    let path = folder.display().to_string();
+    project.with_env("PATH", &path)
+}
+
+fn make_runnable(path: &Path) {
+    fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// What a command said, with the program under test under a name of its own.
+fn said(project: &TestProject, arguments: &[&str]) -> String {
+    let output = project.flame(arguments);
+    output
+        .to_string()
+        .replace(env!("CARGO_BIN_EXE_flame"), "FLAME")
+}
+
+/// Every file and folder below one, with what is in the files.
+fn everything(folder: &Path) -> Vec<(PathBuf, Option<String>)> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = fs_err::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.ends_with(".git") || path.ends_with("installed.lock") {
+                continue;
+            }
+            if path.is_dir() {
+                open.push(path.clone());
+                found.push((path, None));
+            } else {
+                let text = fs_err::read(&path).unwrap();
+                found.push((path, Some(String::from_utf8_lossy(&text).into_owned())));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn config(project: &TestProject, name: &str) -> String {
+    let text = fs_err::read_to_string(project.root().join(name)).unwrap();
+    project.stable(&text.replace(env!("CARGO_BIN_EXE_flame"), "FLAME"))
+}
+
+#[test]
+fn a_fresh_project() {
+    let project = with_opencode("1.18.33");
+    assert_snapshot!(said(&project, &["init", "--dry-run"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + DIR/config/opencode  prepared, so that the first request waits for no npm install
+    + .opencode  prepared, so that the first request waits for no npm install
+    + .opencode/opencode.json  the plugin's entry
+    Nothing was changed: this was a dry run.
+    ");
+    assert!(!project.dir().join("state").exists());
+    assert!(!project.root().join(".opencode").exists());
+
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + DIR/config/opencode  prepared, so that the first request waits for no npm install
+    + .opencode  prepared, so that the first request waits for no npm install
+    + .opencode/opencode.json  the plugin's entry
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    assert_snapshot!(config(&project, ".opencode/opencode.json"), @r#"
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "plugin": [["file://DIR/state/flamestack-opencode/index.ts", { "command": "FLAME" }]]
+    }
+    "#);
+    assert_eq!(
+        project.git(&["status", "--short", "--untracked-files=all"]),
+        "?? .opencode/opencode.json\n"
+    );
+    for folder in [
+        project.root().join(".opencode"),
+        project.dir().join("config/opencode"),
+    ] {
+        assert!(folder.join("node_modules").is_dir());
+        assert!(folder.join("package-lock.json").is_file());
+    }
+
+    let before = everything(project.dir());
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    Nothing to do: everything is in place.
+    ");
+    assert_eq!(everything(project.dir()), before);
+
+    assert_snapshot!(said(&project, &["init", "--remove", "--dry-run"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    Nothing was changed: this was a dry run.
+    ");
+    assert_eq!(everything(project.dir()), before);
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    ");
+    assert_eq!(project.git(&["status", "--short"]), "");
+    assert!(!project.root().join(".opencode").exists());
+    assert!(!project.dir().join("config/opencode").exists());
+    assert!(!project.dir().join("state/flamestack-opencode").exists());
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    Nothing to take out: nothing that `flame init` wrote is here.
+    ");
+}
+
+#[test]
+fn a_configuration_of_the_users_keeps_all_but_the_entry() {
+    let project = with_opencode("1.18.33");
+    let text = "{\n  // my model\n  \"model\": \"a/b\",\n  \"plugin\": [\n    \"other\", // needed\n  ],\n}\n";
+    let file = project.root().join("opencode.jsonc");
+    fs_err::write(&file, text).unwrap();
+    project.ok(&["init"]);
+    assert_snapshot!(config(&project, "opencode.jsonc"), @r#"
+    {
+      // my model
+      "model": "a/b",
+      "plugin": [
+        "other", // needed
+        ["file://DIR/state/flamestack-opencode/index.ts", { "command": "FLAME" }],
+      ],
+    }
+    "#);
+    // A root configuration needs no folder of its own.
+    assert!(!project.root().join(".opencode").exists());
+    project.ok(&["init", "--remove"]);
+    assert_eq!(fs_err::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn an_entry_and_files_that_are_behind_are_brought_up_to_date() {
+    let project = with_opencode("1.18.33");
+    project.ok(&["init"]);
+    let fresh = everything(project.dir());
+    let file = project.root().join(".opencode/opencode.json");
+    let text = fs_err::read_to_string(&file).unwrap();
+    let moved = text.replace(env!("CARGO_BIN_EXE_flame"), "/gone/flame");
+    fs_err::write(&file, moved).unwrap();
+    let plugin = project.dir().join("state/flamestack-opencode");
+    fs_err::write(plugin.join("index.ts"), "// an older one\n").unwrap();
+    fs_err::remove_file(plugin.join("hooks.ts")).unwrap();
+    assert_snapshot!(said(&project, &["doctor"]).split_once("\n\n").unwrap().1, @"
+    ! 2 of 14 files of the OpenCode plugin are missing or of another release
+      `flame init` mends it
+    ! DIR/shop/.opencode/opencode.json starts /gone/flame, which is gone
+      `flame init` mends it
+    [exit 1]
+    ");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    ~ DIR/state/flamestack-opencode  the plugin 0.1.0, 2 files
+    ~ .opencode/opencode.json  the plugin's entry
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    // The file was changed by hand in between, so it is no longer ours to delete.
+    let left = |(path, _): &&(PathBuf, Option<String>)| !path.ends_with("installed.json");
+    assert!(
+        everything(project.dir())
+            .iter()
+            .filter(left)
+            .eq(fresh.iter().filter(left))
+    );
+    project.ok(&["init", "--remove"]);
+    assert_eq!(
+        fs_err::read_to_string(&file).unwrap(),
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"
+    );
+}
+
+#[test]
+fn what_was_changed_is_left_and_named() {
+    let project = with_opencode("1.18.33");
+    project.ok(&["init"]);
+    let file = project.root().join(".opencode/opencode.json");
+    let text = fs_err::read_to_string(&file).unwrap();
+    fs_err::write(
+        &file,
+        text.replace("{ \"command\"", "{ \"tools\": \"full\", \"command\""),
+    )
+    .unwrap();
+    fs_err::write(project.root().join(".opencode/package.json"), "{}").unwrap();
+    fs_err::write(project.root().join(".opencode/notes.md"), "mine").unwrap();
+    assert_snapshot!(said(&project, &["init", "--remove"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    - DIR/config/opencode  3 files
+    - .opencode  2 files
+    - DIR/state/flamestack-opencode  14 files
+    ! .opencode/opencode.json  the plugin's entry was changed since: take it out by hand
+    ! .opencode/package.json  it was changed since
+    ");
+    let left: Vec<String> = everything(&project.root().join(".opencode"))
+        .iter()
+        .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(left, ["notes.md", "opencode.json", "package.json"]);
+}
+
+#[test]
+fn what_others_need_stays_until_the_last_one_goes() {
+    let mut project = with_opencode("1.18.33");
+    project.ok(&["init"]);
+    project.ok(&["init", "--global"]);
+    let other = project.dir().join("other");
+    fs_err::create_dir(&other).unwrap();
+    let shop = project.root().to_owned();
+    project.turn_to_folder(&other);
+    project.ok(&["init"]);
+    let plugin = project.dir().join("state/flamestack-opencode/index.ts");
+    project.turn_to_folder(&shop);
+    project.ok(&["init", "--remove"]);
+    assert!(plugin.exists());
+    // A project that is gone needs nothing any more.
+    fs_err::remove_dir_all(&other).unwrap();
+    assert_snapshot!(said(&project, &["init", "--global", "--remove"]), @"
+    OpenCode 1.18.33 · all projects
+    - DIR/config/opencode  4 files
+    - DIR/state/flamestack-opencode  14 files
+    ");
+    assert!(!plugin.exists());
+    assert!(!project.dir().join("config/opencode").exists());
+    assert!(!project.dir().join("state/installed.json").exists());
+}
+
+#[test]
+fn folders_with_something_of_their_own_are_left_alone() {
+    let project = with_opencode("1.18.33");
+    let tools = project.root().join(".opencode/tool");
+    fs_err::create_dir_all(&tools).unwrap();
+    fs_err::write(tools.join("deploy.ts"), "").unwrap();
+    let global = project.dir().join("config/opencode");
+    fs_err::create_dir_all(&global).unwrap();
+    fs_err::write(global.join("package.json"), "{}").unwrap();
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + .opencode/opencode.json  the plugin's entry
+    ! DIR/config/opencode  not prepared, it has packages of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    ! .opencode  not prepared, it has plugins or tools of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    assert!(!project.root().join(".opencode/package.json").exists());
+    assert!(!global.join("package-lock.json").exists());
+}
+
+#[test]
+fn what_cannot_be_understood_stops_everything() {
+    for (name, text) in [
+        ("malformed", "{ \"plugin\": [ }"),
+        ("wrong type", "{ \"plugin\": { \"a\": 1 } }"),
+        ("no object", "[]"),
+        ("not text", "\u{0}"),
+    ] {
+        let project = with_opencode("1.18.33");
+        fs_err::write(project.root().join("opencode.json"), text).unwrap();
+        let before = everything(project.root());
+        let output = project.refused(&["init"]);
+        assert!(output.stderr.contains("opencode.json"), "{name}: {output}");
+        assert!(
+            output.stderr.contains("nothing was changed"),
+            "{name}: {output}"
+        );
+        assert_eq!(everything(project.root()), before, "{name}");
+        assert!(!project.dir().join("config").exists(), "{name}");
+        assert!(
+            !project.dir().join("state/flamestack-opencode").exists(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_link_stays_a_link_and_one_that_leads_nowhere_is_refused() {
+    let project = with_opencode("1.18.33");
+    let real = project.dir().join("dotfiles.json");
+    fs_err::write(&real, "{}\n").unwrap();
+    let link = project.root().join("opencode.json");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    project.ok(&["init"]);
+    assert!(fs_err::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs_err::read_to_string(&real).unwrap().contains("index.ts"));
+    project.ok(&["init", "--remove"]);
+
+    fs_err::remove_file(&real).unwrap();
+    let output = project.refused(&["init"]);
+    assert_snapshot!(output, @"
+    --- stderr
+    error: DIR/shop/opencode.json leads to no file
+    hint: nothing was changed; remove the link or make what it leads to
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_protected_file_is_respected_and_permissions_stay() {
+    let project = with_opencode("1.18.33");
+    let file = project.root().join("opencode.json");
+    fs_err::write(&file, "{}").unwrap();
+    let mode = |mode| fs_err::set_permissions(&file, std::fs::Permissions::from_mode(mode));
+    mode(0o444).unwrap();
+    assert_snapshot!(project.refused(&["init"]), @"
+    --- stderr
+    error: DIR/shop/opencode.json is write-protected
+    hint: nothing was changed; make the file writable and try again
+    [exit 1]
+    ");
+    assert!(!project.dir().join("config/opencode").exists());
+    assert!(!project.dir().join("state/flamestack-opencode").exists());
+    mode(0o640).unwrap();
+    project.ok(&["init"]);
+    assert_eq!(
+        fs_err::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+}
+
+#[test]
+fn doctor_takes_a_turn_and_tells_how_hooks_fare() {
+    let project = with_opencode("1.18.33");
+    let found = project.json(&["doctor"]);
+    assert_eq!(found["hosts"][0]["version"], "1.18.33");
+    assert_eq!(found["hosts"][0]["configured"], serde_json::json!([]));
+    project.push("Root");
+    project.ok(&["init"]);
+    let report = r#"{"jsonrpc":"2.0","method":"observe","params":{"session":"ses_1","happenings":[{"kind":"shim","hooks":[{"name":"chat.message","calls":4,"failures":1,"totalMs":10.0,"slowestMs":6.5}]}]}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1,"host":"opencode","directory":"."}}"#;
+    project.flame_reading(&["sidecar"], format!("{hello}\n{report}\n").as_bytes());
+
+    let doctor = said(&project, &["doctor"]);
+    let turn = doctor
+        .lines()
+        .find(|line| line.contains("sidecar answers"))
+        .unwrap();
+    for method in ["hello", "prompt", "prepare", "call"] {
+        assert!(turn.contains(&format!("{method} ")), "{turn}");
+    }
+    let stable: String = doctor
+        .lines()
+        .filter(|line| !line.contains("sidecar answers"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_snapshot!(stable, @"
+    project      shop (DIR/shop/.git)
+    worktree     main
+    state        DIR/state/projects/shop-HASH
+    diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
+    journal      3 events, 1 frame
+    size         N kB (limit 50 MB)
+    opencode     1.18.33 (DIR/bin/opencode)
+                 installed for this project in DIR/shop/.opencode/opencode.json
+                 plugin 0.1.0, 14 of 14 files in place
+                 hook chat.message: 4 calls, 1 failed, 2.5 ms on average, 6.5 ms at most
+
+    All is well: journal and projections agree.
+    ");
+    let found = project.well();
+    assert_eq!(found["hosts"][0]["sidecar"]["ok"], true);
+    assert_eq!(found["hosts"][0]["hooks"]["chat.message"]["calls"], 4);
+}
+
+#[test]
+fn the_second_opencode_is_named_with_what_is_unverified() {
+    let project = with_opencode("2.0.3");
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 2.0.3 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, 14 files
+    + .opencode/opencode.jsonc  the plugin's entry
+    note: OpenCode 2: the plugin carries a part for it, which was tried with recorded shapes and never with a released version; how it is configured, whether hooks fire and what a first start costs are unverified
+    OpenCode loads it with its next start; `flame doctor` checks it.
+    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ");
+    assert_snapshot!(config(&project, ".opencode/opencode.jsonc"), @r#"
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "plugins": [{ "package": "file://DIR/state/flamestack-opencode/index.ts", "options": { "command": "FLAME" } }]
+    }
+    "#);
+    let doctor = said(&project, &["doctor"]);
+    assert!(doctor.contains("2.0.3"), "{doctor}");
+    assert!(doctor.contains("unverified"), "{doctor}");
+}
+
+#[test]
+fn machines_are_told_the_same() {
+    let project = with_opencode("1.18.33");
+    let told = project.json(&["init", "--host", "opencode"]);
+    assert_eq!(told["changed"], true);
+    assert_eq!(told["scope"], "project");
+    assert_eq!(told["steps"][0]["what"], "add");
+    assert_eq!(project.json(&["init"])["changed"], false);
+    project.misused(&["init", "--host", "emacs"]);
+}

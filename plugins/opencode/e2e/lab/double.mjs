@@ -1,0 +1,31 @@
+// A sidecar for tests: `node double.mjs MODE`. It echoes what it was asked, as far as MODE lets it.
+
+import { createInterface } from "node:readline"
+
+const [mode] = process.argv.slice(2)
+const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`)
+const plan = { drop: [], strip: [], insert: [] }
+let held = []
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (method === "hello") return answer(id, { protocol: 1, version: "0", tools: [], commands: [], placement: "auto", isolation: "inline" })
+  if (mode === "hung") return
+  if (mode === "dies") return process.exit(3)
+  if (mode === "garbage") process.stdout.write(`\u0000\n{"jsonrpc":\n7\nnull\n{"id":"x"}\n`)
+  // The first answer is held back until the second question comes.
+  if (mode === "late" && held.length === 0) return held.push([id, { ...plan, system: "late" }])
+  for (const [earlier, result] of held) if (earlier) answer(earlier, result)
+  held = [[]]
+  if (mode === "refuses") return process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "no" } })}\n`)
+  if (id === undefined) return
+  if (method === "prepare") return answer(id, { ...plan, drop: params.messages.map((one) => one.id).filter((one) => one.startsWith("drop")), plan: "p", system: JSON.stringify({ known: params.known, sent: params.messages.length, has: params.has }) })
+  if (method === "show") return answer(id, { text: params.what })
+  if (method === "prompt") return answer(id, { append: `<stack-update>${params.message.parts[0].text}</stack-update>` })
+  if (method === "call") return answer(id, params.name === "delegates"
+    ? { output: "", refused: false, title: "", delegate: { frame: "f1", title: "Child", prompt: "Do it" } }
+    : { output: `called ${params.name} in ${params.message}`, refused: false, title: "Called" })
+  if (method === "returned") return answer(id, { output: `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
+  if (method === "summarizing") return answer(id, { instructions: ["Keep the goal"] })
+  if (method === "written") return answer(id, { text: `${params.text}, rewritten` })
+})

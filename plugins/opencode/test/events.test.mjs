@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Conversations } from "../dist/conversations.js"
+import { Events } from "../dist/events.js"
+
+function start() {
+  const told = []
+  const links = []
+  const events = new Events({
+    conversations: new Conversations({}),
+    tell: (session, happenings) => told.push(...happenings.map((one) => ({ session, ...one }))),
+    link: (session, link) => links.push([session.id, link]),
+  })
+  return {
+    events,
+    links,
+    take: (type, properties) => events.take({ type, properties }),
+    said() {
+      events.flush("ses_1")
+      events.flush("ses_2")
+      return told.splice(0)
+    },
+  }
+}
+const info = (more = {}) => ({ id: "ses_1", title: "T", directory: "/p", ...more })
+
+test("a session is described once, until it changes", () => {
+  const { take, said, links } = start()
+  take("session.created", { info: info() })
+  take("session.updated", { info: info({ metadata: { flamestack: { session: "ses_1" } } }) })
+  assert.deepEqual(said(), [{ session: "ses_1", kind: "session", title: "T", directory: "/p" }])
+  assert.deepEqual(links, [["ses_1", { session: "ses_1" }]])
+  take("session.updated", { info: info({ summary: { additions: 3, deletions: 1, files: 2 }, metadata: { flamestack: { session: "ses_1" } } }) })
+  assert.deepEqual(said()[0].diff, [3, 1, 2])
+})
+
+test("a fork is known by the link that it copied, and gets its own", () => {
+  const { take, said, links } = start()
+  take("session.created", { info: info({ id: "ses_2", metadata: { flamestack: { session: "ses_1", frame: "f1" } } }) })
+  const [described] = said()
+  assert.equal(described.copyOf, "ses_1")
+  assert.equal(described.frame, undefined, "the frame stays with the original")
+  assert.deepEqual(links, [["ses_2", { session: "ses_2" }]])
+})
+
+test("a session that was made for a frame says so", () => {
+  const { take, said, links } = start()
+  take("session.created", { info: info({ parentID: "ses_0", metadata: { flamestack: { frame: "f1" } } }) })
+  assert.deepEqual(said()[0], { session: "ses_1", kind: "session", title: "T", directory: "/p", parent: "ses_0", frame: "f1" })
+  assert.deepEqual(links, [["ses_1", { session: "ses_1", frame: "f1" }]])
+})
+
+test("wound back, forward again, and wound back for good", () => {
+  const { take, said } = start()
+  const update = (more) => take("session.updated", { info: info({ metadata: { flamestack: { session: "ses_1" } }, ...more }) })
+  update()
+  said()
+  update({ revert: { messageID: "msg_5" } })
+  update({ revert: { messageID: "msg_5" } })
+  assert.deepEqual(said(), [{ session: "ses_1", kind: "reverted", message: "msg_5" }])
+  update()
+  assert.deepEqual(said(), [{ session: "ses_1", kind: "reverted" }])
+  update({ revert: { messageID: "msg_5" } })
+  said()
+  take("message.removed", { sessionID: "ses_1", messageID: "msg_5" })
+  update()
+  assert.deepEqual(said(), [{ session: "ses_1", kind: "removed", message: "msg_5" }])
+})
+
+const assistant = (more = {}) => ({ id: "msg_2", sessionID: "ses_1", role: "assistant", time: { created: 1 }, ...more })
+const part = (more) => ({ id: "prt_1", messageID: "msg_2", sessionID: "ses_1", ...more })
+
+test("parts are told when they are final, a subagent's session before", () => {
+  const { take, said } = start()
+  take("message.updated", { info: assistant() })
+  take("message.part.updated", { part: part({ type: "text", text: "hal", time: { start: 1 } }) })
+  assert.deepEqual(said(), [])
+  take("message.part.updated", { part: part({ type: "text", text: "half", time: { start: 1, end: 2 } }) })
+  take("message.part.updated", { part: part({ type: "patch", hash: "h", files: ["/p/a"] }) })
+  const state = { status: "running", input: {}, metadata: { sessionId: "ses_2" }, time: { start: 1 } }
+  take("message.part.updated", { part: part({ type: "tool", tool: "task", callID: "c", state }) })
+  assert.deepEqual(
+    said().map((one) => one.parts[0].kind),
+    ["text", "changed", "call"],
+  )
+})
+
+test("what the user typed is not told twice", () => {
+  const { events, take, said } = start()
+  events.prompted("msg_1")
+  take("message.updated", { info: { id: "msg_1", sessionID: "ses_1", role: "user", time: { created: 1 } } })
+  take("message.part.updated", { part: { id: "p", messageID: "msg_1", sessionID: "ses_1", type: "text", text: "Hi" } })
+  assert.deepEqual(said(), [])
+})
+
+test("a stop is an interruption, another error is none", () => {
+  const { take, said } = start()
+  take("session.error", { sessionID: "ses_1", error: { name: "MessageAbortedError", data: {} } })
+  take("session.error", { sessionID: "ses_1", error: { name: "APIError", data: {} } })
+  take("session.error", {})
+  take("session.idle", { sessionID: "ses_1" })
+  assert.deepEqual(said().map((one) => one.kind), ["interrupted", "idle"])
+})

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { Conversations } from "../dist/conversations.js"
+import { same } from "../dist/messages.js"
+import { Sidecar } from "../dist/sidecar.js"
+
+const double = fileURLToPath(new URL("../e2e/lab/double.mjs", import.meta.url))
+const reading = { alike: same, message: (one) => one }
+const started = []
+const sidecar = (mode, more = {}) => {
+  const lost = []
+  const command = mode === "missing" ? ["/nowhere/flame"] : [process.execPath, double, mode]
+  const hello = { protocol: 1, host: "test", hostVersion: null, directory: "/", shimVersion: null }
+  const one = new Sidecar({ command, hello, deadline: 10_000, lost: (why) => lost.push(why), ...more })
+  started.push(one)
+  return { one, lost }
+}
+after(() => started.forEach((one) => one.close()))
+
+test("a question is answered", async () => {
+  const { one } = sidecar("well")
+  assert.deepEqual(await one.ask("show", { what: "tree" }), { text: "tree" })
+})
+
+test("nobody waits longer than the deadline, and then not at all until something is heard", async () => {
+  const { one } = sidecar("hung", { deadline: 100 })
+  await assert.rejects(one.ask("show", { what: "tree" }), /not answered in time/)
+  await assert.rejects(one.ask("show", { what: "tree" }, 1e9), /not answered in time/)
+})
+
+test("an answer that comes too late still counts", async () => {
+  const { one } = sidecar("late", { deadline: 200 })
+  const conversations = new Conversations(reading)
+  const conversation = conversations.of("s")
+  await assert.rejects(conversations.prepare(one, conversation, []))
+  assert.equal(conversation.plan, undefined)
+  const heard = new Promise((resolve) => {
+    const poll = () => (conversation.plan ? resolve() : setTimeout(poll, 5))
+    poll()
+  })
+  await one.ask("show", { what: "tree" }).catch(() => {})
+  await heard
+  assert.equal(conversation.plan.system, "late")
+})
+
+test("rubbish between the answers is passed over", async () => {
+  const { one } = sidecar("garbage")
+  assert.deepEqual(await one.ask("show", { what: "status" }), { text: "status" })
+})
+
+test("a refusal is an error, not a loss", async () => {
+  const { one, lost } = sidecar("refuses")
+  await assert.rejects(one.ask("show", { what: "tree" }), /no/)
+  assert.deepEqual(lost, [])
+})
+
+test("a process that dies is reported once and started again, not at once", async () => {
+  const { one, lost } = sidecar("dies")
+  await assert.rejects(one.ask("show", { what: "tree" }), /gone/)
+  await assert.rejects(one.ask("show", { what: "tree" }), /not running/)
+  const first = one.generation
+  while (!one.start()) await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(one.generation, first + 1)
+  assert.equal(lost.length, 1)
+})
+
+test("a program that is not there is reported", async () => {
+  const { one, lost } = sidecar("missing")
+  await assert.rejects(one.ask("show", { what: "tree" }), /gone/)
+  assert.equal(lost.length, 1)
+})
+
+const message = (id, text) => ({ id, role: "user", parts: [{ kind: "text", id: `${id}p`, text }] })
+
+test("only what is new crosses the pipe", async () => {
+  const { one } = sidecar("well")
+  const conversations = new Conversations(reading)
+  const conversation = conversations.of("s")
+  const list = [message("a", "1"), message("b", "2")]
+  const asked = async (messages) => {
+    await conversations.prepare(one, conversation, messages)
+    return JSON.parse(conversation.plan.system)
+  }
+  assert.deepEqual(await asked(list), { known: 0, sent: 2 })
+  assert.deepEqual(await asked([...structuredClone(list), message("c", "3")]), { known: 2, sent: 1, has: "p" })
+  assert.deepEqual(await asked([message("a", "1"), message("b", "edited"), message("c", "3")]), { known: 1, sent: 2, has: "p" })
+  // A process that was started meanwhile knows nothing.
+  conversation.generation = -1
+  assert.deepEqual(await asked([message("a", "1")]), { known: 0, sent: 1, has: "p" })
+})
