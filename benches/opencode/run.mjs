@@ -33,7 +33,7 @@ function pruner() {
   }
 }
 
-const found = pruner()
+const found = quick ? undefined : pruner()
 const inside = fileURLToPath(new URL("./inside.mjs", import.meta.url))
 const setting = join(ROOT, "target/bench-opencode/setting.json")
 const results = join(ROOT, "target/bench-opencode/results.json")
