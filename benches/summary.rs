@@ -94,12 +94,14 @@ fn session(events: usize) -> Vec<Entry> {
         let turn = entries.len();
         let file = format!("src/area{}/part{}.rs", number(12), number(40));
         let lines = |count: u64, number: &mut dyn FnMut(u64) -> u64| {
-            (0..count)
-                .map(|_| {
-                    let (a, b, c) = (number(600), number(90), number(30));
-                    format!("    let value_{a} = compute_{b}(state, &options.field_{c})?;\n")
-                })
-                .collect::<String>()
+            let mut text = String::new();
+            for _ in 0..count {
+                let (a, b, c) = (number(600), number(90), number(30));
+                text.push_str(&format!(
+                    "    let value_{a} = compute_{b}(state, &options.field_{c})?;\n"
+                ));
+            }
+            text
         };
         let what = match turn % 40 {
             0 => What::User {

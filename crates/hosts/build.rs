@@ -9,16 +9,19 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".ts") || name.ends_with(".tsx") {
-            names.push(name);
+        let path = entry?.path();
+        let runs = path
+            .extension()
+            .is_some_and(|end| end == "ts" || end == "tsx");
+        if let Some(name) = path.file_name().filter(|_| runs) {
+            names.push(name.to_string_lossy().into_owned());
         }
     }
     names.sort();
     let mut list = String::from("&[\n");
     for name in names {
-        let path = folder.join(&name);
-        println!("cargo::rerun-if-changed={}", path.display());
+        let path = folder.join(&name).display().to_string();
+        println!("cargo::rerun-if-changed={path}");
         list.push_str(&format!("({name:?}, include_str!({path:?})),\n"));
     }
     list.push_str("]\n");

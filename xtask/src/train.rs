@@ -26,7 +26,9 @@ pub(crate) fn run() -> Result<()> {
         Ok(Lesson::of(&entries, group.unwrap_or_default()))
     })?;
     let mut lesson = Lesson::default();
-    lessons.into_iter().for_each(|other| lesson.join(other));
+    for other in lessons {
+        lesson.join(other);
+    }
     let mut file = String::from(
         "//! How much each feature of a name or a phrase counts. Written by `cargo xtask train`, which fits\n\
          //! them to recorded sessions (docs/quality.md); not to be edited by hand.\n",

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use flamestack_core::context::{Gist, Interest, score};
 use flamestack_core::frame::{Frame, Rank, Status};
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::id::{FRAME_ID_LEN, FrameId, Seq};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
@@ -78,27 +78,26 @@ impl Kinship {
         };
         let answer = kept.and_then(|mut connection| {
             let scores = ask(&mut connection, reading, parent, status, interest)?;
-            Ok((connection, scores))
+            let best = scores.map(|scores| best_of(scores, limit));
+            Ok((connection, best.transpose()?))
         });
-        let mut scores = match answer {
-            Ok((connection, Some(scores))) => {
+        let afresh = || best_of(afresh(reading, parent, status, interest)?, limit);
+        match answer {
+            Ok((connection, Some(best))) => {
                 *slot = Some(connection);
-                scores
+                Ok(best)
             }
             // Somebody has brought it further than what we look at.
             Ok((connection, None)) => {
                 *slot = Some(connection);
-                afresh(reading, parent, status, interest)?
+                afresh()
             }
             Err(error) => {
                 tracing::warn!(path = %self.path.display(), "relevance index not used: {error}");
                 self.forget(&error)?;
-                afresh(reading, parent, status, interest)?
+                afresh()
             }
-        };
-        scores.sort_by(|one, other| other.cmp(one));
-        scores.truncate(limit);
-        Ok(scores)
+        }
     }
 
     /// An index that cannot be read is no loss.
@@ -166,13 +165,29 @@ fn prepare(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The best few, best first. Only they get names: thousands are ranked for a few hundred.
+fn best_of(mut scores: Vec<(i64, End)>, limit: usize) -> Result<Vec<Scored>, StoreError> {
+    if scores.len() > limit {
+        scores.select_nth_unstable_by(limit, |one, other| other.cmp(one));
+        scores.truncate(limit);
+    }
+    scores.sort_unstable_by(|one, other| other.cmp(one));
+    let named = scores.into_iter().map(|(score, end)| {
+        Ok(Scored {
+            score,
+            frame: end.named()?,
+        })
+    });
+    named.collect()
+}
+
 /// The same without the file, by reading every child.
 fn afresh(
     reading: &dyn Reading,
     parent: &FrameId,
     status: Status,
     interest: &Interest,
-) -> Result<Vec<Scored>, StoreError> {
+) -> Result<Vec<(i64, End)>, StoreError> {
     let mut connection = Connection::open_in_memory()?;
     prepare(&connection)?;
     let scores = ask(&mut connection, reading, parent, status, interest)?;
@@ -187,7 +202,7 @@ fn ask(
     parent: &FrameId,
     status: Status,
     interest: &Interest,
-) -> Result<Option<Vec<Scored>>, StoreError> {
+) -> Result<Option<Vec<(i64, End)>>, StoreError> {
     let now = reading.position()?;
     let mut kin = Kin::load(connection, parent)?;
     if kin.upto > now {
@@ -205,10 +220,48 @@ fn ask(
     kin.scores(connection, parent, status, interest).map(Some)
 }
 
+/// A frame that ended, with its id as it stands in the file. In the order of [`Ended`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    at: i64,
+    rank: i64,
+    id: [u8; FRAME_ID_LEN],
+}
+
+impl End {
+    fn of(frame: &Frame) -> Result<Self, StoreError> {
+        Ok(Self {
+            at: frame.closed.unwrap_or(frame.changed).0,
+            rank: frame.rank.0,
+            id: frame
+                .id
+                .as_str()
+                .as_bytes()
+                .try_into()
+                .map_err(|_| damaged())?,
+        })
+    }
+
+    fn named(self) -> Result<Ended, StoreError> {
+        let id = std::str::from_utf8(&self.id).map_err(|_| damaged())?;
+        Ok(Ended {
+            at: Seq(self.at),
+            rank: Rank(self.rank),
+            id: record::frame_id(id).map_err(|_| damaged())?,
+        })
+    }
+}
+
+fn damaged() -> StoreError {
+    StoreError::BadRow {
+        problem: "the relevance index is damaged".to_owned(),
+    }
+}
+
 /// One child.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Member {
-    ended: Ended,
+    end: End,
     names: u32,
     /// None for one that has gone, or was indexed again under another number.
     status: Option<Status>,
@@ -268,17 +321,17 @@ impl Kin {
         if self.upto.0 < 0 || undone || gone.count() > self.members.len() / 2 {
             return self.begin_anew(index, reading, parent, now);
         }
-        let mut places: BTreeMap<FrameId, usize> = BTreeMap::new();
+        let mut places: BTreeMap<[u8; FRAME_ID_LEN], usize> = BTreeMap::new();
         for (place, member) in self.members.iter().enumerate() {
             if member.status.is_some() {
-                places.insert(member.ended.id.clone(), place);
+                places.insert(member.end.id, place);
             }
         }
         let mut postings: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for ids in reading.ended_since(parent, self.upto)?.chunks(STEP) {
             for frame in reading.frames_with_notes(ids)? {
-                self.drop_member(places.get(&frame.id).copied());
-                self.add(&frame, &mut postings);
+                self.drop_member(places.get(&End::of(&frame)?.id).copied());
+                self.add(&frame, &mut postings)?;
             }
         }
         for status in STATUSES {
@@ -307,7 +360,7 @@ impl Kin {
             let newest: Vec<FrameId> = newest.into_iter().map(|ended| ended.id).collect();
             for ids in newest.chunks(STEP) {
                 for frame in reading.frames_with_notes(ids)? {
-                    self.add(&frame, &mut postings);
+                    self.add(&frame, &mut postings)?;
                 }
             }
         }
@@ -317,10 +370,10 @@ impl Kin {
 
     /// Lets go of all but the newest with a status.
     fn keep_newest(&mut self, status: Status) {
-        let mut ends: Vec<(Ended, usize)> = Vec::new();
+        let mut ends: Vec<(End, usize)> = Vec::new();
         for (place, member) in self.members.iter().enumerate() {
             if member.status == Some(status) {
-                ends.push((member.ended.clone(), place));
+                ends.push((member.end, place));
             }
         }
         let too_many = ends.len().saturating_sub(MOST);
@@ -338,7 +391,11 @@ impl Kin {
         }
     }
 
-    fn add(&mut self, frame: &Frame, postings: &mut BTreeMap<String, Vec<u8>>) {
+    fn add(
+        &mut self,
+        frame: &Frame,
+        postings: &mut BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), StoreError> {
         let gist = Gist::of(frame);
         let number = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
         for (term, fields) in gist.terms {
@@ -347,14 +404,11 @@ impl Kin {
             list.push(fields);
         }
         self.members.push(Member {
-            ended: Ended {
-                at: frame.closed.unwrap_or(frame.changed),
-                rank: frame.rank,
-                id: frame.id.clone(),
-            },
+            end: End::of(frame)?,
             names: u32::try_from(gist.names).unwrap_or(u32::MAX),
             status: Some(frame.status),
         });
+        Ok(())
     }
 
     fn save(
@@ -383,7 +437,7 @@ impl Kin {
         parent: &FrameId,
         wanted: Status,
         interest: &Interest,
-    ) -> Result<Vec<Scored>, StoreError> {
+    ) -> Result<Vec<(i64, End)>, StoreError> {
         let mut matches = vec![0_usize; self.members.len()];
         let mut list = connection
             .prepare_cached("SELECT members FROM postings WHERE parent = ?1 AND term = ?2")?;
@@ -404,10 +458,7 @@ impl Kin {
         let wanted = members.filter(|(member, _)| member.status == Some(wanted));
         let scored = wanted.filter_map(|(member, matches)| {
             let names = usize::try_from(member.names).unwrap_or(usize::MAX);
-            Some(Scored {
-                score: score(names, matches, member.status?),
-                frame: member.ended,
-            })
+            Some((score(names, matches, member.status?), member.end))
         });
         Ok(scored.collect())
     }
@@ -416,32 +467,28 @@ impl Kin {
 impl Member {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MEMBER);
-        bytes.extend(self.ended.at.0.to_le_bytes());
-        bytes.extend(self.ended.rank.0.to_le_bytes());
+        bytes.extend(self.end.at.to_le_bytes());
+        bytes.extend(self.end.rank.to_le_bytes());
         bytes.extend(self.names.to_le_bytes());
         bytes.push(match self.status {
             None => 0,
             Some(Status::Completed) => 1,
             Some(_) => 2,
         });
-        bytes.extend(self.ended.id.as_str().bytes());
+        bytes.extend(self.end.id);
         bytes
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let bad = || StoreError::BadRow {
-            problem: "the relevance index is damaged".to_owned(),
-        };
-        let (at, rest) = bytes.split_first_chunk::<8>().ok_or_else(bad)?;
-        let (rank, rest) = rest.split_first_chunk::<8>().ok_or_else(bad)?;
-        let (names, rest) = rest.split_first_chunk::<4>().ok_or_else(bad)?;
-        let (status, id) = rest.split_first().ok_or_else(bad)?;
-        let id = std::str::from_utf8(id).map_err(|_| bad())?;
+        let (at, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (rank, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (names, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (status, id) = rest.split_first().ok_or_else(damaged)?;
         Ok(Self {
-            ended: Ended {
-                at: Seq(i64::from_le_bytes(*at)),
-                rank: Rank(i64::from_le_bytes(*rank)),
-                id: record::frame_id(id).map_err(|_| bad())?,
+            end: End {
+                at: i64::from_le_bytes(*at),
+                rank: i64::from_le_bytes(*rank),
+                id: id.try_into().map_err(|_| damaged())?,
             },
             names: u32::from_le_bytes(*names),
             status: match status {

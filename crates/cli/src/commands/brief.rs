@@ -1,7 +1,7 @@
 //! `flame brief`
 
 use clap::Args;
-use flamestack_core::brief::{Brief as Told, Source, Standing};
+use flamestack_core::brief::{Brief as Told, Source, Standing, Task};
 use flamestack_engine::brief::{Asked, Workflows};
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ fn standing(standing: &Standing) -> Value {
         "stage": standing.stage,
         "knownBy": standing.known_by,
         "follows": standing.follows,
-        "nextTask": next.map(|task| task.label()),
+        "nextTask": next.map(Task::label),
         "tasksDone": standing.done,
         "tasksRemaining": standing.to_do.len(),
     })

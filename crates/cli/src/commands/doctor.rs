@@ -3,6 +3,7 @@
 mod hosts;
 
 use clap::Args;
+use flamestack_engine::maintain::Examined;
 use flamestack_engine::views::{counted, grouped};
 use flamestack_store::Finding;
 use serde_json::json;
@@ -29,34 +30,7 @@ impl Doctor {
                 .examine(&mut |done, total| progress.at(done, total))?
         };
         let verified = &examined.verified;
-        // Projections are folded anew from a journal that is whole; otherwise that comes first.
-        let whole = |finding: &Finding| matches!(finding, Finding::Disagrees { .. });
-        let remedy = if verified.findings.iter().all(whole) {
-            "`flame rebuild` folds the projections anew"
-        } else {
-            "`flame rebuild --recover` keeps everything that can be read"
-        };
-        let mut problems: Vec<(String, &str)> = verified
-            .findings
-            .iter()
-            .map(|finding| (finding.to_string(), remedy))
-            .collect();
-        problems.extend(examined.exposed.iter().map(|path| {
-            (
-                format!("{} can be read by others", path.display()),
-                "`chmod go-rwx` closes it",
-            )
-        }));
-        problems.extend(examined.lost_texts.iter().map(|hash| {
-            (
-                format!("the raw text {hash} is missing or damaged"),
-                "everything else is there",
-            )
-        }));
-        problems.extend(examined.set_aside.iter().map(|path| {
-            let problem = format!("a store that could not be read waits in {}", path.display());
-            (problem, "`flame rebuild` recovers what can be read of it")
-        }));
+        let mut problems = in_store(&examined);
         let opencode = hosts::OpenCode::examine(place)?;
         let in_hosts = opencode.problems();
         let well = examined.is_well() && in_hosts.is_empty();
@@ -134,4 +108,38 @@ impl Doctor {
             Err(Failure::Attention)
         }
     }
+}
+
+/// What is wrong with the store, and what helps.
+fn in_store(examined: &Examined) -> Vec<(String, &'static str)> {
+    let verified = &examined.verified;
+    // Projections are folded anew from a journal that is whole; otherwise that comes first.
+    let whole = |finding: &Finding| matches!(finding, Finding::Disagrees { .. });
+    let remedy = if verified.findings.iter().all(whole) {
+        "`flame rebuild` folds the projections anew"
+    } else {
+        "`flame rebuild --recover` keeps everything that can be read"
+    };
+    let mut problems: Vec<(String, &'static str)> = verified
+        .findings
+        .iter()
+        .map(|finding| (finding.to_string(), remedy))
+        .collect();
+    problems.extend(examined.exposed.iter().map(|path| {
+        (
+            format!("{} can be read by others", path.display()),
+            "`chmod go-rwx` closes it",
+        )
+    }));
+    problems.extend(examined.lost_texts.iter().map(|hash| {
+        (
+            format!("the raw text {hash} is missing or damaged"),
+            "everything else is there",
+        )
+    }));
+    problems.extend(examined.set_aside.iter().map(|path| {
+        let problem = format!("a store that could not be read waits in {}", path.display());
+        (problem, "`flame rebuild` recovers what can be read of it")
+    }));
+    problems
 }

@@ -45,8 +45,9 @@ enum Host {
 
 impl Init {
     pub(crate) fn run(self, dir: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
-        // There is one program so far; naming it says the same as naming none.
-        debug_assert!(self.host.iter().all(|host| *host == Host::Opencode));
+        if !self.host.is_empty() && !self.host.contains(&Host::Opencode) {
+            return Ok(());
+        }
         let home = workplace::home()?;
         let project = workplace::project(dir, &home)?;
         let places = workplace::opencode(&home)?;
@@ -148,9 +149,10 @@ impl Told<'_> {
             ))?;
         }
         if !self.plan.changes_something() {
-            output.line(match self.init.remove {
-                true => "Nothing to take out: nothing that `flame init` wrote is here.",
-                false => "Nothing to do: everything is in place.",
+            output.line(if self.init.remove {
+                "Nothing to take out: nothing that `flame init` wrote is here."
+            } else {
+                "Nothing to do: everything is in place."
             })?;
         }
         for step in self.plan.steps.iter().filter(|it| it.verb == Verb::Leave) {
@@ -201,10 +203,10 @@ impl Told<'_> {
 
     /// A path as short as it can be told: in the project, below home, or whole.
     fn shown(&self, path: &Path) -> String {
-        if let Scope::Project(root) = self.scope {
-            if let Ok(inside) = path.strip_prefix(root) {
-                return inside.display().to_string();
-            }
+        if let Scope::Project(root) = self.scope
+            && let Ok(inside) = path.strip_prefix(root)
+        {
+            return inside.display().to_string();
         }
         match path.strip_prefix(&self.places.home) {
             Ok(inside) => format!("~/{}", inside.display()),

@@ -62,22 +62,20 @@ enum Mode {
 
 impl Replay {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        match (&self.cuts, &self.out) {
-            (Some(cuts), Some(out)) => self.run_all(cuts, out, output),
-            _ => {
-                let before = self.cut;
-                let trace = read(&self.trace, before.filter(|_| !self.beside_summary))?;
-                let cut = Cut {
-                    place: before.unwrap_or(u64::MAX),
-                    kind: String::new(),
-                    budgets: vec![self.budget],
-                };
-                for given in self.play(&trace, &[cut])? {
-                    output.raw(&given.text)?;
-                }
-                Ok(())
-            }
+        if let (Some(cuts), Some(out)) = (&self.cuts, &self.out) {
+            return self.run_all(cuts, out, output);
         }
+        let before = self.cut;
+        let trace = read(&self.trace, before.filter(|_| !self.beside_summary))?;
+        let cut = Cut {
+            place: before.unwrap_or(u64::MAX),
+            kind: String::new(),
+            budgets: vec![self.budget],
+        };
+        for given in self.play(&trace, &[cut])? {
+            output.raw(&given.text)?;
+        }
+        Ok(())
     }
 
     /// All cuts of all recordings, several at a time.

@@ -41,6 +41,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
     journal      3 events, 1 frame
     size         N kB (limit 50 MB)
+    opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! a store that could not be read waits in DIR/state/projects/shop-HASH/set-aside/TIME
       `flame rebuild` recovers what can be read of it
@@ -252,6 +253,7 @@ fn an_altered_event_is_named() {
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
     journal      315 events, 301 frames
     size         N kB (limit 50 MB)
+    opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! an event is missing after event 312
       `flame rebuild --recover` keeps everything that can be read

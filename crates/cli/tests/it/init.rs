@@ -1,5 +1,6 @@
 //! `flame init`: the plugin goes into OpenCode and comes out again, and nothing else changes.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
@@ -18,9 +19,7 @@ fn with_opencode(version: &str) -> TestProject {
     project.with_env("PATH", &path)
 }
 
-#[cfg(unix)]
 fn make_runnable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
     fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -301,7 +300,6 @@ fn what_cannot_be_understood_stops_everything() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_stays_a_link_and_one_that_leads_nowhere_is_refused() {
     let project = with_opencode("1.18.33");
@@ -324,10 +322,8 @@ fn a_link_stays_a_link_and_one_that_leads_nowhere_is_refused() {
     ");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_protected_file_is_respected_and_permissions_stay() {
-    use std::os::unix::fs::PermissionsExt as _;
     let project = with_opencode("1.18.33");
     let file = project.root().join("opencode.json");
     fs_err::write(&file, "{}").unwrap();
@@ -336,7 +332,7 @@ fn a_protected_file_is_respected_and_permissions_stay() {
     assert_snapshot!(project.refused(&["init"]), @"
     --- stderr
     error: DIR/shop/opencode.json is write-protected
-    hint: nothing was changed; make the file writable, or add the entry that `flame init --dry-run` shows where the file is made
+    hint: nothing was changed; make the file writable and try again
     [exit 1]
     ");
     assert!(!project.dir().join("config/opencode").exists());

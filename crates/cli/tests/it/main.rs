@@ -20,6 +20,7 @@ mod context;
 mod damage;
 mod exchange;
 mod ground;
+#[cfg(unix)]
 mod init;
 mod large;
 mod manners;

@@ -75,6 +75,24 @@ fn a_store_that_can_only_be_read_is_read() {
     unlock(&project.dir().join("state"));
 }
 
+#[test]
+fn a_configuration_that_can_only_be_read_stops_an_installation() {
+    let project = TestProject::new();
+    let folder = project.root().join(".opencode");
+    fs_err::create_dir(&folder).unwrap();
+    fs_err::write(folder.join("opencode.json"), "{}").unwrap();
+    if fs_err::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
+        hand_over(project.dir());
+    }
+    lock(project.root());
+    let (said, code) = run(&project, &["init"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("nothing was changed"), "{said}");
+    assert!(!project.dir().join("state/flamestack-opencode").exists());
+    assert!(!project.dir().join("config/opencode").exists());
+    unlock(project.root());
+}
+
 fn unlock(path: &Path) {
     let mut mode = fs_err::metadata(path).unwrap().permissions();
     mode.set_mode(mode.mode() | 0o700);

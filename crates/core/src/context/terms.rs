@@ -49,7 +49,8 @@ enum Class {
 fn class(byte: u8) -> Class {
     #[expect(
         clippy::indexing_slicing,
-        reason = "evaluated by the compiler, which refuses an index beyond the end"
+        clippy::cast_possible_truncation,
+        reason = "evaluated by the compiler, which refuses an index beyond the end; below 256"
     )]
     const CLASSES: [Class; 256] = {
         let mut classes = [Class::Outside; 256];

@@ -34,7 +34,7 @@ impl Shares {
     fn of(limit: usize, beside: bool) -> Self {
         let names = match limit {
             // A summary tells the story; names are what it leaves out.
-            _ if beside => 600,
+            _ if beside => 540,
             0..=4_000 => 400,
             4_001..16_000 => 400 - 150 * (limit - 4_000) / 12_000,
             _ => 250,
@@ -76,7 +76,7 @@ impl Draft<'_> {
         let facts = told_lines(
             self.moments,
             self.told,
-            share(shares.said) / 2,
+            share(shares.said) / 4,
             self.tokenizer,
         );
         let words = said(

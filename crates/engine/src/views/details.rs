@@ -54,12 +54,12 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineErro
         None => Vec::new(),
     };
     Ok(Details {
-        session_facts,
         frame,
         path,
         children,
         totals,
         sessions,
+        session_facts,
     })
 }
 

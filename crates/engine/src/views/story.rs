@@ -48,7 +48,10 @@ pub fn happened(event: &Event) -> String {
         },
         Event::SessionSpent { session, usage } => format!(
             "{session} spent {} tokens in, {} out",
-            usage.input + usage.cache_read + usage.cache_write,
+            usage
+                .input
+                .saturating_add(usage.cache_read)
+                .saturating_add(usage.cache_write),
             usage.output
         ),
         Event::SessionWitnessed { session, marks } => {
@@ -111,12 +114,16 @@ pub fn happened(event: &Event) -> String {
             Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
             None => format!("the model is {name}"),
         },
-        Event::ContextSent(sending) => match &sending.delivery {
-            Delivery::Nothing => "nothing new was sent".to_owned(),
-            Delivery::Update(text) => format!("an update was sent ({} bytes)", text.len()),
-            Delivery::Header(text) => format!("a header was sent ({} bytes)", text.len()),
-        },
+        Event::ContextSent(sending) => sent(&sending.delivery),
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
+    }
+}
+
+fn sent(delivery: &Delivery) -> String {
+    match delivery {
+        Delivery::Nothing => "nothing new was sent".to_owned(),
+        Delivery::Update(text) => format!("an update was sent ({} bytes)", text.len()),
+        Delivery::Header(text) => format!("a header was sent ({} bytes)", text.len()),
     }
 }
 

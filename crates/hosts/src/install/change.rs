@@ -100,12 +100,10 @@ impl Staged {
             Change::Write { path, text } => self.write(path, text),
             Change::Delete(path) => {
                 // Whoever may not write into the folder may not delete from it.
-                match path.parent() {
-                    Some(folder) if folder.is_dir() => {
-                        Ok(drop(tempfile::Builder::new().tempfile_in(folder)?))
-                    }
-                    _ => Ok(()),
+                if let Some(folder) = path.parent().filter(|folder| folder.is_dir()) {
+                    tempfile::Builder::new().tempfile_in(folder)?;
                 }
+                Ok(())
             }
             Change::Clear(_) => Ok(()),
         }

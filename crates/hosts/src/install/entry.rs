@@ -244,10 +244,9 @@ impl<'p> Document<'p> {
             if let Some(element) = ours {
                 element.remove();
             }
-            if list_too && list.elements().is_empty() {
-                if let Some(property) = object.get(key) {
-                    property.remove();
-                }
+            let empty = list_too && list.elements().is_empty();
+            if let Some(property) = object.get(key).filter(|_| empty) {
+                property.remove();
             }
         }
         Ok(self.text())
@@ -286,25 +285,20 @@ fn mend(element: &CstNode, entry: &Entry) {
             object.object_value("options")
         }),
     };
-    match options {
-        Some(options) => match options.get("command") {
-            Some(command) => command.set_value(CstInputValue::String(entry.command.clone())),
-            None => {
-                options.append("command", CstInputValue::String(entry.command.clone()));
-            }
-        },
-        None => {
-            let word = match element {
-                node if node.as_array().is_some() => node
-                    .as_array()
-                    .and_then(|node| node.replace_with(CstInputValue::String(String::new()))),
-                node if node.as_object().is_some() => node
-                    .as_object()
-                    .and_then(|node| node.replace_with(CstInputValue::String(String::new()))),
-                node => Some(node.clone()),
-            };
-            write_over(word.as_ref(), entry);
-        }
+    let Some(options) = options else {
+        let word = || CstInputValue::String(String::new());
+        let word = match (element.as_array(), element.as_object()) {
+            (Some(array), _) => array.replace_with(word()),
+            (_, Some(object)) => object.replace_with(word()),
+            (None, None) => Some(element.clone()),
+        };
+        return write_over(word.as_ref(), entry);
+    };
+    let command = CstInputValue::String(entry.command.clone());
+    if let Some(there) = options.get("command") {
+        there.set_value(command);
+    } else {
+        options.append("command", command);
     }
 }
 

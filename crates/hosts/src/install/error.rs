@@ -71,10 +71,7 @@ impl InstallError {
             }
             Self::Unexpected { .. } => "nothing was changed; mend the file and try again",
             Self::NoFile { .. } => "nothing was changed; remove the link or make what it leads to",
-            Self::Protected { .. } => {
-                "nothing was changed; make the file writable, or add the entry that \
-                 `flame init --dry-run` shows where the file is made"
-            }
+            Self::Protected { .. } => "nothing was changed; make the file writable and try again",
             Self::NotUnicode { .. } => {
                 "nothing was changed; set FLAME_STATE_DIR to a folder with another name, or move `flame`"
             }

@@ -150,10 +150,10 @@ mod tests {
         for (name, text) in files {
             let path = folder.path().join(name);
             fs_err::create_dir_all(path.parent().unwrap()).unwrap();
-            if !name.ends_with('/') {
-                fs_err::write(path, text).unwrap();
-            } else {
+            if name.ends_with('/') {
                 fs_err::create_dir_all(path).unwrap();
+            } else {
+                fs_err::write(path, text).unwrap();
             }
         }
         let entry = Entry {

@@ -93,19 +93,19 @@ impl Turn {
         let hello = json!({
             "protocol": PROTOCOL, "host": "doctor", "directory": directory.display().to_string(),
         });
-        self.ask("hello", hello, begun)?;
+        self.ask("hello", &hello, begun)?;
         let prompt = json!({ "session": "ses_1", "message": message });
-        self.ask("prompt", prompt, Instant::now())?;
+        self.ask("prompt", &prompt, Instant::now())?;
         let prepare = json!({ "session": "ses_1", "known": 0, "messages": [message] });
-        self.ask("prepare", prepare, Instant::now())?;
+        self.ask("prepare", &prepare, Instant::now())?;
         let call = json!({ "session": "ses_1", "name": "stack_status", "arguments": {} });
-        self.ask("call", call, Instant::now())
+        self.ask("call", &call, Instant::now())
     }
 
     fn ask(
         &mut self,
         method: &'static str,
-        params: Value,
+        params: &Value,
         begun: Instant,
     ) -> Result<(), ProbeError> {
         let id = self.laps.len();
@@ -127,7 +127,7 @@ impl Turn {
             }
         };
         let answer: Value = serde_json::from_str(&line).unwrap_or_default();
-        if answer["id"] != json!(id) || answer.get("result").is_none() {
+        if answer.get("id") != Some(&json!(id)) || answer.get("result").is_none() {
             let said = answer.pointer("/error/message").and_then(Value::as_str);
             let said = said.map_or_else(|| "something else".to_owned(), |said| format!("“{said}”"));
             return Err(ProbeError::Odd(method, said));
