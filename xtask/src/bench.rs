@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 
-use crate::cargo;
+use crate::{cargo, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 7] = [
-    "durable", "history", "context", "brief", "summary", "cli", "import",
+const ALL: [&str; 8] = [
+    "durable", "history", "context", "brief", "summary", "cli", "import", "opencode",
 ];
 
 /// Runs the named benchmarks, or all.
@@ -32,6 +32,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         if matches!(name, "cli" | "import") {
             cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
         }
+        if name == "opencode" {
+            inside_opencode(&flags)?;
+            continue;
+        }
         let mut command = vec![
             "bench",
             "--package",
@@ -44,4 +48,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         cargo(&command, &[])?;
     }
     Ok(())
+}
+
+/// Measures the plugin inside the real OpenCode, which a script does.
+fn inside_opencode(flags: &[&str]) -> Result<()> {
+    cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
+    plugin::build()?;
+    let mut script = vec!["benches/opencode/run.mjs"];
+    script.extend(flags);
+    plugin::run(&root()?, "node", &script)
 }
