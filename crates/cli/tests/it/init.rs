@@ -95,7 +95,7 @@ fn a_fresh_project() {
     "#);
     assert_eq!(
         project.git(&["status", "--short", "--untracked-files=all"]),
-        "?? .opencode/opencode.json\n"
+        "?? .opencode/opencode.json\n?? .opencode/tui.json\n"
     );
     for folder in [
         project.root().join(".opencode"),

@@ -54,9 +54,9 @@ fn class(byte: u8) -> Class {
     )]
     const CLASSES: [Class; 256] = {
         let mut classes = [Class::Outside; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            classes[byte] = match byte as u8 {
+        let mut byte = 0_u8;
+        loop {
+            classes[byte as usize] = match byte {
                 b'a'..=b'z' => Class::Lower,
                 b'A'..=b'Z' => Class::Upper,
                 b'0'..=b'9' => Class::Digit,
@@ -64,9 +64,11 @@ fn class(byte: u8) -> Class {
                 0x80.. => Class::Wide,
                 _ => Class::Outside,
             };
+            if byte == u8::MAX {
+                break classes;
+            }
             byte += 1;
         }
-        classes
     };
     let class = CLASSES.get(usize::from(byte)).copied();
     class.unwrap_or(Class::Outside)
