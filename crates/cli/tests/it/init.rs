@@ -115,16 +115,16 @@ fn a_fresh_project() {
     assert_snapshot!(said(&project, &["init", "--remove", "--dry-run"]), @"
     OpenCode 1.18.33 · DIR/shop
     - DIR/config/opencode  3 files
-    - .opencode  4 files
-    - DIR/state/flamestack-opencode  14 files
+    - .opencode  5 files
+    - DIR/state/flamestack-opencode  15 files
     Nothing was changed: this was a dry run.
     ");
     assert_eq!(everything(project.dir()), before);
     assert_snapshot!(said(&project, &["init", "--remove"]), @"
     OpenCode 1.18.33 · DIR/shop
     - DIR/config/opencode  3 files
-    - .opencode  4 files
-    - DIR/state/flamestack-opencode  14 files
+    - .opencode  5 files
+    - DIR/state/flamestack-opencode  15 files
     ");
     assert_eq!(project.git(&["status", "--short"]), "");
     assert!(!project.root().join(".opencode").exists());
