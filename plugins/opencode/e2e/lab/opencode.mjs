@@ -141,7 +141,7 @@ export class Lab {
     this.events = ended
     const url = `${this.url}/event?directory=${encodeURIComponent(this.project)}`
     try {
-      const stream = await fetch(url, { signal: ended.signal })
+      const stream = await fetch(url, { signal: ended.signal, headers: { connection: "close" } })
       let rest = ""
       for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
         const lines = (rest + chunk).split("\n\n")
@@ -167,7 +167,9 @@ export class Lab {
     const mark = path.includes("?") ? "&" : "?"
     const answer = await fetch(`${this.url}${path}${mark}directory=${encodeURIComponent(this.project)}`, {
       method,
-      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      ...(body && { body: JSON.stringify(body) }),
+      // A server that was started again may listen where the old one did: no connection is kept.
+      headers: { connection: "close", "content-type": "application/json" },
       signal: AbortSignal.timeout(TURN),
     })
     const text = await answer.text()
