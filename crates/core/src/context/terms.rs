@@ -49,8 +49,7 @@ enum Class {
 fn class(byte: u8) -> Class {
     #[expect(
         clippy::indexing_slicing,
-        clippy::cast_possible_truncation,
-        reason = "evaluated by the compiler, which refuses an index beyond the end; below 256"
+        reason = "evaluated by the compiler, which refuses an index beyond the end"
     )]
     const CLASSES: [Class; 256] = {
         let mut classes = [Class::Outside; 256];
