@@ -141,7 +141,7 @@ export class Lab {
     this.events = ended
     const url = `${this.url}/event?directory=${encodeURIComponent(this.project)}`
     try {
-      const stream = await fetch(url, { signal: ended.signal, headers: { connection: "close" } })
+      const stream = await this.#connect(url, ended.signal)
       let rest = ""
       for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
         const lines = (rest + chunk).split("\n\n")
@@ -150,6 +150,18 @@ export class Lab {
       }
     } catch (error) {
       if (!ended.signal.aborted) throw error
+    }
+  }
+
+  /** A server that was started again says that it listens a moment before it does. */
+  async #connect(url, signal) {
+    for (let left = 100; ; left -= 1) {
+      try {
+        return await fetch(url, { signal, headers: { connection: "close" } })
+      } catch (error) {
+        if (signal.aborted || left === 0) throw error
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
     }
   }
 
