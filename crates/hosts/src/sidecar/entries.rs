@@ -2,10 +2,11 @@
 
 use flamestack_core::compaction::without_restored;
 use flamestack_core::id::Timestamp;
-use flamestack_core::transcript::{self, Answer, CallKind, Entry, Todo, TodoStatus, Voice, What};
+use flamestack_core::transcript::{self, Answer, Entry, Todo, Voice, What};
 
 use super::conversation::is_ours;
 use super::wire::{CallState, Message, Part, Role, TodoItem, Usage};
+use crate::transcript::tools;
 
 /// What a message says, as far as it is final. A call that still runs is told without its answer.
 pub(super) fn of_message(message: &Message) -> Vec<Entry> {
@@ -76,7 +77,6 @@ fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
     else {
         return Vec::new();
     };
-    let kind = kind_of(tool);
     let text = |name: &str| {
         let value = input.get(name).and_then(serde_json::Value::as_str);
         value.unwrap_or_default().to_owned()
@@ -84,14 +84,7 @@ fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
     let mut entries = vec![entry(
         message,
         id,
-        What::Call(transcript::Call {
-            id: call.clone(),
-            tool: tool.clone(),
-            kind,
-            arguments: input.to_string(),
-            paths: paths_of(input),
-            command: (kind == CallKind::Execute).then(|| text("command")),
-        }),
+        What::Call(tools::call(call, tool, input, input.to_string(), "")),
     )];
     if let Some(child) = session {
         entries.push(entry(
@@ -172,12 +165,7 @@ fn micro(dollars: f64) -> Option<u64> {
 pub(super) fn of_todos(items: &[TodoItem]) -> Entry {
     let todos = items.iter().map(|item| Todo {
         text: item.text.clone(),
-        status: match item.status.as_str() {
-            "in_progress" => TodoStatus::Active,
-            "completed" => TodoStatus::Done,
-            "cancelled" => TodoStatus::Cancelled,
-            _ => TodoStatus::Pending,
-        },
+        status: tools::status(&item.status),
     });
     plain(What::Todos(todos.collect()))
 }
@@ -191,31 +179,4 @@ pub(super) fn plain(what: What) -> Entry {
         agent: None,
         what,
     }
-}
-
-/// What a tool does, by the names that hosts give their tools.
-fn kind_of(tool: &str) -> CallKind {
-    match tool {
-        "read" | "list" => CallKind::Read,
-        "grep" | "glob" | "codesearch" => CallKind::Search,
-        "edit" | "multiedit" | "patch" | "apply_patch" => CallKind::Edit,
-        "write" => CallKind::Write,
-        "bash" | "shell" => CallKind::Execute,
-        "task" | "subagent" => CallKind::Delegate,
-        "todowrite" | "todoread" => CallKind::Todo,
-        "webfetch" | "websearch" => CallKind::Web,
-        "question" => CallKind::Ask,
-        tool if tool.starts_with("stack_") => CallKind::Stack,
-        _ => CallKind::Other,
-    }
-}
-
-/// The files that arguments name.
-fn paths_of(input: &serde_json::Value) -> Vec<String> {
-    ["filePath", "path", "file"]
-        .iter()
-        .filter_map(|name| input.get(name)?.as_str())
-        .filter(|path| !path.is_empty())
-        .map(str::to_owned)
-        .collect()
 }

@@ -189,7 +189,7 @@ pub(super) fn todos(input: &Value) -> Option<Vec<Todo>> {
 }
 
 /// How far an item is, in any host's words.
-pub(super) fn status(word: &str) -> TodoStatus {
+pub(crate) fn status(word: &str) -> TodoStatus {
     match word {
         "in_progress" | "active" | "inProgress" => TodoStatus::Active,
         "completed" | "done" => TodoStatus::Done,
