@@ -32,6 +32,7 @@ use std::fmt;
 use crate::context::Surroundings;
 use crate::id::FrameId;
 use crate::tokens::Tokenizer;
+use crate::transcript::Todo;
 use crate::workflow::Workflow;
 
 pub use anchors::{Anchor, AnchorKind};
@@ -68,28 +69,6 @@ pub enum Mode {
     Ordinary,
     /// It plans and reads only.
     ReadOnly,
-}
-
-/// An item of a host's todo list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Todo {
-    /// What is to be done.
-    pub text: String,
-    /// Where it stands.
-    pub state: TodoState,
-}
-
-/// Where an item of a todo list stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TodoState {
-    /// Not begun.
-    Pending,
-    /// Being worked on.
-    InProgress,
-    /// Done.
-    Completed,
-    /// No longer wanted; never shown.
-    Cancelled,
 }
 
 /// What git says about a project.

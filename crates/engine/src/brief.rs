@@ -10,9 +10,10 @@ mod git;
 
 use std::time::Duration;
 
-use flamestack_core::brief::{self, Brief, Mode, Sources, Todo, Unit};
+use flamestack_core::brief::{self, Brief, Mode, Sources, Unit};
 use flamestack_core::context::{Budget, Surroundings};
 use flamestack_core::id::SessionRef;
+use flamestack_core::transcript::Todo;
 use flamestack_core::workflow::{Place, Role, Workflow};
 
 pub use self::declarations::{Problem, Workflows, folders};

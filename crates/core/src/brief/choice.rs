@@ -9,7 +9,8 @@ use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
 use super::session_log::SessionLog;
 use super::tasks::TaskList;
 use super::words::has_word;
-use super::{Source, Sources, TodoState, Unit};
+use super::{Source, Sources, Unit};
+use crate::transcript::TodoStatus;
 use crate::workflow::{Has, Role, Sign, Stage, Workflow};
 
 /// What was found out.
@@ -175,7 +176,7 @@ fn is_about_something(sources: &Sources, log: Option<&SessionLog>) -> bool {
         || sources
             .todos
             .iter()
-            .any(|todo| matches!(todo.state, TodoState::Pending | TodoState::InProgress))
+            .any(|todo| matches!(todo.status, TodoStatus::Pending | TodoStatus::Active))
 }
 
 fn has_anything(workflow: &Workflow, unit: &Unit) -> bool {

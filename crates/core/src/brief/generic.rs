@@ -3,10 +3,11 @@
 use super::document::Document;
 use super::draft::{Draft, Rank};
 use super::session_log::{Field, SessionLog};
-use super::{Heading, Mode, Source, Sources, TodoState};
+use super::{Heading, Mode, Source, Sources};
 use crate::context::{Failed, Surroundings};
 use crate::frame::{Frame, Status};
 use crate::note::Note;
+use crate::transcript::TodoStatus;
 
 /// How many finished frames, decisions of a frame or files are shown.
 const SHOWN: usize = 6;
@@ -167,19 +168,19 @@ pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
     let all = || sources.todos.iter().enumerate();
     let of = |place: usize| Source::Todo(place + 1);
     for (place, todo) in all() {
-        match todo.state {
-            TodoState::InProgress => {
+        match todo.status {
+            TodoStatus::Active => {
                 draft.add(Heading::CurrentStep, Rank::Needed, &todo.text, of(place));
                 draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
             }
-            TodoState::Pending => {
+            TodoStatus::Pending => {
                 draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
             }
-            TodoState::Completed | TodoState::Cancelled => {}
+            TodoStatus::Done | TodoStatus::Cancelled => {}
         }
     }
     let done: Vec<_> = all()
-        .filter(|(_, todo)| todo.state == TodoState::Completed)
+        .filter(|(_, todo)| todo.status == TodoStatus::Done)
         .collect();
     let first = done.len().saturating_sub(SHOWN);
     for (place, todo) in done.iter().skip(first) {
@@ -187,8 +188,8 @@ pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
     }
     draft.omit(Heading::Completed, first);
     if draft.is_empty(Heading::NextAction) {
-        let state = |wanted| all().find(|(_, todo)| todo.state == wanted);
-        let next = state(TodoState::InProgress).or_else(|| state(TodoState::Pending));
+        let state = |wanted| all().find(|(_, todo)| todo.status == wanted);
+        let next = state(TodoStatus::Active).or_else(|| state(TodoStatus::Pending));
         if let Some((place, todo)) = next {
             draft.add(Heading::NextAction, Rank::Needed, &todo.text, of(place));
         }

@@ -183,8 +183,8 @@ fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
     }
     for (place, todo) in sources.todos.iter().enumerate() {
         if matches!(
-            todo.state,
-            super::TodoState::Pending | super::TodoState::InProgress
+            todo.status,
+            crate::transcript::TodoStatus::Pending | crate::transcript::TodoStatus::Active
         ) {
             found.push(Clue {
                 text: todo.text.clone(),

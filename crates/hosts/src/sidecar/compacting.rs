@@ -1,13 +1,14 @@
 //! A conversation around a compaction: what its summariser is told, and what is put back.
 
-use flamestack_core::brief::{Todo, TodoState};
 use flamestack_core::compaction::{has_restored, without_restored};
+use flamestack_core::transcript::Todo;
 use flamestack_engine::EngineError;
 use flamestack_engine::brief::Asked;
 
 use super::Sidecar;
 use super::conversation::Conversation;
 use super::wire::{Instructions, Message, Part, Rewriting, Rewritten, Written};
+use crate::transcript::tools;
 
 impl Conversation {
     /// The host is about to have the conversation summarised.
@@ -43,12 +44,7 @@ impl Conversation {
     fn asked(&self, budget: usize) -> Asked {
         let todos = self.todos.iter().map(|item| Todo {
             text: item.text.clone(),
-            state: match item.status.as_str() {
-                "in_progress" => TodoState::InProgress,
-                "completed" => TodoState::Completed,
-                "cancelled" => TodoState::Cancelled,
-                _ => TodoState::Pending,
-            },
+            status: tools::status(&item.status),
         });
         Asked {
             session: Some(self.session.clone()),

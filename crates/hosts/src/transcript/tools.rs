@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_command_is_found_in_any_host_s_arguments() {
         let made = |tool: &str, input: Value| {
-            let call = call("1", tool, &input, input.to_string(), "/work/shop");
+            let call = call("1", tool, &input, input.to_string(), "/home/ada/shop");
             (call.kind, call.command, call.paths)
         };
         let ls = Some("ls -l".to_owned());
@@ -226,7 +226,7 @@ mod tests {
             run
         );
         assert_eq!(made("exec_command", json!({"cmd": "ls -l"})), run);
-        let edit = made("Edit", json!({"file_path": "/work/shop/src/cart.rs"}));
+        let edit = made("Edit", json!({"file_path": "/home/ada/shop/src/cart.rs"}));
         assert_eq!(edit, (CallKind::Edit, None, vec!["src/cart.rs".to_owned()]));
         let outside = made("write", json!({"filePath": "/etc/hosts"}));
         assert_eq!(outside.2, ["/etc/hosts"]);

@@ -1,6 +1,7 @@
 //! Frames and todos come before everything that files say.
 
-use flamestack_core::brief::{AnchorKind, Heading, Mode, Todo, TodoState};
+use flamestack_core::brief::{AnchorKind, Heading, Mode};
+use flamestack_core::transcript::{Todo, TodoStatus};
 use flamestack_engine::brief::Asked;
 use flamestack_engine::tools;
 use serde_json::json;
@@ -26,10 +27,10 @@ fn asked() -> Asked {
     }
 }
 
-fn todo(text: &str, state: TodoState) -> Todo {
+fn todo(text: &str, status: TodoStatus) -> Todo {
     Todo {
         text: text.to_owned(),
-        state,
+        status,
     }
 }
 
@@ -100,10 +101,10 @@ fn todos_are_told_and_cancelled_ones_never() {
     let files = Files::drawn("=== SESSION.md\n[Focus: docs] 2026-03-11\n- Open Work: the manual\n");
     let asked = Asked {
         todos: vec![
-            todo("Read the code", TodoState::Completed),
-            todo("Write the parser", TodoState::InProgress),
-            todo("Rewrite it in C", TodoState::Cancelled),
-            todo("Test the parser", TodoState::Pending),
+            todo("Read the code", TodoStatus::Done),
+            todo("Write the parser", TodoStatus::Active),
+            todo("Rewrite it in C", TodoStatus::Cancelled),
+            todo("Test the parser", TodoStatus::Pending),
         ],
         mode: Mode::ReadOnly,
         ..Asked::default()
