@@ -199,9 +199,7 @@ fn count(
     status: Status,
     by: i64,
 ) -> Result<(), StoreError> {
-    let deltas = deltas(&[(status, by)]);
-    tally(connection, parent.map_or(ROOTS, FrameId::as_str), deltas)?;
-    tally(connection, EVERYWHERE, deltas)
+    tally_with_all(connection, parent, deltas(&[(status, by)]))
 }
 
 /// Counts a frame that has another status, another parent, or both.
@@ -210,19 +208,11 @@ fn recount(
     (parent, status): (Option<&FrameId>, Status),
     (new_parent, new_status): (Option<&FrameId>, Status),
 ) -> Result<(), StoreError> {
-    let (old, new) = ((status, -1), (new_status, 1));
-    let below = parent.map_or(ROOTS, FrameId::as_str);
     if parent == new_parent {
-        tally(connection, below, deltas(&[old, new]))?;
-    } else {
-        tally(connection, below, deltas(&[old]))?;
-        let below = new_parent.map_or(ROOTS, FrameId::as_str);
-        tally(connection, below, deltas(&[new]))?;
+        return tally_with_all(connection, parent, deltas(&[(status, -1), (new_status, 1)]));
     }
-    if status == new_status {
-        return Ok(());
-    }
-    tally(connection, EVERYWHERE, deltas(&[old, new]))
+    tally_with_all(connection, parent, deltas(&[(status, -1)]))?;
+    tally_with_all(connection, new_parent, deltas(&[(new_status, 1)]))
 }
 
 /// The columns of `totals` behind the scope, in their order.
@@ -243,31 +233,36 @@ fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
     })
 }
 
-fn tally(connection: &Connection, scope: &str, deltas: [i64; 6]) -> Result<(), StoreError> {
-    let [
+/// Adds to the counts below a parent or at the root, and in all.
+fn tally_with_all(
+    connection: &Connection,
+    parent: Option<&FrameId>,
+    [
         planned,
         in_progress,
         completed,
         failed,
         blocked,
         invalidated,
-    ] = deltas;
+    ]: [i64; 6],
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
-            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7), (?8, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (scope) DO UPDATE SET
                  planned = planned + ?2, in_progress = in_progress + ?3,
                  completed = completed + ?4, failed = failed + ?5,
                  blocked = blocked + ?6, invalidated = invalidated + ?7",
         )?
         .execute(params![
-            scope,
+            parent.map_or(ROOTS, FrameId::as_str),
             planned,
             in_progress,
             completed,
             failed,
             blocked,
-            invalidated
+            invalidated,
+            EVERYWHERE
         ])?;
     Ok(())
 }
