@@ -101,12 +101,33 @@ fn project_frame(
                 frame.parent.as_ref().map(FrameId::as_str),
                 frame.rank.0
             ])?;
+        replant(connection, id)?;
     }
     let before = (parent.as_ref(), status);
     let after = (frame.parent.as_ref(), frame.status);
     if before != after {
         recount(connection, before, after)?;
     }
+    Ok(())
+}
+
+/// Says anew what is above a frame, and above all frames below it, after it came to another place.
+/// Only plans ever do, so this is never a long way down.
+fn replant(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
+    // A branch cannot have more frames than there are, unless damage made a circle of it.
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE branch (id, root, depth) AS (
+                 SELECT f.id, coalesce(p.root, f.id), coalesce(p.depth + 1, 0)
+                 FROM frames f LEFT JOIN frames p ON p.id = f.parent WHERE f.id = ?1
+                 UNION
+                 SELECT f.id, b.root, b.depth + 1 FROM branch b CROSS JOIN frames f ON f.parent = b.id
+                 LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
+                        FROM totals WHERE scope = ?2))
+             UPDATE frames SET root = b.root, depth = b.depth
+             FROM branch b WHERE frames.id = b.id",
+        )?
+        .execute(params![id.as_str(), EVERYWHERE])?;
     Ok(())
 }
 
@@ -289,6 +310,9 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
         }
     }
     for entry in &undone {
+        if let Event::FrameMoved { frame, .. } | Event::FrameDeleted { frame, .. } = &entry.event {
+            replant(connection, frame)?;
+        }
         if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
             &entry.event
         {
