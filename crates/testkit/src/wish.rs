@@ -113,7 +113,7 @@ impl Wish {
                 0 => What::Interrupted { how: text },
                 1 => What::TurnEnded,
                 4 => What::Waiting {
-                    on: (self.b % 2 == 0).then_some(text),
+                    on: self.b.is_multiple_of(2).then_some(text),
                 },
                 2 => What::Compacted {
                     automatic: true,
@@ -224,7 +224,7 @@ impl Wish {
             }),
             20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
                 agent: Some(prose(&text)),
-                parent: (self.a % 3 == 0).then(|| shell("main").session),
+                parent: self.a.is_multiple_of(3).then(|| shell("main").session),
                 ..Description::default()
             })),
             20 => self.send(&text, frame(self.a)),
