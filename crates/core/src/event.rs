@@ -10,6 +10,7 @@ use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{Description, Model};
+use crate::subagent::{End, Start};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -98,6 +99,24 @@ pub enum Event {
         /// What.
         usage: Usage,
     },
+    /// A conversation was given work by another one, or by a host that does not say by whom.
+    SubagentStarted(Box<Start>),
+    /// It ended.
+    SubagentEnded {
+        /// The conversation.
+        session: SessionRef,
+        /// How.
+        end: End,
+        /// What it handed over, where no frame holds that.
+        output: Option<Prose>,
+    },
+    /// A conversation began to wait for the user, or waits no longer.
+    SessionWaiting {
+        /// The conversation.
+        session: SessionRef,
+        /// For what; nothing, once the user has answered.
+        on: Option<Prose>,
+    },
     /// Things were seen of a conversation, and are not to be recorded again.
     ///
     /// Every command that records what was seen has one of these: what was seen happened, and
@@ -151,6 +170,11 @@ pub enum Event {
     },
     /// The wait is over.
     FrameUnblocked {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A finished frame of a subagent is worked on again: its host gave it more to do.
+    FrameReopened {
         /// The frame.
         frame: FrameId,
     },
@@ -370,6 +394,7 @@ impl Event {
             | Self::FrameStarted { frame: id }
             | Self::FrameBlocked { frame: id, .. }
             | Self::FrameUnblocked { frame: id }
+            | Self::FrameReopened { frame: id }
             | Self::FrameEdited { frame: id, .. }
             | Self::Noted { frame: id, .. }
             | Self::Logged { frame: id, .. } => vec![frame(id)],
@@ -400,6 +425,9 @@ impl Event {
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
@@ -419,6 +447,8 @@ impl Event {
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
                 | Self::SessionWitnessed { .. }
+                | Self::SubagentStarted(_)
+                | Self::SubagentEnded { .. }
                 | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)
