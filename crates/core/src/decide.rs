@@ -12,6 +12,7 @@
 mod adopt;
 mod close;
 mod open;
+mod revert;
 mod revise;
 mod witness;
 
@@ -99,6 +100,8 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Bind { frame, session } => ground.bind(frame, session)?,
         Command::Unbind { session } => ground.unbind(session)?,
         Command::Undo => ground.undo()?,
+        Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
+        Command::Unrevert => ground.unrevert()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {
             ground.first_seen = false;

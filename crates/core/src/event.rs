@@ -5,11 +5,11 @@
 
 mod rewrite;
 
-use crate::context::Sending;
+use crate::context::{Delivery, Sending};
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::session::{Description, Model};
+use crate::session::{Description, Glimpse, Model};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -97,6 +97,33 @@ pub enum Event {
         session: SessionRef,
         /// What.
         usage: Usage,
+    },
+    /// The host wound a conversation back to before a message: some of its events count no longer,
+    /// until it is wound forward again. Its next prompt makes that final.
+    SessionReverted {
+        /// The conversation.
+        session: SessionRef,
+        /// The host's name of the first message that counts no longer.
+        to: String,
+        /// The events.
+        masked: Vec<Seq>,
+        /// What the conversation worked on until then.
+        stood: Option<FrameId>,
+        /// What was seen of it until then.
+        was: Glimpse,
+        /// What was seen of it as far as it still counts.
+        seen: Glimpse,
+    },
+    /// The host wound a conversation forward again.
+    SessionRestored {
+        /// The conversation.
+        session: SessionRef,
+        /// The event that wound it back.
+        reverted: Seq,
+        /// The events that count again. Others stay out where somebody has built on their absence.
+        shown: Vec<Seq>,
+        /// What was seen of the conversation, all in all.
+        seen: Glimpse,
     },
     /// Things were seen of a conversation, and are not to be recorded again.
     ///
@@ -401,6 +428,8 @@ impl Event {
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
+            | Self::SessionReverted { .. }
+            | Self::SessionRestored { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
@@ -408,6 +437,44 @@ impl Event {
             | Self::SessionDescribed(_)
             | Self::ModelUsed(_)
             | Self::ContextSent(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it goes with its message when a conversation is wound back. What a conversation
+    /// cost, that it was summarised and what its host says of it stay facts; so does its header,
+    /// which no message holds.
+    pub fn goes_with_its_message(&self) -> bool {
+        match self {
+            Self::SessionFocused { .. }
+            | Self::SessionBound { .. }
+            | Self::SessionUnbound { .. }
+            | Self::SessionPrompted { .. }
+            | Self::SessionTurned { .. }
+            | Self::SessionInterrupted { .. }
+            | Self::FrameOpened { .. }
+            | Self::FrameStarted { .. }
+            | Self::FrameClosed { .. }
+            | Self::FrameBlocked { .. }
+            | Self::FrameUnblocked { .. }
+            | Self::FrameEdited { .. }
+            | Self::FrameInvalidated { .. }
+            | Self::FrameMoved { .. }
+            | Self::FrameDeleted { .. }
+            | Self::Noted { .. }
+            | Self::Logged { .. } => true,
+            Self::ContextSent(sending) => !matches!(sending.delivery, Delivery::Header(_)),
+            Self::SessionOpened { .. }
+            | Self::SessionCompacted { .. }
+            | Self::SessionSpent { .. }
+            | Self::SessionReverted { .. }
+            | Self::SessionRestored { .. }
+            | Self::SessionWitnessed { .. }
+            | Self::FrameImported(_)
+            | Self::StackImported { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. }
+            | Self::SessionDescribed(_)
+            | Self::ModelUsed(_) => false,
         }
     }
 
@@ -419,6 +486,8 @@ impl Event {
             Self::StackImported { .. }
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
+                | Self::SessionReverted { .. }
+                | Self::SessionRestored { .. }
                 | Self::SessionWitnessed { .. }
                 | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)

@@ -26,6 +26,21 @@ pub struct Wish {
     text: u8,
 }
 
+/// Sequences of commands between which conversations are wound back and forward again and again.
+pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<Wish>> {
+    let often = (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
+        for (place, wish) in wishes.iter_mut().enumerate() {
+            if bits >> (place % 64) & 3 == 0 {
+                wish.verb = 19;
+            } else if wish.verb < 22 && wish.verb > 13 {
+                wish.verb = 22 + wish.verb % 8;
+            }
+        }
+        wishes
+    });
+    often
+}
+
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
     let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
@@ -215,6 +230,14 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
+            19 if self.b % 3 == 1 => Command::Revert {
+                messages: self.messages(self.a).collect(),
+                earlier: self
+                    .messages(self.b / 4)
+                    .filter(|_| self.a % 4 == 3)
+                    .collect(),
+            },
+            19 if self.b % 3 == 2 => Command::Unrevert,
             19 => Command::UseModel(Model {
                 name: Title::recorded(text),
                 window: Some(u64::from(self.b % 3)),
@@ -229,6 +252,16 @@ impl Wish {
                 entry: self.entry(),
             },
         }
+    }
+
+    /// Messages in which something may have been done or seen.
+    fn messages(&self, n: u16) -> impl Iterator<Item = String> {
+        let done = std::iter::once(format!("msg_{}", self.text / 64));
+        let seen = (22..30).flat_map(move |verb| {
+            let some = (0..40).filter(move |place| (place + n % 5).is_multiple_of(5));
+            some.map(move |place| format!("{verb}-{place}"))
+        });
+        done.chain(seen)
     }
 
     fn send(&self, text: &str, frame: Option<FrameId>) -> Command {

@@ -111,6 +111,13 @@ impl Watching {
         }
     }
 
+    /// The session was wound back or forward: what the model said last is in the journal, if it
+    /// counts at all.
+    pub fn was_wound(&mut self, session: &SessionRef) {
+        self.said.remove(session);
+        self.calls.clear();
+    }
+
     /// What an entry comes to. `draw` draws ids for new frames.
     ///
     /// Where there is more than one answer, each is to be recorded before the next entry is looked

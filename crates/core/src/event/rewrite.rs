@@ -72,6 +72,11 @@ impl Rewrite for Event {
             Self::SessionTurned { said: text, .. } | Self::SessionInterrupted { how: text, .. } => {
                 text.rewrite(change);
             }
+            Self::SessionReverted { was, seen, .. } => {
+                was.said.rewrite(change);
+                seen.said.rewrite(change);
+            }
+            Self::SessionRestored { seen, .. } => seen.said.rewrite(change),
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
             Self::FrameBlocked {

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 16] = [
+const COMPARED: [(&str, &str); 18] = [
     (
         "frames",
         "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
@@ -23,7 +23,7 @@ const COMPARED: [(&str, &str); 16] = [
     ("aliases", "alias, frame, n"),
     (
         "sessions",
-        "key, id, worktree, own, active, turn_message, turn_before",
+        "key, id, worktree, own, active, turn_message, turn_before, reverted",
     ),
     (
         "conversations",
@@ -34,6 +34,8 @@ const COMPARED: [(&str, &str); 16] = [
     ("witnessed", "batch"),
     ("subjects", "name, seq, role"),
     ("undone", "batch, by"),
+    ("masked", "seq"),
+    ("rewound", "seq"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
     (

@@ -1,16 +1,16 @@
 //! The projections, asked by the rules.
 
-use flamestack_core::event::{Event, Subject};
+use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::frame::{FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
-use flamestack_core::neighbourhood::LastCommand;
+use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
 use flamestack_core::session::{Conversation, Description, Turn};
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{append, project, rows, sessions};
+use super::{append, project, revert, rows, sessions};
 use crate::error::StoreError;
 
 /// One point of the journal, seen through the projections.
@@ -91,7 +91,8 @@ impl<'c> SqliteView<'c> {
 }
 
 /// What [`session`] reads.
-pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+pub(super) const SESSION_COLUMNS: &str =
+    "key, worktree, own, active, turn_message, turn_before, reverted";
 
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
@@ -106,6 +107,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
             }),
             None => None,
         },
+        reverted: row.get::<_, Option<i64>>(6)?.map(Seq),
     })
 }
 
@@ -272,6 +274,38 @@ impl Neighbourhood for SqliteView<'_> {
         self.one(sql, params![alias], |row| rows::id(row, 0))
     }
 
+    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, StoreError> {
+        revert::recorded(self.connection, places)
+    }
+
+    fn passage(
+        &self,
+        session: &SessionRef,
+        messages: &[String],
+    ) -> Result<Vec<Recorded>, StoreError> {
+        revert::passage(self.connection, session, messages)
+    }
+
+    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::done_since(self.connection, session, from)
+    }
+
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::turn_before(self.connection, session, point)
+    }
+
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, StoreError> {
+        revert::changed_since(self.connection, frame, from)
+    }
+
+    fn otherwise(
+        &self,
+        frame: &FrameId,
+        counting: &Otherwise,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        revert::otherwise(self.connection, frame, counting)
+    }
+
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
         // Backwards from the end, without an index: undo is rare, and every command would write it.
         let sql = "SELECT seq FROM events
@@ -279,6 +313,7 @@ impl Neighbourhood for SqliteView<'_> {
                AND seq NOT IN (SELECT by FROM undone)
                AND seq NOT IN (SELECT batch FROM witnessed)
              ORDER BY seq DESC";
+        let masked = |entry: &Recorded| revert::is_masked(self.connection, entry.seq);
         let batches: Vec<i64> = {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut found = statement.query(params![session.to_string()])?;
@@ -287,7 +322,11 @@ impl Neighbourhood for SqliteView<'_> {
             while let Some(row) = found.next()? {
                 let batch = row.get(0)?;
                 let events = project::of_batch(self.connection, Seq(batch))?;
-                if events.iter().all(|entry| entry.event.can_be_undone()) {
+                let mut counts = events.iter().all(|entry| entry.event.can_be_undone());
+                for entry in &events {
+                    counts = counts && !masked(entry)?;
+                }
+                if counts {
                     batches.push(batch);
                     break;
                 }
@@ -343,6 +382,7 @@ impl SqliteView<'_> {
                  WHERE s.name = ?1 AND s.seq > ?2 AND e.batch <> ?2
                    AND e.batch NOT IN (SELECT batch FROM undone)
                    AND e.batch NOT IN (SELECT by FROM undone)
+                   AND e.seq NOT IN (SELECT seq FROM masked)
                  ORDER BY s.seq LIMIT 1"
             ),
             params![name, batch.0],
