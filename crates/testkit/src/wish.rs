@@ -28,17 +28,16 @@ pub struct Wish {
 
 /// Sequences of commands between which conversations are wound back and forward again and again.
 pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let often = (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
+    (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
         for (place, wish) in wishes.iter_mut().enumerate() {
-            if bits >> (place % 64) & 3 == 0 {
+            if (bits >> (place % 64)).trailing_zeros() >= 2 {
                 wish.verb = 19;
             } else if wish.verb < 22 && wish.verb > 13 {
                 wish.verb = 22 + wish.verb % 8;
             }
         }
         wishes
-    });
-    often
+    })
 }
 
 /// Sequences of commands.
@@ -230,18 +229,7 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
-            19 if self.b % 3 == 1 => Command::Revert {
-                messages: self.messages(self.a).collect(),
-                earlier: self
-                    .messages(self.b / 4)
-                    .filter(|_| self.a % 4 == 3)
-                    .collect(),
-            },
-            19 if self.b % 3 == 2 => Command::Unrevert,
-            19 => Command::UseModel(Model {
-                name: Title::recorded(text),
-                window: Some(u64::from(self.b % 3)),
-            }),
+            19 => self.host(&text),
             20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
                 agent: Some(prose(&text)),
                 ..Description::default()
@@ -251,6 +239,24 @@ impl Wish {
                 frame: some(self.a),
                 entry: self.entry(),
             },
+        }
+    }
+
+    /// What only a host asks for.
+    fn host(&self, text: &str) -> Command {
+        match self.b % 3 {
+            1 => Command::Revert {
+                messages: self.messages(self.a).collect(),
+                earlier: self
+                    .messages(self.b / 4)
+                    .filter(|_| self.a % 4 == 3)
+                    .collect(),
+            },
+            2 => Command::Unrevert,
+            _ => Command::UseModel(Model {
+                name: Title::recorded(text.to_owned()),
+                window: Some(u64::from(self.b % 5)),
+            }),
         }
     }
 

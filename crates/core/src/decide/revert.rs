@@ -239,7 +239,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         for recorded in passage.values() {
             if let Event::SessionFocused { session, from, to } = &recorded.event {
                 let path = moved.entry(session.clone());
-                path.or_insert_with(|| (from.clone(), None)).1 = to.clone();
+                let path = path.or_insert_with(|| (from.clone(), None));
+                path.1.clone_from(to);
             }
         }
         let counting = hide(passage);
