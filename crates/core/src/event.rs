@@ -10,6 +10,7 @@ use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{Description, Glimpse, Model};
+use crate::subagent::{End, Start};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -125,6 +126,24 @@ pub enum Event {
         /// What was seen of the conversation, all in all.
         seen: Glimpse,
     },
+    /// A conversation was given work by another one, or by a host that does not say by whom.
+    SubagentStarted(Box<Start>),
+    /// It ended.
+    SubagentEnded {
+        /// The conversation.
+        session: SessionRef,
+        /// How.
+        end: End,
+        /// What it handed over, where no frame holds that.
+        output: Option<Prose>,
+    },
+    /// A conversation began to wait for the user, or waits no longer.
+    SessionWaiting {
+        /// The conversation.
+        session: SessionRef,
+        /// For what; nothing, once the user has answered.
+        on: Option<Prose>,
+    },
     /// Things were seen of a conversation, and are not to be recorded again.
     ///
     /// Every command that records what was seen has one of these: what was seen happened, and
@@ -178,6 +197,11 @@ pub enum Event {
     },
     /// The wait is over.
     FrameUnblocked {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A finished frame of a subagent is worked on again: its host gave it more to do.
+    FrameReopened {
         /// The frame.
         frame: FrameId,
     },
@@ -398,6 +422,7 @@ impl Event {
             Self::FrameStarted { frame: id }
             | Self::FrameBlocked { frame: id, .. }
             | Self::FrameUnblocked { frame: id }
+            | Self::FrameReopened { frame: id }
             | Self::FrameEdited { frame: id, .. }
             | Self::Noted { frame: id, .. }
             | Self::Logged { frame: id, .. } => vec![frame(id)],
@@ -430,6 +455,9 @@ impl Event {
             | Self::SessionSpent { .. }
             | Self::SessionReverted { .. }
             | Self::SessionRestored { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
@@ -461,6 +489,7 @@ impl Event {
             | Self::FrameMoved { .. }
             | Self::FrameDeleted { .. }
             | Self::Noted { .. }
+            | Self::FrameReopened { .. }
             | Self::Logged { .. } => true,
             Self::ContextSent(sending) => !matches!(sending.delivery, Delivery::Header(_)),
             Self::SessionOpened { .. }
@@ -468,6 +497,9 @@ impl Event {
             | Self::SessionSpent { .. }
             | Self::SessionReverted { .. }
             | Self::SessionRestored { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::FrameImported(_)
             | Self::StackImported { .. }
@@ -489,6 +521,8 @@ impl Event {
                 | Self::SessionReverted { .. }
                 | Self::SessionRestored { .. }
                 | Self::SessionWitnessed { .. }
+                | Self::SubagentStarted(_)
+                | Self::SubagentEnded { .. }
                 | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)

@@ -12,6 +12,7 @@ use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,7 @@ pub struct Tree {
     models: BTreeMap<SessionRef, Model>,
     descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
+    runs: BTreeMap<SessionRef, Run>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
@@ -90,6 +92,11 @@ impl Tree {
         &self.conversations
     }
 
+    /// Subagents, by name.
+    pub fn runs(&self) -> &BTreeMap<SessionRef, Run> {
+        &self.runs
+    }
+
     /// The events folded so far.
     pub fn journal(&self) -> &[Recorded] {
         &self.journal
@@ -112,6 +119,18 @@ impl Tree {
         // That a session exists is a fact about its host, which undo does not take back.
         if self.counts(recorded) || matches!(recorded.event, Event::SessionOpened { .. }) {
             self.count_event(recorded);
+        } else if !self.undone.contains(&recorded.batch) {
+            // What ran has run, whether the conversation that started it was wound back or not.
+            self.count_run(recorded);
+        }
+    }
+
+    fn count_run(&mut self, recorded: &Recorded) {
+        if let Some(session) = Run::concerned(recorded) {
+            let known = self.runs.remove(session);
+            let session = session.clone();
+            self.runs
+                .extend(Run::after(known, recorded).map(|run| (session, run)));
         }
     }
 
@@ -165,6 +184,7 @@ impl Tree {
             let known = self.conversations.entry(session.clone()).or_default();
             known.change(recorded);
         }
+        self.count_run(recorded);
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);
             return;

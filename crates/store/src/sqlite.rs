@@ -13,6 +13,7 @@ mod reading;
 mod recover;
 mod revert;
 mod rows;
+mod runs;
 mod sent;
 mod sessions;
 mod spans;

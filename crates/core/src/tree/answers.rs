@@ -6,11 +6,12 @@ use std::convert::Infallible;
 use super::Tree;
 use crate::event::{Event, Recorded, Subject};
 use crate::fold;
-use crate::frame::{FrameHead, Origin, Rank, Status};
+use crate::frame::{FrameHead, LogEntry, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood, Otherwise};
 use crate::note::{Evidence, Note};
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 use crate::text::{Prose, Title};
 
 impl Neighbourhood for Tree {
@@ -140,6 +141,27 @@ impl Neighbourhood for Tree {
 
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, Infallible> {
         Ok(self.conversations.get(session).cloned().unwrap_or_default())
+    }
+
+    fn run(&self, session: &SessionRef) -> Result<Option<Run>, Infallible> {
+        Ok(self.runs.get(session).cloned())
+    }
+
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Infallible> {
+        let started = |run: &&Run| run.parent.as_ref() == Some(parent);
+        let mut runs: Vec<Run> = self.runs.values().filter(started).cloned().collect();
+        runs.sort_by(|one, other| {
+            (one.started, &one.session).cmp(&(other.started, &other.session))
+        });
+        Ok(runs)
+    }
+
+    fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, Infallible> {
+        let bare = |frame: &&super::Frame| {
+            frame.notes.is_empty() && self.children(Some(&frame.id)).next().is_none()
+        };
+        let found = self.frames.get(frame).filter(bare);
+        Ok(found.map(|frame| frame.log.clone()))
     }
 
     fn is_seen(&self, mark: Mark) -> Result<bool, Infallible> {

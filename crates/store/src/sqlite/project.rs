@@ -10,7 +10,7 @@ use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, revert, rows, sent, sessions};
+use super::{append, revert, rows, runs, sent, sessions};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -53,6 +53,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         _ => {}
     }
     sessions::project(connection, recorded)?;
+    runs::project(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }

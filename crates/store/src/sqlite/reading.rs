@@ -4,12 +4,13 @@ use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::subagent::Run;
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
 use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
-use super::{append, crowd, project, rows};
+use super::{append, crowd, project, rows, runs};
 use crate::error::StoreError;
 use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
@@ -297,8 +298,9 @@ impl Reading for SqliteView<'_> {
     }
 
     fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 WHERE EXISTS (SELECT 1 FROM undone WHERE by > ?1)
-                OR EXISTS (SELECT 1 FROM rewound WHERE seq > ?1)";
+        let sql = "SELECT 1 FROM undone WHERE by > ?1 UNION ALL
+             SELECT 1 FROM reopened WHERE seq > ?1 UNION ALL
+             SELECT 1 FROM rewound WHERE seq > ?1 LIMIT 1";
         Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
     }
 
@@ -353,6 +355,10 @@ impl Reading for SqliteView<'_> {
         };
         let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
         self.many(&sql, params![], session)
+    }
+
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>, StoreError> {
+        runs::all(self.connection, in_flight_only)
     }
 
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError> {

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 18] = [
+const COMPARED: [(&str, &str); 20] = [
     (
         "frames",
         "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
@@ -30,6 +30,12 @@ const COMPARED: [(&str, &str); 18] = [
         "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
          input, cache_read, cache_write, output, reasoning, micro_dollars",
     ),
+    (
+        "runs",
+        "session, parent, goal, kind, task, message, state, waiting_for, attempts, started, \
+         active, ended, output",
+    ),
+    ("reopened", "seq"),
     ("seen", "mark"),
     ("witnessed", "batch"),
     ("subjects", "name, seq, role"),

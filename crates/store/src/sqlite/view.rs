@@ -1,16 +1,17 @@
 //! The projections, asked by the rules.
 
 use flamestack_core::event::{Event, Recorded, Subject};
-use flamestack_core::frame::{FrameHead, Rank, Status};
+use flamestack_core::frame::{FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
 use flamestack_core::session::{Conversation, Description, Turn};
+use flamestack_core::subagent::Run;
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{append, project, revert, rows, sessions};
+use super::{append, project, revert, rows, runs, sessions};
 use crate::error::StoreError;
 
 /// One point of the journal, seen through the projections.
@@ -256,6 +257,26 @@ impl Neighbourhood for SqliteView<'_> {
 
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, StoreError> {
         sessions::conversation(self.connection, session)
+    }
+
+    fn run(&self, session: &SessionRef) -> Result<Option<Run>, StoreError> {
+        runs::one(self.connection, session)
+    }
+
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, StoreError> {
+        runs::of(self.connection, parent)
+    }
+
+    fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, StoreError> {
+        let more = "SELECT 1 FROM notes WHERE frame = ?1 UNION ALL
+             SELECT 1 FROM frames WHERE parent = ?1 LIMIT 1";
+        let there = "SELECT 1 FROM frames WHERE id = ?1";
+        let id = params![frame.as_str()];
+        if self.one(there, id, |_| Ok(()))?.is_none() || self.one(more, id, |_| Ok(()))?.is_some() {
+            return Ok(None);
+        }
+        let sql = "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n";
+        self.many(sql, id, rows::log_entry).map(Some)
     }
 
     fn is_seen(&self, mark: Mark) -> Result<bool, StoreError> {
