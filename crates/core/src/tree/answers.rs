@@ -224,19 +224,20 @@ impl Neighbourhood for Tree {
     }
 
     fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, Infallible> {
-        let about = [
+        let about = BTreeSet::from([
             Subject::Frame(frame.clone()),
             Subject::Support(frame.clone()),
-        ];
+        ]);
         let changes = self.journal.iter().filter(|recorded| {
             recorded.seq >= from
                 && self.counts(recorded)
                 && !matches!(recorded.event, Event::Noted { .. } | Event::Logged { .. })
-                && recorded
-                    .event
-                    .subjects()
-                    .iter()
-                    .any(|subject| about.contains(subject))
+                && (self.opens_below(&recorded.event, &about)
+                    || recorded
+                        .event
+                        .subjects()
+                        .iter()
+                        .any(|subject| about.contains(subject)))
         });
         Ok(changes.map(|recorded| recorded.seq).collect())
     }
@@ -288,15 +289,16 @@ impl Neighbourhood for Tree {
             .filter(|recorded| matches!(recorded.event, Event::CommandUndone { .. }))
             .map(|recorded| recorded.batch)
             .collect();
-        let touching = self.journal.iter().find(|later| {
+        let touching = self.journal.iter().rev().find(|later| {
             later.batch > batch
                 && self.counts(later)
                 && !undo_batches.contains(&later.batch)
-                && later
-                    .event
-                    .subjects()
-                    .iter()
-                    .any(|subject| changed.contains(subject))
+                && (self.opens_below(&later.event, &changed)
+                    || later
+                        .event
+                        .subjects()
+                        .iter()
+                        .any(|subject| changed.contains(subject)))
         });
         let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
         let mut without = self.clone();
@@ -326,6 +328,20 @@ impl Tree {
         let of_session = |recorded: &&Recorded| recorded.session == *session;
         let journal = self.journal.iter().filter(move |it| of_session(it));
         journal.filter(|recorded| self.counts(recorded))
+    }
+
+    /// Whether an event opened a frame below one of these that is still there.
+    fn opens_below(&self, event: &Event, changed: &BTreeSet<Subject>) -> bool {
+        let Event::FrameOpened { frame, parent, .. } = event else {
+            return false;
+        };
+        let there = self
+            .frames
+            .get(frame)
+            .and_then(|frame| frame.parent.as_ref());
+        parent.as_ref().is_some_and(|parent| {
+            there == Some(parent) && changed.contains(&Subject::Frame(parent.clone()))
+        })
     }
 
     fn of_batch(&self, batch: Seq) -> impl Iterator<Item = &Recorded> {

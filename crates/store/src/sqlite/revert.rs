@@ -3,7 +3,7 @@
 //! There is no index of events by session: this is rare, and every command would write it.
 
 use flamestack_core::context::Delivery;
-use flamestack_core::event::{Event, Recorded};
+use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq, SessionRef};
@@ -160,16 +160,28 @@ pub(super) fn changed_since(
         connection,
         &format!(
             "SELECT {columns} FROM events e
-             WHERE e.seq IN (SELECT seq FROM subjects WHERE name = ?1 AND role < 2 AND seq >= ?2)
+             WHERE e.seq IN (
+                     SELECT seq FROM subjects WHERE name = ?1 AND role < 2 AND seq >= ?2
+                     UNION ALL
+                     SELECT s.seq FROM frames f JOIN subjects s
+                     ON s.name = f.id AND s.role = 0 AND s.seq >= ?2
+                     WHERE f.parent = ?1)
                AND e.batch NOT IN (SELECT batch FROM undone)
                AND e.seq NOT IN (SELECT seq FROM masked)
              ORDER BY e.seq"
         ),
         params![frame.as_str(), from.0],
     )?;
-    let changes = events
-        .iter()
-        .filter(|entry| !matches!(entry.event, Event::Noted { .. } | Event::Logged { .. }));
+    let changes = events.iter().filter(|entry| match &entry.event {
+        Event::Noted { .. } | Event::Logged { .. } => false,
+        Event::FrameOpened {
+            parent: Some(parent),
+            ..
+        } if parent == frame => true,
+        event => event.subjects().iter().any(
+            |subject| matches!(subject, Subject::Frame(id) | Subject::Support(id) if id == frame),
+        ),
+    });
     Ok(changes.map(|entry| entry.seq).collect())
 }
 
