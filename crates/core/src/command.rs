@@ -135,6 +135,8 @@ pub enum Command {
     },
     /// The host wound the session forward again.
     Unrevert,
+    /// The host deleted the session: what it left open is nothing to do any more.
+    Archive,
     /// Bring in frames from a file.
     Import(Box<Import>),
     /// Forget raw text that was dropped.

@@ -10,6 +10,7 @@
 //! - finished work is not changed, except that its results may be corrected.
 
 mod adopt;
+mod archive;
 mod close;
 mod open;
 mod revert;
@@ -102,6 +103,7 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Undo => ground.undo()?,
         Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
         Command::Unrevert => ground.unrevert()?,
+        Command::Archive => ground.archive()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {
             ground.first_seen = false;

@@ -256,6 +256,7 @@ impl Wish {
                     .filter(|_| self.a % 4 == 3)
                     .collect(),
             },
+            2 if self.a % 5 == 4 => Command::Archive,
             2 => Command::Unrevert,
             _ => Command::UseModel(Model {
                 name: Title::recorded(text.to_owned()),

@@ -123,7 +123,10 @@ impl Conversation {
             }
             Happening::Deleted => {
                 self.record(sidecar)?;
-                sidecar.engine.settle(&self.actor(sidecar, None))?;
+                let actor = self.actor(sidecar, None);
+                sidecar.engine.settle(&actor)?;
+                let archive = Request::Ready(Command::Archive);
+                sidecar.engine.execute(&actor, &archive)?;
             }
             Happening::Reverted { message } => self.wound(sidecar, message.as_deref())?,
             Happening::Removed { .. } => self.seen.removed = true,

@@ -1,4 +1,4 @@
-//! A host that takes messages back, brings them back, and goes on without them.
+//! A host that takes messages back, brings them back, goes on without them, or deletes it all.
 
 use serde_json::json;
 
@@ -67,4 +67,19 @@ fn what_was_folded_is_there_again_and_what_was_told_is_told_again() {
     assert_eq!(host.prompt("s", "6u", "Instead")["append"], news);
     let plan = host.prepare("s", 4, &[said("6u", "Instead")]);
     assert_eq!(plan["drop"], json!([]));
+}
+
+#[test]
+fn a_deleted_conversation_leaves_nothing_to_do_and_loses_nothing() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.push("s", "2a", "Write a test");
+    host.turn("s", 2, "Go on", "Half of it is there.");
+    host.observe("s", &json!([{ "kind": "deleted" }]));
+    insta::assert_snapshot!(host.tree("s"), @"
+    – vgme5xnq  Fix the login · 0/0 done
+    └─ – we79889v  Write a test
+    ");
+    let found = host.call("t", "1", "stack_search", json!({ "query": "cookie" }));
+    assert!(found.contains("vgme5xnq"), "{found}");
 }

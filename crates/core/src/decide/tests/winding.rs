@@ -1,4 +1,4 @@
-//! Conversations that their host winds back and forward again.
+//! Conversations that their host winds back and forward again, or deletes.
 
 use super::one_message::{pop, push, saying};
 use super::*;
@@ -146,4 +146,19 @@ fn an_undo_looks_past_what_was_wound_back() {
     wind(&mut story, &["m3"], &[]);
     story.does(&Command::Undo).unwrap();
     assert_eq!(story.drawing(), "root*");
+}
+
+#[test]
+fn what_a_deleted_session_left_open_is_given_up_and_stays_readable() {
+    let mut story = worked();
+    let frame = story.id("root");
+    story
+        .does_as(&actor("other"), &Command::Activate { frame })
+        .unwrap();
+    assert_eq!(story.does(&Command::Archive), Ok(vec![]));
+    assert_eq!(story.active(), None);
+    assert_eq!(story.drawing(), "root > (inner+, next-)");
+    let reason = story.tree.frames()[&story.id("next")].invalidation.clone();
+    assert_eq!(reason.unwrap().reason.as_str(), "its session was deleted");
+    assert_eq!(story.does(&Command::Archive), Ok(vec![]), "once");
 }
