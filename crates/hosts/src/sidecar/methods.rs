@@ -84,6 +84,9 @@ pub(super) fn handle<W: Write>(
     if let Err(error) = conversation.record(sidecar) {
         tracing::warn!(session = %conversation.session, "not recorded: {error}");
     }
+    if let Err(error) = conversation.look_ahead(sidecar) {
+        tracing::debug!(session = %conversation.session, "not looked at: {error}");
+    }
 }
 
 /// Reads the parameters, asks, and says what went wrong in words.
