@@ -3,7 +3,7 @@
 // A host makes its messages anew for every request, so all of them are looked at every time; of each
 // one little is kept, and little looked at.
 
-/** What is kept of a message to know it again, and how. */
+/** What is kept of a message besides its id to know it again, and how. */
 export type Marking<M, K> = {
   id: (host: M) => string
   mark: (host: M) => K
@@ -65,11 +65,13 @@ export class Memory<M, K> {
   }
 
   #known(list: M[]): number {
-    const { alike } = this.#marking
-    const marks = this.#marks
+    const { id, alike } = this.#marking
+    const [ids, marks] = [this.#ids, this.#marks]
     const most = Math.min(marks.length, list.length, ...this.#changed)
-    let count = 0
-    while (count < most && alike(list[count] as M, marks[count] as K)) count += 1
-    return count
+    for (let place = 0; place < most; place += 1) {
+      const message = list[place] as M
+      if (id(message) !== ids[place] || !alike(message, marks[place] as K)) return place
+    }
+    return most
   }
 }

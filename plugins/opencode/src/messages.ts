@@ -118,8 +118,8 @@ export function isFinal(host: HostPart, role: string): boolean {
   }
 }
 
-/** By what a message is known again. */
-export type Mark = { id: string; parts: number; text: string | undefined }
+/** By what a message is known again: how many parts it has, or all that is in it. */
+export type Mark = number | string
 
 /**
  * What is kept of a message. One that is finished changes by losing or gaining parts; that a part of
@@ -129,13 +129,12 @@ export function mark(host: HostMessage): Mark {
   const { info, parts } = host
   const finished = info.role === "user" || info.time.completed !== undefined
   const settled = finished && parts.every((one) => one.type !== "tool" || isFinal(one, info.role))
-  return { id: info.id, parts: parts.length, text: settled ? undefined : JSON.stringify(host) }
+  return settled ? parts.length : JSON.stringify(host)
 }
 
-/** Whether a message is still what it was. */
+/** Whether a message of the same id is still what it was. */
 export function alike(host: HostMessage, before: Mark): boolean {
-  if (host.info.id !== before.id || host.parts.length !== before.parts) return false
-  return before.text === undefined || before.text === JSON.stringify(host)
+  return typeof before === "number" ? host.parts.length === before : JSON.stringify(host) === before
 }
 
 /** Whether two values are the same all through. */

@@ -136,7 +136,7 @@ impl Conversation {
     pub(super) fn prepare(
         &mut self,
         sidecar: &Sidecar,
-        prepare: &Prepare,
+        prepare: Prepare,
     ) -> Result<Prepared, EngineError> {
         if prepare.compacting {
             return self.prepare_summary(sidecar, &prepare.messages);
@@ -155,7 +155,7 @@ impl Conversation {
         for message in &prepare.messages {
             self.leaves.push(leaf(message));
         }
-        self.saw(&prepare.messages);
+        self.seen.later(prepare.messages);
         self.use_model(sidecar, prepare.model.as_ref())?;
         let (mut system, mut tail) = (None, None);
         match sidecar.placement {
