@@ -16,12 +16,14 @@
 mod anchors;
 mod approvals;
 mod choice;
+mod dates;
 mod document;
 mod draft;
 mod findings;
 mod generic;
 mod layer;
 mod mentions;
+mod progress;
 mod render;
 mod session_log;
 mod tasks;
@@ -385,6 +387,7 @@ pub fn compose(
     if let (Some(log), Some(document)) = (&log, &sources.session_log) {
         generic::from_log(&mut draft, log, document, standing.is_some());
     }
+    generic::from_current_frame(&mut draft, sources);
     generic::from_git(&mut draft, sources);
     let has_workflow = standing.is_some();
     let anchors = anchors::of(&draft, choice.active.as_ref());

@@ -145,7 +145,7 @@ impl Stage {
     }
 }
 
-/// A declared text with `<name>` and `<task>` filled in. Without a task the placeholder stays: a
+/// A declared text with `<name>` and `<task>` filled in. Without a task there is a hole, `TASK`: a
 /// command with a hole is better than one with a guess.
 pub fn fill(text: &str, name: &str, task: Option<&str>) -> String {
     let mut filled = String::with_capacity(text.len() + name.len());
@@ -154,10 +154,10 @@ pub fn fill(text: &str, name: &str, task: Option<&str>) -> String {
     while let Some(at) = rest.find('<') {
         let (before, after) = rest.split_at(at);
         filled.push_str(before);
-        let known = [("<name>", Some(name)), ("<task>", task)];
+        let known = [("<name>", name), ("<task>", task.unwrap_or("TASK"))];
         let found = known
             .into_iter()
-            .find_map(|(hole, value)| Some((after.strip_prefix(hole)?, value?)));
+            .find_map(|(hole, value)| Some((after.strip_prefix(hole)?, value)));
         if let Some((behind, value)) = found {
             filled.push_str(value);
             rest = behind;
@@ -180,10 +180,7 @@ mod tests {
             fill("gate <name> <task> < <x>", "a<task>b", Some("2.1")),
             "gate a<task>b 2.1 < <x>"
         );
-        assert_eq!(
-            fill("gate <name> <task>", "login", None),
-            "gate login <task>"
-        );
+        assert_eq!(fill("gate <name> <task>", "login", None), "gate login TASK");
         assert_eq!(fill("<", "login", None), "<");
     }
 }

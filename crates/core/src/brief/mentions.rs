@@ -1,9 +1,10 @@
 //! What is mentioned: pieces of work and stages, in frames, todos, the session log and git.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::session_log::{Entry, Field, Said, SessionLog};
-use super::words::{find_words, has_word};
+use super::words::{find_words, has_word, is_denied};
 use super::{Source, Sources};
 use crate::workflow::{Stage, Workflow};
 
@@ -307,26 +308,34 @@ pub(super) fn hint_in_agents(workflow: &Workflow, sources: &Sources) -> Option<H
     })
 }
 
-/// The stage that a line names best, and how well: in passing, as a command, as the stage.
-fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, u8)> {
-    let mut best: Option<(Hint, u8, usize)> = None;
+/// The stage that a line names best, and how well.
+fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, Weight)> {
+    let mut best: Option<(Hint, Weight, usize)> = None;
     for workflow in workflows {
+        let is_list = workflow
+            .stages
+            .iter()
+            .filter(|stage| names(text, stage))
+            .count()
+            > 2;
         for stage in &workflow.stages {
-            for name in stage.names() {
-                for at in find_words(text, name) {
-                    let weight = weight(text, at.start);
-                    if best
-                        .as_ref()
-                        .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place))
-                    {
-                        let hint = Hint {
-                            workflow: workflow.name.clone(),
-                            stage: stage.name.clone(),
-                            source: source.clone(),
-                            is_firm: weight > 0,
-                        };
-                        best = Some((hint, weight, at.start));
-                    }
+            for at in stage.names().flat_map(|name| find_words(text, name)) {
+                let weight = weight(text, &at);
+                // A list of the stages says nothing about where the work is.
+                if is_list && weight != Weight::Stage {
+                    continue;
+                }
+                let is_better = best
+                    .as_ref()
+                    .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place));
+                if is_better {
+                    let hint = Hint {
+                        workflow: workflow.name.clone(),
+                        stage: stage.name.clone(),
+                        source: source.clone(),
+                        is_firm: weight >= Weight::Command,
+                    };
+                    best = Some((hint, weight, at.start));
                 }
             }
         }
@@ -334,24 +343,40 @@ fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint,
     best.map(|(hint, weight, _)| (hint, weight))
 }
 
-fn weight(text: &str, at: usize) -> u8 {
-    let before = text.get(..at).unwrap_or_default();
+fn names(text: &str, stage: &Stage) -> bool {
+    stage.names().any(|name| has_word(text, name))
+}
+
+/// How well a stage is named, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// As one that has not begun.
+    Denied,
+    /// In passing.
+    Passing,
+    /// As a command.
+    Command,
+    /// As what an entry is about.
+    Focus,
+    /// As the stage.
+    Stage,
+}
+
+fn weight(text: &str, at: &Range<usize>) -> Weight {
+    let before = text.get(..at.start).unwrap_or_default();
     let label = before
         .trim_end_matches(['`', '*', '_', ' ', '/'])
         .to_ascii_lowercase();
-    let is_label = [
-        "stage:",
-        "[focus:",
-        "focus:",
-        "stage is",
-        "stage =",
-        "workflow:",
-    ]
-    .into_iter()
-    .any(|known| label.ends_with(known));
-    if is_label {
-        2
+    let ends_in = |known: &[&str]| known.iter().any(|known| label.ends_with(known));
+    if ends_in(&["stage:", "stage is", "stage =", "stage now"]) {
+        Weight::Stage
+    } else if is_denied(text, at) {
+        Weight::Denied
+    } else if ends_in(&["focus:", "workflow:"]) {
+        Weight::Focus
+    } else if before.ends_with(['/', '`']) {
+        Weight::Command
     } else {
-        u8::from(before.ends_with(['/', '`']))
+        Weight::Passing
     }
 }

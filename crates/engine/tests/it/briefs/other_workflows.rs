@@ -101,7 +101,6 @@ Old.
       openspec/changes/add-2fa/tasks.md  [openspec/changes/add-2fa/tasks.md]
     Artifact Status
       add-2fa: 1 task complete, 1 remaining; next task is 1.2 — Verify (1. Server).  [openspec/changes/add-2fa/tasks.md]
-      `design.md` is missing or empty.  [openspec/changes/add-2fa/design.md]
     Approved Decisions
       add-2fa: approval of `proposal.md` is inferred from `tasks.md` being there; none is recorded.  [openspec/changes/add-2fa/proposal.md]
     Dependencies / Preconditions
