@@ -61,6 +61,17 @@ pub struct Sources {
     pub units: Vec<Unit>,
     /// What could not be read, in words.
     pub notes: Vec<String>,
+    /// How much was read.
+    pub read: Extent,
+}
+
+/// How much was read for a brief.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// How many files.
+    pub files: usize,
+    /// How many bytes of them.
+    pub bytes: u64,
 }
 
 /// Whether a session may change anything.
@@ -114,6 +125,11 @@ impl Unit {
     fn file(&self, workflow: &Workflow, file: &str) -> Option<&Document> {
         let path = format!("{}/{file}", workflow.folder(&self.name));
         self.files.iter().find(|document| document.path == path)
+    }
+
+    /// Whether its files say that it is over. Only those that a workflow's signs name are needed.
+    pub fn is_over(&self, workflow: &Workflow) -> bool {
+        choice::is_finished(workflow, self)
     }
 
     /// The file, if it says anything.
@@ -342,6 +358,8 @@ pub struct Brief {
     pub anchors: Vec<Anchor>,
     /// What could not be read.
     pub notes: Vec<String>,
+    /// How much was read.
+    pub read: Extent,
 }
 
 impl Brief {
@@ -401,5 +419,6 @@ pub fn compose(
         standing,
         anchors,
         notes: sources.notes.clone(),
+        read: sources.read,
     }
 }

@@ -189,7 +189,7 @@ fn has_anything(workflow: &Workflow, unit: &Unit) -> bool {
         .any(|file| unit.content(workflow, file).is_some())
 }
 
-fn is_finished(workflow: &Workflow, unit: &Unit) -> bool {
+pub(super) fn is_finished(workflow: &Workflow, unit: &Unit) -> bool {
     workflow
         .finished_by
         .iter()

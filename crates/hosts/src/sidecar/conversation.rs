@@ -44,6 +44,8 @@ pub(super) struct Conversation {
     header: Option<String>,
     /// The model that the journal knows of.
     model: Option<super::wire::Model>,
+    /// When its host last asked for anything.
+    asked: Option<Timestamp>,
 }
 
 /// Whether a text in a conversation was put there by Flamestack.
@@ -66,6 +68,7 @@ impl Conversation {
             spans: Spans::default(),
             header: None,
             model: None,
+            asked: None,
         }
     }
 
@@ -99,11 +102,12 @@ impl Conversation {
         let mut append = None;
         if sidecar.placement == Placement::Auto {
             let actor = self.actor(sidecar, Some(&prompt.message.id));
-            let resumed = self.was_resumed(sidecar)?.then_some(Reason::Resume);
-            match sidecar
-                .engine
-                .deliver(&actor, resumed, &Wanted::default())?
-            {
+            let resumed = self.was_resumed(sidecar)?;
+            if resumed {
+                append = self.resuming(sidecar)?;
+            }
+            let after = resumed.then_some(Reason::Resume);
+            match sidecar.engine.deliver(&actor, after, &Wanted::default())? {
                 Delivery::Update(text) => append = Some(text),
                 Delivery::Header(text) => self.header = Some(text),
                 Delivery::Nothing => {}
@@ -112,13 +116,19 @@ impl Conversation {
         Ok(Prompted { append })
     }
 
-    /// Whether the conversation was left for so long that it begins anew.
-    fn was_resumed(&self, sidecar: &Sidecar) -> Result<bool, EngineError> {
-        let last = sidecar
+    /// Whether the conversation was left for so long that it begins anew. One that has been told
+    /// nothing for long, because nothing changed, may be in full swing.
+    fn was_resumed(&mut self, sidecar: &Sidecar) -> Result<bool, EngineError> {
+        let sent = sidecar
             .engine
             .read(|reading| Ok(reading.last_sent(&self.session)?))?;
         let now = sidecar.engine.clock().now();
-        Ok(last.is_some_and(|last| now.0.saturating_sub(last.at.0) > RESUMED_AFTER_MS))
+        let asked = self.asked.replace(now);
+        let Some(sent) = sent else {
+            return Ok(false);
+        };
+        let last = asked.map_or(sent.at, |asked| asked.max(sent.at));
+        Ok(now.0.saturating_sub(last.0) > RESUMED_AFTER_MS)
     }
 
     /// The messages of the next request to the model.
@@ -136,6 +146,7 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
+        self.asked = Some(sidecar.engine.clock().now());
         self.leaves.truncate(prepare.known);
         self.leaves.extend(prepare.messages.iter().map(leaf));
         self.saw(&prepare.messages);

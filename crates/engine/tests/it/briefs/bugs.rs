@@ -165,7 +165,7 @@ No null check.
     Current Step
       The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
     Status
-      crash is in bug-fix (named in SESSION.md:2).  [SESSION.md:2]
+      crash is in bug-fix (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on bug-fix.  [SESSION.md:1]
     Remaining
       Continue `bug-fix crash` after compaction.  [SESSION.md:2]
@@ -177,7 +177,7 @@ No null check.
     Next Action
       The fix of crash with regression coverage, then the hand-off to bug-verify.  [workflow bug]
     Canonical Workflow Stage
-      bug-fix  [SESSION.md:2]
+      bug-fix  [SESSION.md:1]
     Current Artifact
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
     Approved Decisions

@@ -31,7 +31,7 @@ Tokens last an hour.
     Current Step
       Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
-      login is in spec-execute (named in SESSION.md:2); 1 task complete and 2 remaining.  [SESSION.md:2]
+      login is in spec-execute (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
       Active — working on spec-execute.  [SESSION.md:1]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
@@ -46,7 +46,7 @@ Tokens last an hour.
     Next Action
       2 — Login form (Batch 1 — Base) — next in spec-execute of login.  [.codex/specs/login/tasks.md:4]
     Canonical Workflow Stage
-      spec-execute  [SESSION.md:2]
+      spec-execute  [SESSION.md:1]
     Current Artifact
       .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
     Artifact Status
@@ -89,7 +89,7 @@ Tokens last an hour.
     Current Step
       `design.md` of login is being written.  [workflow spec]
     Status
-      login is in spec-design (named in SESSION.md:4); 1 task complete and 2 remaining.  [SESSION.md:4]
+      login is in spec-design (named in SESSION.md:3); 1 task complete and 2 remaining.  [SESSION.md:3]
       Active — working on spec-design.  [SESSION.md:3]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
@@ -102,11 +102,11 @@ Tokens last an hour.
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
       .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
     Blockers / Risks
-      spec-design was named in SESSION.md:4, but the files of login look like spec-execute.  [SESSION.md:4]
+      spec-design was named in SESSION.md:3, but the files of login look like spec-execute.  [SESSION.md:3]
     Next Action
       `design.md` of login: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
     Canonical Workflow Stage
-      spec-design  [SESSION.md:4]
+      spec-design  [SESSION.md:3]
     Current Artifact
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
     Artifact Status
@@ -210,18 +210,18 @@ Users can log in.
     Current Step
       `tasks.md` of login is missing or has no tasks.  [.codex/specs/login/tasks.md]
     Status
-      login is in spec-execute (named in SESSION.md:2).  [SESSION.md:2]
+      login is in spec-execute (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-execute.  [SESSION.md:1]
     Remaining
       `/spec-execute next login`  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Blockers / Risks
-      spec-execute was named in SESSION.md:2, but the files of login look like spec-create.  [SESSION.md:2]
+      spec-execute was named in SESSION.md:1, but the files of login look like spec-create.  [SESSION.md:1]
     Next Action
       `tasks.md` of login: spec-execute has nothing to go by without it.  [.codex/specs/login/tasks.md]
     Canonical Workflow Stage
-      spec-execute  [SESSION.md:2]
+      spec-execute  [SESSION.md:1]
     Current Artifact
       .codex/specs/login/tasks.md (not written yet)  [.codex/specs/login/tasks.md]
     Artifact Status

@@ -170,7 +170,7 @@ Tokens last an hour.
     Current Step
       `design.md` of login is being written.  [workflow spec]
     Status
-      login is in spec-design (named in SESSION.md:2); 1 task complete and 2 remaining.  [SESSION.md:2]
+      login is in spec-design (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
       Active — working on spec-design.  [SESSION.md:1]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
@@ -183,11 +183,11 @@ Tokens last an hour.
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
       .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
     Blockers / Risks
-      spec-design was named in SESSION.md:2, but the files of login look like spec-execute.  [SESSION.md:2]
+      spec-design was named in SESSION.md:1, but the files of login look like spec-execute.  [SESSION.md:1]
     Next Action
       `design.md` of login: completing it and the user's decision on it come before spec-tasks.  [workflow spec]
     Canonical Workflow Stage
-      spec-design  [SESSION.md:2]
+      spec-design  [SESSION.md:1]
     Current Artifact
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
     Artifact Status

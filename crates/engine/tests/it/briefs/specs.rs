@@ -58,14 +58,14 @@ fn begun_by_name_only() {
     Current Step
       `requirements.md` of the new one is being written.  [workflow spec]
     Status
-      The work is in spec-create (named in SESSION.md:2).  [SESSION.md:2]
+      The work is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-create.  [SESSION.md:1]
     Remaining
       Continue `/spec-create login`.  [SESSION.md:2]
     Next Action
       `requirements.md` of the new one: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
-      spec-create  [SESSION.md:2]
+      spec-create  [SESSION.md:1]
     Current Artifact
       .codex/specs/…/requirements.md (not written yet)  [.codex/specs/…/requirements.md]
     Artifact Status
