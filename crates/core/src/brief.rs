@@ -123,7 +123,7 @@ pub struct Unit {
 
 impl Unit {
     fn file(&self, workflow: &Workflow, file: &str) -> Option<&Document> {
-        let path = format!("{}/{file}", workflow.folder(&self.name));
+        let path = workflow.path(&self.name, file);
         self.files.iter().find(|document| document.path == path)
     }
 

@@ -32,12 +32,19 @@ pub enum Place {
     Below(String),
     /// There is one piece of work, and this is its folder; it has the workflow's name.
     Only(String),
+    /// Each piece of work is a file; all of them share a folder.
+    Files {
+        /// The folder.
+        folder: String,
+        /// The file below it, with `<name>` in its name.
+        form: String,
+    },
 }
 
 /// A file that a workflow keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// Its path below the folder of the piece of work.
+    /// Its path below the folder of the piece of work; `<name>` is filled in.
     pub file: String,
     /// What is in it.
     pub role: Role,
@@ -115,7 +122,20 @@ impl Workflow {
     pub fn folder(&self, name: &str) -> String {
         match &self.place {
             Place::Below(parent) => format!("{parent}/{name}"),
-            Place::Only(folder) => folder.clone(),
+            Place::Only(folder) | Place::Files { folder, .. } => folder.clone(),
+        }
+    }
+
+    /// The path of one of its files, relative to the project.
+    pub fn path(&self, name: &str, file: &str) -> String {
+        format!("{}/{}", self.folder(name), fill(file, name, None))
+    }
+
+    /// The path that stands for a piece of work: its folder, or the file that it is.
+    pub fn mark(&self, name: &str) -> String {
+        match &self.place {
+            Place::Below(_) | Place::Only(_) => self.folder(name),
+            Place::Files { form, .. } => self.path(name, form),
         }
     }
 

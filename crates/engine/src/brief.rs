@@ -143,7 +143,7 @@ impl Engine {
 fn parent(workflow: &Workflow) -> &str {
     match &workflow.place {
         Place::Below(parent) => parent,
-        Place::Only(folder) => folder,
+        Place::Only(folder) | Place::Files { folder, .. } => folder,
     }
 }
 
@@ -154,8 +154,7 @@ fn unit<'p>(
     paths: impl Iterator<Item = &'p str>,
     read: impl FnMut(&str) -> Option<Document>,
 ) -> Unit {
-    let folder = workflow.folder(name);
-    let paths: Vec<String> = paths.map(|path| format!("{folder}/{path}")).collect();
+    let paths: Vec<String> = paths.map(|path| workflow.path(name, path)).collect();
     Unit {
         workflow: workflow.name.clone(),
         name: name.to_owned(),
@@ -168,6 +167,22 @@ fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
         Place::Only(_) => vec![workflow.name.clone()],
         Place::Below(parent) => {
             let mut names = files.folders(parent, LISTED);
+            names.retain(|name| !workflow.skip.contains(name));
+            names
+        }
+        Place::Files { folder, form } => {
+            let path = format!("{folder}/{form}");
+            let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
+            let (before, behind) = file.split_once("<name>").unwrap_or((file, ""));
+            let mut names = files.files(parent, LISTED);
+            names.retain_mut(|name| {
+                let middle = name
+                    .strip_prefix(before)
+                    .and_then(|name| name.strip_suffix(behind))
+                    .filter(|middle| !middle.is_empty())
+                    .map(str::to_owned);
+                middle.map(|middle| *name = middle).is_some()
+            });
             names.retain(|name| !workflow.skip.contains(name));
             names
         }
@@ -241,13 +256,12 @@ fn is_over(files: &mut Files, workflow: &Workflow, name: &str) -> bool {
 /// When a piece of work was last written to: its list of tasks or its log are what changes, and
 /// before there are any, its folder.
 fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
-    let folder = workflow.folder(name);
     let telling = workflow
         .artifacts
         .iter()
         .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress));
     telling
-        .filter_map(|artifact| files.written(&format!("{folder}/{}", artifact.file)))
+        .filter_map(|artifact| files.written(&workflow.path(name, &artifact.file)))
         .max()
-        .or_else(|| files.written(&folder))
+        .or_else(|| files.written(&workflow.mark(name)))
 }

@@ -11,7 +11,7 @@ use super::tasks::TaskList;
 use super::words::{find_words, is_denied, says_none};
 use super::{Source, Sources, Unit};
 use crate::transcript::TodoStatus;
-use crate::workflow::{Has, Role, Sign, Stage, Workflow};
+use crate::workflow::{Has, Role, Sign, Stage, Workflow, fill};
 
 /// What was found out.
 #[derive(Debug, Default)]
@@ -55,7 +55,12 @@ impl Active<'_> {
     /// The path of a file of the unit.
     pub(super) fn path(&self, file: &str) -> String {
         let name = self.unit.map_or("…", |unit| &unit.name);
-        format!("{}/{file}", self.workflow.folder(name))
+        self.workflow.path(name, file)
+    }
+
+    /// A file of the unit as it is called there.
+    pub(super) fn called(&self, file: &str) -> String {
+        fill(file, self.name(), None)
     }
 }
 
@@ -145,11 +150,11 @@ fn ambiguous(units: &[&(&Workflow, &Unit)]) -> (String, Source) {
     let folders: Vec<String> = units
         .iter()
         .take(4)
-        .map(|(workflow, unit)| format!("`{}`", workflow.folder(&unit.name)))
+        .map(|(workflow, unit)| format!("`{}`", workflow.mark(&unit.name)))
         .collect();
     let first = units
         .first()
-        .map(|(workflow, unit)| workflow.folder(&unit.name));
+        .map(|(workflow, unit)| workflow.mark(&unit.name));
     let more = units.len().saturating_sub(4);
     let more = if more > 0 {
         format!(" and {more} more")
@@ -225,6 +230,17 @@ fn tells(line: &Line<'_>, below: &[Line<'_>], word: &str) -> bool {
     if let Some(heading) = word.strip_prefix('#') {
         let heading = heading.trim_matches(['#', ' ']);
         return is_heading && line.text.eq_ignore_ascii_case(heading);
+    }
+    // `Status: Done` may be a heading and what stands below it.
+    if let Some((label, value)) = word.split_once(": ")
+        && is_heading
+        && line.text.eq_ignore_ascii_case(label)
+    {
+        let first = below.iter().find(|line| line.kind != Kind::Blank);
+        return first.is_some_and(|line| {
+            !matches!(line.kind, Kind::Heading(_) | Kind::Check(' '))
+                && find_words(line.text, value).any(|at| at.start <= 2)
+        });
     }
     let word = word.trim_end_matches(':');
     let is_place = is_heading && line.text.eq_ignore_ascii_case(word);

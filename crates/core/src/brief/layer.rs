@@ -60,6 +60,7 @@ impl Layer<'_, '_> {
                     path: self.active.path(file),
                     line: None,
                 };
+                let file = self.active.called(file);
                 (format!("inferred from `{file}`"), source)
             }
             KnownBy::Nothing => ("where the workflow begins".to_owned(), self.declared()),
@@ -153,14 +154,18 @@ impl Layer<'_, '_> {
         match self.next_task() {
             Some(task) => {
                 let source = self.task_source(task);
-                let step = format!("Task at hand by `{}`: {}.", self.tasks_file(), task.label());
+                let step = format!(
+                    "Task at hand by `{}`: {}.",
+                    self.active.called(self.tasks_file()),
+                    task.label()
+                );
                 draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
                 let next = format!("{} — next in {} of {unit}.", task.label(), stage.name);
                 draft.add(Heading::NextAction, Rank::Vital, &next, source);
             }
             None if self.is_about_tasks(stage) && self.active.tasks.tasks.is_empty() => {
                 let source = self.task_file_source();
-                let file = self.tasks_file();
+                let file = self.active.called(self.tasks_file());
                 let step = format!("`{file}` of {unit} is missing or has no tasks.");
                 draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
                 let next = format!(
@@ -171,6 +176,7 @@ impl Layer<'_, '_> {
             }
             None if let Some((follows, source)) = self.opened(sources, log) => {
                 let file = stage.current_artifact.as_deref().unwrap_or_default();
+                let file = self.active.called(file);
                 let step = format!("`{file}` of {unit} is written and approved.");
                 draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
                 let tasks = self.active.tasks.to_do();
@@ -308,7 +314,7 @@ impl Layer<'_, '_> {
             );
         }
         for file in missing {
-            let text = format!("`{file}` is missing or empty.");
+            let text = format!("`{}` is missing or empty.", active.called(file));
             let source = Source::File {
                 path: active.path(file),
                 line: None,
@@ -400,7 +406,7 @@ impl Layer<'_, '_> {
                 path: active.path(&artifact.file),
                 line: None,
             };
-            let file = &artifact.file;
+            let file = active.called(&artifact.file);
             let unit = active.name();
             match approval(active, artifact, sources, log) {
                 Approval::Recorded { source, words } => {
@@ -426,7 +432,7 @@ impl Layer<'_, '_> {
                     draft.add(Heading::Pending, Rank::Needed, &text, own);
                 }
                 Approval::NoFile { is_empty } => {
-                    let is_due = active.stage.current_artifact.as_ref() == Some(file);
+                    let is_due = active.stage.current_artifact.as_ref() == Some(&artifact.file);
                     let why = if is_empty { "empty" } else { "missing" };
                     if is_due {
                         let text =

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::session_log::{Entry, Field, Said, SessionLog};
 use super::words::{find_words, has_word, is_denied};
 use super::{Source, Sources};
-use crate::workflow::{Stage, Workflow};
+use crate::workflow::{Place, Stage, Workflow};
 
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,12 +61,12 @@ pub(super) fn leads_in<'u>(
     let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
     let mut found: Vec<Lead> = Vec::new();
     for (workflow, name) in units {
-        if !words.contains(&name.to_lowercase()) {
-            continue;
-        }
         let Some(declared) = workflows.iter().find(|known| known.name == workflow) else {
             continue;
         };
+        if !may_be_in(&words, declared, name) {
+            continue;
+        }
         let best = clues
             .iter()
             .enumerate()
@@ -113,7 +113,7 @@ enum Kind {
 impl Clue {
     /// How strongly this speaks of a piece of work, if it does.
     fn strength(&self, workflow: &Workflow, name: &str) -> Option<Strength> {
-        let folder = workflow.folder(name);
+        let folder = workflow.mark(name);
         let by_path = has_path(&self.text, &folder);
         let strength = match self.kind {
             Kind::Changed if by_path => return Some(Strength::Changed),
@@ -159,6 +159,18 @@ fn has_path(text: &str, folder: &str) -> bool {
             .and_then(|rest| rest.chars().next());
         behind.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_')))
     })
+}
+
+/// Whether a name, or the file that it is, can be among some words at all.
+fn may_be_in(words: &BTreeSet<String>, workflow: &Workflow, name: &str) -> bool {
+    let known = |name: &str| {
+        let name = name.trim_matches('.').to_lowercase();
+        // A name that is several words is not one of them.
+        words.contains(&name) || tokens(&name).nth(1).is_some()
+    };
+    known(name)
+        || matches!(workflow.place, Place::Files { .. })
+            && workflow.mark(name).rsplit('/').next().is_some_and(known)
 }
 
 /// The words of a text that may be names, in lower case.

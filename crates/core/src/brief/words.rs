@@ -329,7 +329,10 @@ pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
             .flat_map(|clause| clause.split(": "))
             .collect()
     };
-    let mut said = None;
+    let mut said = paired(line, words);
+    if said == Some(false) {
+        return said;
+    }
     for clause in clauses {
         let is_about = words.iter().any(|word| has_word(clause, word));
         if !(is_about || words.is_empty()) {
@@ -350,6 +353,50 @@ pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
         }
     }
     said
+}
+
+/// What `design.md: approved`, `Approved by: Kim` or a row of a table says: a name, and what is said
+/// of it.
+fn paired(line: &str, words: &[String]) -> Option<bool> {
+    let parts: Vec<&str> = line
+        .split('|')
+        .flat_map(|part| part.split(": "))
+        .flat_map(|part| part.split(" — "))
+        .flat_map(|part| part.split(" – "))
+        .flat_map(|part| part.split(" - "))
+        .map(|part| part.trim_matches(['*', '_', '`', ' ', ':']))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let [name, value, ..] = parts.as_slice() else {
+        return None;
+    };
+    if words.is_empty() {
+        let is_signed = ["approved by", "approved on", "signed off by"]
+            .into_iter()
+            .any(|known| name.eq_ignore_ascii_case(known));
+        return (is_signed && is_somebody(value)).then_some(true);
+    }
+    let is_named = words.iter().any(|word| has_word(name, word));
+    if !is_named || name.split_whitespace().count() > 4 || approves(name) {
+        return None;
+    }
+    let value = value.split([';', ',']).next().unwrap_or_default();
+    let is_open = NOT_YET.iter().any(|word| has_word(value, word)) || value.contains('?');
+    if is_open {
+        let speaks = approves(value) || has_word(value, "approval");
+        speaks.then_some(false)
+    } else {
+        is_bare(value).then_some(true)
+    }
+}
+
+/// Whether a value is filled in: `Kim`, but not `[name]`, `TBD` or `____`.
+fn is_somebody(value: &str) -> bool {
+    let is_open = NOT_YET.iter().any(|word| has_word(value, word));
+    value.contains(char::is_alphanumeric)
+        && !value.starts_with(['[', '<', '{'])
+        && !is_open
+        && !says_none(value)
 }
 
 fn approves(clause: &str) -> bool {
@@ -530,6 +577,10 @@ mod tests {
             "Approved: requirements, design",
             "Decision: requirements are approved; next is the design",
             "approval of the requirements was given",
+            "requirements.md: approved",
+            "| requirements.md | ✅ Approved | Kim |",
+            "**Requirements**: approved by Kim",
+            "requirements — approved",
         ] {
             assert_eq!(says_approved(yes, &words), Some(true), "{yes}");
         }
@@ -542,6 +593,9 @@ mod tests {
             "the design is approved",
             "requirements unapproved",
             "approval of requirements is inferred, approved later",
+            "requirements.md: pending approval",
+            "| requirements.md | draft |",
+            "requirements: users see approved orders",
         ] {
             assert_ne!(says_approved(no, &words), Some(true), "{no}");
         }
@@ -551,11 +605,15 @@ mod tests {
             "**Status**: Approved",
             "Approved by Kim on 2026-03-01",
             "✅ Approved",
+            "Approved by: Kim",
         ] {
             assert_eq!(says_approved(yes, &[]), Some(true), "{yes}");
         }
         for no in [
             "Status: Not approved",
+            "Approved by: [name]",
+            "Approved by: ____",
+            "Approved by: TBD",
             "Orders are approved automatically",
             "Draft",
         ] {

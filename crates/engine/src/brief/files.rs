@@ -1,5 +1,6 @@
 //! Reading a project's files safely: inside the project only, never too much, whatever is in them.
 
+use std::fs::FileType;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -86,6 +87,15 @@ impl Files {
 
     /// The names of the folders in a folder, in order.
     pub(super) fn folders(&mut self, path: &str, most: usize) -> Vec<String> {
+        self.names(path, most, |kind| !kind.is_file())
+    }
+
+    /// The names of the files in a folder, in order.
+    pub(super) fn files(&mut self, path: &str, most: usize) -> Vec<String> {
+        self.names(path, most, |kind| !kind.is_dir())
+    }
+
+    fn names(&mut self, path: &str, most: usize, fits: fn(FileType) -> bool) -> Vec<String> {
         let Some(place) = self.inside(path) else {
             return Vec::new();
         };
@@ -100,7 +110,7 @@ impl Files {
         };
         let mut names: Vec<String> = entries
             .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()))
+            .filter(|entry| entry.file_type().is_ok_and(fits))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.') && !name.contains(char::is_control))
             .take(most)
