@@ -8,7 +8,7 @@ mod declarations;
 mod files;
 mod git;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use flamestack_core::brief::{self, Brief, Document, Mode, Sources, Unit};
 use flamestack_core::context::{Budget, Surroundings};
@@ -255,7 +255,7 @@ fn is_over(files: &mut Files, workflow: &Workflow, name: &str) -> bool {
 
 /// When a piece of work was last written to: its list of tasks or its log are what changes, and
 /// before there are any, its folder.
-fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
+fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<SystemTime> {
     let telling = workflow
         .artifacts
         .iter()

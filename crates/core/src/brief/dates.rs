@@ -13,10 +13,10 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// A word of a text: a number with its digits, a month, or something else.
+/// A word of a text: a number, a month, or something else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Word {
-    Number { value: u32, digits: usize },
+    Number(u32),
     Month(u32),
     Other,
 }
@@ -32,49 +32,23 @@ pub(super) fn date_in(text: &str) -> Option<Date> {
 fn date_at(words: &[(Word, char)], at: usize) -> Option<Date> {
     let word = |offset: usize| words.get(at + offset).copied();
     let ((first, sign), (second, _), (third, _)) = (word(0)?, word(1)?, word(2)?);
-    let (year, month, day) = match (first, second, third) {
-        (
-            Word::Number {
-                value: year,
-                digits: 4,
-            },
-            Word::Number { value: month, .. },
-            Word::Number { value: day, .. },
-        ) => (year, month, day),
-        (
-            Word::Number { value: one, .. },
-            Word::Number { value: two, .. },
-            Word::Number {
-                value: year,
-                digits: 4,
-            },
-        ) if matches!(sign, '/' | '.' | '-') => {
-            if sign == '/' && one <= 12 {
-                (year, one, two)
-            } else {
-                (year, two, one)
-            }
-        }
-        (
-            Word::Month(month),
-            Word::Number { value: day, .. },
-            Word::Number {
-                value: year,
-                digits: 4,
-            },
-        )
-        | (
-            Word::Number { value: day, .. },
-            Word::Month(month),
-            Word::Number {
-                value: year,
-                digits: 4,
-            },
-        ) => (year, month, day),
-        _ => return None,
+    let number = |word: Word| match word {
+        Word::Number(value) => Some(value),
+        Word::Month(_) | Word::Other => None,
     };
-    let is_one =
-        (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    let year = |word: Word| number(word).filter(|year| (1970..2200).contains(year));
+    let (year, month, day) = if let Some(year) = year(first) {
+        (year, number(second)?, number(third)?)
+    } else {
+        let year = year(third)?;
+        match (first, second) {
+            (Word::Month(month), day) | (day, Word::Month(month)) => (year, month, number(day)?),
+            _ if sign == '/' && number(first)? <= 12 => (year, number(first)?, number(second)?),
+            _ if matches!(sign, '/' | '.' | '-') => (year, number(second)?, number(first)?),
+            _ => return None,
+        }
+    };
+    let is_one = (1..=12).contains(&month) && (1..=31).contains(&day);
     is_one.then(|| Date {
         year,
         month,
@@ -90,7 +64,7 @@ fn time_behind(words: &[(Word, char)]) -> Vec<u32> {
     };
     let mut time = Vec::new();
     for (word, behind) in words.iter().skip(1) {
-        let Word::Number { value, .. } = word else {
+        let Word::Number(value) = word else {
             break;
         };
         time.push(*value);
@@ -126,16 +100,13 @@ fn words(text: &str) -> Vec<(Word, char)> {
 
 fn meaning(word: &str) -> Word {
     if let Ok(value) = word.parse() {
-        return Word::Number {
-            value,
-            digits: word.len(),
-        };
+        return Word::Number(value);
     }
     let lower = word.to_lowercase();
-    let month = MONTHS.iter().position(|month| {
-        lower.starts_with(month) && (lower.len() == 3 || lower.len() > 3 && is_month(&lower))
+    let month = (1..).zip(MONTHS).find(|(_, month)| {
+        lower.starts_with(month) && (lower.len() == month.len() || is_month(&lower))
     });
-    month.map_or(Word::Other, |at| Word::Month(at as u32 + 1))
+    month.map_or(Word::Other, |(number, _)| Word::Month(number))
 }
 
 fn is_month(word: &str) -> bool {

@@ -164,18 +164,21 @@ fn has_path(text: &str, folder: &str) -> bool {
 /// Whether a name, or the file that it is, can be among some words at all.
 fn may_be_in(words: &BTreeSet<String>, workflow: &Workflow, name: &str) -> bool {
     let known = |name: &str| {
-        let name = name.trim_matches('.').to_lowercase();
         // A name that is several words is not one of them.
-        words.contains(&name) || tokens(&name).nth(1).is_some()
+        !name.chars().all(in_word) || words.contains(&name.trim_matches('.').to_lowercase())
     };
     known(name)
         || matches!(workflow.place, Place::Files { .. })
             && workflow.mark(name).rsplit('/').next().is_some_and(known)
 }
 
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
 /// The words of a text that may be names, in lower case.
 fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')))
+    text.split(|c: char| !in_word(c))
         .map(|word| word.trim_matches('.').to_lowercase())
         .filter(|word| !word.is_empty())
 }

@@ -491,7 +491,7 @@ mod tests {
             workflows.problems[0].to_string()
         };
         insta::assert_snapshot!(said("name = 'x'\nfolder = \n"), @"team.toml:2: string values must be quoted, expected literal string; docs/briefs.md lists what a declaration may say");
-        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a'\nstages = 3\n"), @"team.toml:3: unknown field `stages`, expected one of `name`, `folder`, `requires`, `skip`, `finished_by`, `artifact`, `stage`; docs/briefs.md lists what a declaration may say");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a'\nstages = 3\n"), @"team.toml:3: unknown field `stages`, expected one of `name`, `folder`, `pieces`, `requires`, `skip`, `finished_by`, `artifact`, `stage`; docs/briefs.md lists what a declaration may say");
         insta::assert_snapshot!(said("name = 'x'\nfolder = '../a/<name>'\n"), @"team.toml:2: the path `../a/<name>` does not stay inside the project; write it relative to the project, without `..`");
         insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>/b'\n"), @"team.toml:2: `folder` is `a/<name>/b`; let it end in /<name>, or name a folder without a placeholder");
         insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>'\n"), @"team.toml:1: there is no [[stage]]; declare at least one stage");

@@ -151,7 +151,9 @@ fn an_approved_file_opens_the_next_stage() {
     let pending = under(&brief, Heading::Pending);
     assert_eq!(
         pending,
-        ["login: `design.md` is not approved, as SESSION.md:5 says: “| design.md | pending approval |”"]
+        [
+            "login: `design.md` is not approved, as SESSION.md:5 says: “| design.md | pending approval |”"
+        ]
     );
 }
 
