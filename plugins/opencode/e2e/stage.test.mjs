@@ -57,7 +57,8 @@ async function afterAutomatic(session) {
 }
 
 /** A request without JSON's marks, so that what is told can be looked for as it is written. */
-const text = (request) => [...request.system, ...request.messages.map((one) => JSON.stringify(one.content))].join("\n").replaceAll("\\n", "\n")
+const text = (request) =>
+  [...request.system, ...request.messages.map((one) => JSON.stringify(one.content))].join("\n").replaceAll("\\n", "\n")
 
 /** What one section of the brief in a request says. */
 function section(request, heading) {
@@ -117,7 +118,6 @@ test("a long session that works through a specification", async () => {
   const first = await afterManual(session)
   const told = lab.model.requests.findLast((one) => one.kind === "summary")
   assert.ok(told.says("spec-execute") && told.says("Merge carts at login"), "the summariser was told")
-  if (process.env.SHOW) console.error(text(first))
   tells(first, at(2, "Merge carts at login"))
 
   tasks(2)
@@ -128,6 +128,13 @@ test("a long session that works through a specification", async () => {
   const third = await afterManual(session)
   tells(third, at(4, "Mail the receipt"))
   assert.ok(!section(third, "Next Action").includes("Expire old carts"), "what is done is not to be done")
+
+  // Another agent is handed the same, and nobody has to know the session's name.
+  const handed = JSON.parse(lab.flame(["brief", "--json"]))
+  assert.equal(handed.session, `opencode:${session}`)
+  assert.equal(handed.workflow.stage, "spec-execute")
+  assert.equal(handed.workflow.nextTask, "4 — Mail the receipt (Batch 1 — Cart)")
+  assert.ok(handed.tokens <= handed.budget)
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])
 })
