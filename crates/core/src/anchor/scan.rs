@@ -13,19 +13,31 @@ const SHORTEST_IDENTIFIER: usize = 6;
 /// Longer names are data.
 const LONGEST_NAME: usize = 160;
 
-/// What a byte is inside a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Between names.
-    Outside,
-    /// A letter, a digit, `_`, or part of a character beyond ASCII.
-    Word,
-    /// Holds the words of a path or a version together.
-    Join,
+/// What a byte is inside a name, a bit for each. None: it stands between names.
+mod is {
+    /// A small letter.
+    pub(super) const LOW: u8 = 1;
+    /// A capital.
+    pub(super) const HIGH: u8 = 2;
+    pub(super) const DIGIT: u8 = 4;
+    pub(super) const UNDERSCORE: u8 = 8;
+    pub(super) const DOT: u8 = 16;
+    pub(super) const DASH: u8 = 32;
+    /// Anything else that holds the words of a path together.
+    pub(super) const JOIN: u8 = 64;
+    /// Part of a character beyond ASCII.
+    pub(super) const WIDE: u8 = 128;
+
+    /// Any part of a word.
+    pub(super) const WORD: u8 = LOW | HIGH | DIGIT | UNDERSCORE | WIDE;
+    /// Anything that holds words together.
+    pub(super) const JOINED: u8 = DOT | DASH | JOIN;
+    /// Without any of these there is no name: plain words make up most of any text.
+    pub(super) const TELLING: u8 = HIGH | DIGIT | UNDERSCORE | DOT;
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Outside; 256];
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "counts to 255")]
@@ -33,9 +45,15 @@ const CLASSES: [Class; 256] = {
         #[expect(clippy::indexing_slicing, reason = "both have 256 places")]
         {
             classes[byte] = match here {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Class::Word,
-                b'.' | b'/' | b'-' | b'@' | b'+' | b'[' | b']' | b'~' => Class::Join,
-                _ => Class::Outside,
+                b'a'..=b'z' => is::LOW,
+                b'A'..=b'Z' => is::HIGH,
+                b'0'..=b'9' => is::DIGIT,
+                b'_' => is::UNDERSCORE,
+                b'.' => is::DOT,
+                b'-' => is::DASH,
+                b'/' | b'@' | b'+' | b'[' | b']' | b'~' => is::JOIN,
+                0x80.. => is::WIDE,
+                _ => 0,
             };
         }
         byte += 1;
@@ -43,11 +61,12 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-fn class(byte: u8) -> Class {
-    CLASSES
-        .get(usize::from(byte))
-        .copied()
-        .unwrap_or(Class::Outside)
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+fn is_word(byte: u8) -> bool {
+    class(byte) & is::WORD != 0
 }
 
 /// Calls `visit` with every name of a text, as often as it stands there.
@@ -58,30 +77,61 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        if class(byte) == Class::Outside {
+        let mut met = class(byte);
+        if met == 0 {
             if byte == b'#' {
                 number_reference(text, at, visit);
             }
             at += 1;
             continue;
         }
-        let length = bytes.get(at..).map_or(0, |rest| {
-            rest.iter()
-                .position(|byte| class(*byte) == Class::Outside)
-                .unwrap_or(rest.len())
-        });
-        let run = text.get(at..at + length).unwrap_or_default();
-        let scheme = ["https", "http"].into_iter().find(|s| run.ends_with(s));
-        let after = text.get(at + length..).unwrap_or_default();
-        if let Some(scheme) = scheme
-            && after.starts_with("://")
-        {
-            let start = at + length - scheme.len();
-            at = start + address(text.get(start..).unwrap_or_default(), visit);
-            continue;
+        let mut end = at + 1;
+        let mut behind = 0;
+        while let Some(&byte) = bytes.get(end) {
+            let here = class(byte);
+            if here == 0 {
+                behind = byte;
+                break;
+            }
+            met |= here;
+            end += 1;
         }
-        of_run(run, visit);
-        at += length;
+        if behind == b':' {
+            let run = text.get(at..end).unwrap_or_default();
+            let scheme = ["https", "http"].into_iter().find(|s| run.ends_with(s));
+            if let Some(scheme) = scheme
+                && text.get(end..).is_some_and(|rest| rest.starts_with("://"))
+            {
+                let start = end - scheme.len();
+                at = start + address(text.get(start..).unwrap_or_default(), visit);
+                continue;
+            }
+        }
+        if met & is::TELLING != 0 {
+            let run = text.get(at..end).unwrap_or_default();
+            if met & is::JOINED == 0 {
+                of_word(run, met, visit);
+            } else {
+                of_run(run, met, visit);
+            }
+        }
+        at = end;
+    }
+}
+
+/// The name that a word is, if it is one.
+fn of_word<'a>(word: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    const OF_HASH: u8 = is::LOW | is::DIGIT;
+    if met == OF_HASH && is_hash(word) {
+        visit(NameKind::Reference, word);
+    }
+    if met & (is::HIGH | is::UNDERSCORE) == 0 {
+        return;
+    }
+    if met & is::LOW == 0 && is_error_code(word) {
+        visit(NameKind::ErrorCode, word);
+    } else if is_identifier(word) {
+        visit(NameKind::Identifier, word);
     }
 }
 
@@ -89,7 +139,7 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
 fn number_reference<'a>(text: &'a str, at: usize, visit: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-    if before.is_some_and(|b| class(*b) == Class::Word || matches!(b, b'&' | b'#' | b'/')) {
+    if before.is_some_and(|b| is_word(*b) || matches!(b, b'&' | b'#' | b'/')) {
         return;
     }
     let digits = bytes
@@ -99,7 +149,7 @@ fn number_reference<'a>(text: &'a str, at: usize, visit: &mut impl FnMut(NameKin
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let behind = bytes.get(at + 1 + digits);
-    if (2..=6).contains(&digits) && behind.is_none_or(|byte| class(*byte) != Class::Word) {
+    if (2..=6).contains(&digits) && behind.is_none_or(|byte| !is_word(*byte)) {
         visit(
             NameKind::Reference,
             text.get(at..=at + digits).unwrap_or_default(),
@@ -127,8 +177,8 @@ fn address<'a>(rest: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) -> usiz
 }
 
 /// The names in a run of word and joining bytes.
-fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
-    let has_dot = run.contains('.');
+fn of_run<'a>(run: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    let has_dot = met & is::DOT != 0;
     let mut rest = run;
     if has_dot && let Some(end) = path_end(run) {
         let path = run.get(..end).unwrap_or_default();
@@ -142,7 +192,7 @@ fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
         return;
     }
     // Versions hold dots and dashes, references dashes; identifiers neither.
-    if rest.as_bytes().iter().any(u8::is_ascii_digit) {
+    if met & is::DIGIT != 0 {
         for part in rest.split(['/', '@', '+', '[', ']', '~']) {
             if let Some(version) = version(part) {
                 visit(NameKind::Version, version);
@@ -156,7 +206,9 @@ fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
             }
         }
     }
-    for word in rest.split(|c: char| u8::try_from(c).is_ok_and(|byte| class(byte) == Class::Join)) {
+    for word in
+        rest.split(|c: char| u8::try_from(c).is_ok_and(|byte| class(byte) & is::JOINED != 0))
+    {
         if is_error_code(word) {
             visit(NameKind::ErrorCode, word);
         } else if is_identifier(word) {
@@ -173,12 +225,12 @@ fn path_end(run: &str) -> Option<usize> {
     while let Some(dot) = run.get(last..end).and_then(|part| part.rfind('.')) {
         let dot = last + dot;
         let before = dot.checked_sub(1).and_then(|at| bytes.get(at));
-        let stem = before.is_some_and(|byte| class(*byte) == Class::Word || *byte == b']');
+        let stem = before.is_some_and(|byte| is_word(*byte) || *byte == b']');
         let length = bytes
             .get(dot + 1..)
             .unwrap_or_default()
             .iter()
-            .take_while(|byte| class(**byte) == Class::Word)
+            .take_while(|byte| is_word(**byte))
             .count();
         let extension = run.get(dot + 1..dot + 1 + length).unwrap_or_default();
         if dot > last && stem && is_extension(extension) {
@@ -213,12 +265,7 @@ fn version(part: &str) -> Option<&str> {
         groups += 1;
     }
     let behind = numbers.get(core.len()..)?;
-    if groups != 3
-        || behind
-            .bytes()
-            .next()
-            .is_some_and(|byte| class(byte) == Class::Word)
-    {
+    if groups != 3 || behind.bytes().next().is_some_and(is_word) {
         return None;
     }
     let tail = if behind.starts_with('-') {

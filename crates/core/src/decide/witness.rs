@@ -15,9 +15,11 @@
 //!   puts into a person's mouth never is.
 //! - A thing that was seen before informs what comes after it, and is not recorded again.
 
+mod changes;
 mod prompts;
 mod results;
 mod scene;
+mod shell;
 mod subagents;
 mod todos;
 mod tools;
@@ -157,7 +159,7 @@ impl Watching {
             inside: thread.is_some(),
             said,
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };
@@ -170,7 +172,7 @@ impl Watching {
         let Scene {
             ground,
             opening,
-            failure,
+            noticed,
             ..
         } = scene;
         let decision = ground.into_decision();
@@ -179,9 +181,7 @@ impl Watching {
         if let Some(mark) = mark.filter(|_| matters) {
             self.marks.insert(mark);
         }
-        if let Some(failure) = failure {
-            self.marks.insert(failure);
-        }
+        self.marks.extend(noticed);
         let sights = opening
             .into_iter()
             .chain([(entry.message.clone(), decision)]);
@@ -224,7 +224,7 @@ impl Watching {
             inside: false,
             said: self.said.get(&actor.session).cloned(),
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };
@@ -277,7 +277,7 @@ impl Watching {
             inside,
             said: None,
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };

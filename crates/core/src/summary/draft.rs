@@ -17,6 +17,9 @@ use crate::transcript::Todo;
 const SEAMS: usize = 28;
 /// No passage is shorter: what is left below this is left over.
 const SHORTEST_PASSAGE: usize = 12;
+/// When so many passages in a row are too long for what is left, no other is looked at: a
+/// conversation has thousands, and what is left is a passage's worth.
+const MOST_MISSES: usize = 64;
 
 /// From this many tokens on there is room for whole paths.
 const WHOLE_PATHS: usize = 2_000;
@@ -64,14 +67,7 @@ impl Draft<'_> {
         let names = self.names();
         let name_worths = worths(&names, &weights::NAMES);
         let phrases = Phrases::gather(self.moments, self.told.already);
-        let phrase_worths: Vec<f32> = phrases
-            .all
-            .iter()
-            .map(|known| {
-                let features = phrase::features(known, phrases.calls);
-                worth::probability(&features, &weights::PHRASES)
-            })
-            .collect();
+        let phrase_worths = phrase::worths(&phrases, &weights::PHRASES);
 
         let facts = told_lines(
             self.moments,
@@ -89,9 +85,10 @@ impl Draft<'_> {
         let fixed = self.count(&facts) + self.count(&words) + self.count(&list) + SEAMS;
 
         let units = units(self.moments, &phrases);
-        let mut choice = Choice::new(&units, &phrases, &phrase_worths);
+        let mut choice = Choice::new(&units, &phrases, phrase_worths);
         let mut used = 0;
         let mut fill = |choice: &mut Choice<'_>, room: usize| {
+            let mut misses = 0;
             choice.take(&mut |unit, opens| {
                 let known = units.get(unit);
                 let moment = known.and_then(|known| self.moments.get(known.moment));
@@ -106,8 +103,11 @@ impl Draft<'_> {
                 let cost = self.count(&text);
                 if used + cost <= room {
                     used += cost;
-                    Room::Enough
-                } else if used + SHORTEST_PASSAGE > room {
+                    misses = 0;
+                    return Room::Enough;
+                }
+                misses += 1;
+                if used + SHORTEST_PASSAGE > room || misses == MOST_MISSES {
                     Room::None
                 } else {
                     Room::TooLittle
