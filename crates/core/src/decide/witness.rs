@@ -27,6 +27,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::results::is_wordless;
 use self::scene::Scene;
 use super::{Decision, Ground, Rejected, Ruling};
 use crate::command::Actor;

@@ -1,6 +1,6 @@
 //! Work that a session hands to a subagent and gets back.
 
-use super::results::{as_is, plain};
+use super::results::{WORDLESS, as_is, plain};
 use super::words::{prose, title};
 use super::{Ruling, Scene, TITLE_LENGTH};
 use crate::Rejected;
@@ -90,7 +90,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         }
         let results = match prose(text, usize::MAX) {
             Some(text) => as_is(text),
-            None => plain("Ended without a word."),
+            None => plain(WORDLESS),
         };
         let closing = if ok {
             Closing::Completed
