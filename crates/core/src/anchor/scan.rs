@@ -1,10 +1,12 @@
-//! Finding names in text: paths, identifiers, addresses, references, error codes, versions.
+//! Finding names in text: paths, identifiers, addresses, references, error codes, versions. Numbers
+//! with units are [`super::quantity`]'s.
 //!
 //! One pass over the bytes, no pattern engine: a transcript has megabytes. A name is recognised by
 //! its own shape, so the language around it does not matter.
 
 use super::extension::is_extension;
 use super::name::NameKind;
+use super::quantity;
 
 /// Names in texts longer than this are not worth their price: it is output that nobody read.
 const LONGEST_TEXT: usize = 60_000;
@@ -109,14 +111,73 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
         }
         if met & is::TELLING != 0 {
             let run = text.get(at..end).unwrap_or_default();
-            if met & is::JOINED == 0 {
-                of_word(run, met, visit);
+            if met & is::DIGIT != 0 {
+                quantity::find(text, at, end, visit);
+            }
+            if met & is::WIDE != 0 {
+                of_wide(run, visit);
             } else {
-                of_run(run, met, visit);
+                of_any(run, met, visit);
             }
         }
         at = end;
     }
+}
+
+fn of_any<'a>(run: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    if met & is::JOINED == 0 {
+        of_word(run, met, visit);
+    } else {
+        of_run(run, met, visit);
+    }
+}
+
+/// The names in a run with characters beyond ASCII. Signs among those stand between names, and in
+/// scripts without blanks so do letters: a name is written right into the sentence.
+fn of_wide<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
+    let is_sign = |c: char| !c.is_ascii() && !c.is_alphanumeric();
+    for piece in run.split(is_sign) {
+        let met = piece.bytes().fold(0, |met, byte| met | class(byte));
+        if met & is::TELLING == 0 {
+            continue;
+        }
+        if !piece.contains(is_unspaced) {
+            of_any(piece, met, visit);
+            continue;
+        }
+        let mut rest = piece;
+        if met & is::DOT != 0
+            && let Some(end) = path_end(piece)
+        {
+            // Folders may be named in any script; what only stands before a path is no part of it.
+            let path = piece.get(..end).unwrap_or_default();
+            let first = path.find('/').unwrap_or(path.len());
+            let named = path.get(..first).unwrap_or_default();
+            let before = named.rfind(is_unspaced).map_or(0, |at| {
+                at + named
+                    .get(at..)
+                    .and_then(|c| c.chars().next())
+                    .map_or(0, char::len_utf8)
+            });
+            let before = if before < first { before } else { 0 };
+            of_run(path.get(before..).unwrap_or_default(), met, visit);
+            rest = piece.get(end..).unwrap_or_default();
+        }
+        for part in rest.split(is_unspaced) {
+            let met = part.bytes().fold(0, |met, byte| met | class(byte));
+            if met & is::TELLING != 0 {
+                of_any(part, met, visit);
+            }
+        }
+    }
+}
+
+/// Whether a character is of a script that has no blanks between words, or hangs endings on names.
+fn is_unspaced(c: char) -> bool {
+    matches!(
+        c,
+        '\u{e00}'..='\u{e7f}' | '\u{2e80}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 /// The name that a word is, if it is one.
@@ -230,10 +291,14 @@ fn path_end(run: &str) -> Option<usize> {
             .get(dot + 1..)
             .unwrap_or_default()
             .iter()
-            .take_while(|byte| is_word(**byte))
+            .take_while(|byte| is_word(**byte) && byte.is_ascii())
             .count();
         let extension = run.get(dot + 1..dot + 1 + length).unwrap_or_default();
-        if dot > last && stem && is_extension(extension) {
+        let behind = run
+            .get(dot + 1 + length..)
+            .and_then(|rest| rest.chars().next());
+        let ends = behind.is_none_or(|c| c.is_ascii() || is_unspaced(c));
+        if dot > last && stem && ends && is_extension(extension) {
             return Some(dot + 1 + length);
         }
         end = dot;

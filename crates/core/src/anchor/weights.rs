@@ -25,6 +25,7 @@ pub const NAMES: [f32; super::worth::FEATURES] = [
     0.0206,  // reference
     -0.081,  // error_code
     -1.2222, // version
+    -1.0,    // quantity
     0.139,   // commands
     0.0629,  // prose
     -0.2339, // edits
@@ -101,6 +102,7 @@ pub const RESULTS: [f32; super::worth::FEATURES] = [
     -0.5542, // reference
     -0.0905, // error_code
     -0.3389, // version
+    -1.0,    // quantity
     0.182,   // commands
     1.7205,  // prose
     -0.3371, // edits
