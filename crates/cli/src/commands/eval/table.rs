@@ -172,9 +172,9 @@ fn cost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
     let fold = all.costs().find(|(policy, _, _)| *policy == Policy::Fold);
     if let Some((_, _, ratio)) = fold {
         let percent = 100.0 * (ratio - 1.0).abs();
-        let word = if ratio <= 1.0 { "saves" } else { "costs" };
+        let word = if ratio <= 1.0 { "saves" } else { "adds" };
         output.line(format!(
-            "Folding finished prompts {word} {percent:.0}% of what prompts cost with a host that compacts."
+            "Folding finished prompts {word} {percent:.0}% of what prompts cost where the host compacts."
         ))?;
     }
     Ok(())
