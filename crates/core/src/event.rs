@@ -10,6 +10,7 @@ use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{Description, Model};
+use crate::subagent::{End, Start};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -98,6 +99,24 @@ pub enum Event {
         /// What.
         usage: Usage,
     },
+    /// A conversation was given work by another one, or by a host that does not say by whom.
+    SubagentStarted(Box<Start>),
+    /// It ended.
+    SubagentEnded {
+        /// The conversation.
+        session: SessionRef,
+        /// How.
+        end: End,
+        /// What it handed over, where no frame holds that.
+        output: Option<Prose>,
+    },
+    /// A conversation began to wait for the user, or waits no longer.
+    SessionWaiting {
+        /// The conversation.
+        session: SessionRef,
+        /// For what; nothing, once the user has answered.
+        on: Option<Prose>,
+    },
     /// Things were seen of a conversation, and are not to be recorded again.
     ///
     /// Every command that records what was seen has one of these: what was seen happened, and
@@ -151,6 +170,11 @@ pub enum Event {
     },
     /// The wait is over.
     FrameUnblocked {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A finished frame of a subagent is worked on again: its host gave it more to do.
+    FrameReopened {
         /// The frame.
         frame: FrameId,
     },
@@ -331,7 +355,8 @@ impl Event {
 pub enum Subject {
     /// A frame whose state the event changes.
     Frame(FrameId),
-    /// A frame that the event needs to be there, such as the parent of a new frame.
+    /// A frame that the event needs to be there, such as the new parent of a frame that moves. The
+    /// parent of a new frame is not among them: the new frame's own place tells.
     Support(FrameId),
     /// A session whose state the event changes.
     Session(SessionRef),
@@ -358,19 +383,18 @@ impl Event {
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
             }
-            Self::FrameOpened {
-                frame: id, parent, ..
-            }
-            | Self::FrameMoved {
+            Self::FrameMoved {
                 frame: id, parent, ..
             } => {
                 let mut subjects = vec![frame(id)];
                 subjects.extend(parent.as_ref().map(support));
                 subjects
             }
-            Self::FrameStarted { frame: id }
+            Self::FrameOpened { frame: id, .. }
+            | Self::FrameStarted { frame: id }
             | Self::FrameBlocked { frame: id, .. }
             | Self::FrameUnblocked { frame: id }
+            | Self::FrameReopened { frame: id }
             | Self::FrameEdited { frame: id, .. }
             | Self::Noted { frame: id, .. }
             | Self::Logged { frame: id, .. } => vec![frame(id)],
@@ -401,6 +425,9 @@ impl Event {
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
@@ -420,6 +447,8 @@ impl Event {
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
                 | Self::SessionWitnessed { .. }
+                | Self::SubagentStarted(_)
+                | Self::SubagentEnded { .. }
                 | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)

@@ -63,6 +63,13 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.blocked_on = None;
         }
+        Event::FrameReopened { .. } => {
+            frame.status = Status::InProgress;
+            frame.invalidation = None;
+            frame.closed = None;
+            // What was done in between was not done here.
+            frame.span = Some(begun(recorded));
+        }
         Event::FrameClosed {
             frame: closed,
             outcome,
@@ -128,6 +135,9 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
         | Event::SessionSpent { .. }
+        | Event::SubagentStarted(_)
+        | Event::SubagentEnded { .. }
+        | Event::SessionWaiting { .. }
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported(_)

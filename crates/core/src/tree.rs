@@ -12,6 +12,7 @@ use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,7 @@ pub struct Tree {
     models: BTreeMap<SessionRef, Model>,
     descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
+    runs: BTreeMap<SessionRef, Run>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
@@ -73,6 +75,11 @@ impl Tree {
     /// What was seen of sessions, by name.
     pub fn conversations(&self) -> &BTreeMap<SessionRef, Conversation> {
         &self.conversations
+    }
+
+    /// Subagents, by name.
+    pub fn runs(&self) -> &BTreeMap<SessionRef, Run> {
+        &self.runs
     }
 
     /// The events folded so far.
@@ -137,6 +144,12 @@ impl Tree {
         if let Some(session) = Conversation::concerned(&recorded.event) {
             let known = self.conversations.entry(session.clone()).or_default();
             known.change(recorded);
+        }
+        if let Some(session) = Run::concerned(recorded) {
+            let known = self.runs.remove(session);
+            let session = session.clone();
+            self.runs
+                .extend(Run::after(known, recorded).map(|run| (session, run)));
         }
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);

@@ -11,11 +11,11 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 16] = [
+const COMPARED: [(&str, &str); 18] = [
     (
         "frames",
-        "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
-         results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
+        "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
+         results, results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
          span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed",
     ),
     ("notes", "frame, seq, n, kind, text, why, code"),
@@ -30,6 +30,12 @@ const COMPARED: [(&str, &str); 16] = [
         "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
          input, cache_read, cache_write, output, reasoning, micro_dollars",
     ),
+    (
+        "runs",
+        "session, parent, goal, kind, task, message, state, waiting_for, attempts, started, \
+         active, ended, output",
+    ),
+    ("reopened", "seq"),
     ("seen", "mark"),
     ("witnessed", "batch"),
     ("subjects", "name, seq, role"),
