@@ -74,10 +74,8 @@ fn claude(dir: &Path) -> PathBuf {
         lines.push(json!({
             "type": kind, "uuid": format!("u{number}"), "parentUuid": null, "sessionId": "s1",
             "timestamp": AT, "cwd": "/home/ada/shop", "version": "2.1.0", "message": message,
+            "isSidechain": false,
         }));
-        lines
-            .last_mut()
-            .map(|line| line["isSidechain"] = json!(false));
         lines.len()
     };
     let mut summaries = Vec::new();

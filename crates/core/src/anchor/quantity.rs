@@ -107,7 +107,7 @@ pub(super) fn find<'a>(
     let is_number = number.first().is_some_and(u8::is_ascii_digit)
         && number.last().is_some_and(u8::is_ascii_digit)
         && digits <= LONGEST_NUMBER
-        && number.iter().filter(|byte| **byte == b'.').count() <= 1;
+        && number.split(|byte| *byte == b'.').count() <= 2;
     if !is_number {
         return;
     }

@@ -85,9 +85,7 @@ impl Table {
 
 /// The upper half of a hash.
 fn tag(hash: u64) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "32 bits are left")]
-    let tag = (hash >> 32) as u32;
-    tag
+    (hash >> 32) as u32
 }
 
 /// A hash of bytes: the same on every machine and in every version.

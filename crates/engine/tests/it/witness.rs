@@ -191,21 +191,20 @@ fn what_was_said_before_a_push_stays_with_the_frame_that_it_was_said_in() {
 }
 
 fn frame_named(engine: &Engine, title: &str) -> flamestack_core::Frame {
-    engine
-        .read(|reading: &dyn Reading| {
-            let mut open: Vec<_> = reading.rows(&Slice::default())?;
-            while let Some(row) = open.pop() {
-                if row.frame.title.as_str() == title {
-                    return Ok(reading.whole_frame(&row.frame.id)?.unwrap());
-                }
-                open.extend(reading.rows(&Slice {
-                    parent: Some(row.frame.id),
-                    ..Slice::default()
-                })?);
+    let found = engine.read(|reading: &dyn Reading| {
+        let mut open: Vec<_> = reading.rows(&Slice::default())?;
+        while let Some(row) = open.pop() {
+            if row.frame.title.as_str() == title {
+                return Ok(reading.whole_frame(&row.frame.id)?);
             }
-            panic!("there is no frame {title}")
-        })
-        .unwrap()
+            open.extend(reading.rows(&Slice {
+                parent: Some(row.frame.id),
+                ..Slice::default()
+            })?);
+        }
+        Ok(None)
+    });
+    found.unwrap().unwrap()
 }
 
 fn inside(agent: &str, mut entries: Vec<Entry>) -> Vec<Entry> {

@@ -37,7 +37,7 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
                     Ok(known) => {
                         let directories = items(&value, "directories");
                         let first = directories.first().and_then(Value::as_str);
-                        directory = first.unwrap_or_default().to_owned();
+                        first.unwrap_or_default().clone_into(&mut directory);
                         found.push(Item::Session(About {
                             session: known.clone(),
                             parent: None,

@@ -77,16 +77,15 @@ impl Gathered {
             return place.clone();
         }
         let above = about.parent.and_then(|parent| self.places.get(&parent));
-        let place = match above {
-            Some((root, _)) => (*root, Some(about.session.id().to_owned())),
-            None => {
-                self.all.push(Session {
-                    host: about.session.host().to_owned(),
-                    source: about.directory.unwrap_or_default(),
-                    ..Session::default()
-                });
-                (self.all.len() - 1, None)
-            }
+        let place = if let Some((root, _)) = above {
+            (*root, Some(about.session.id().to_owned()))
+        } else {
+            self.all.push(Session {
+                host: about.session.host().to_owned(),
+                source: about.directory.unwrap_or_default(),
+                ..Session::default()
+            });
+            (self.all.len() - 1, None)
         };
         self.places.insert(about.session, place.clone());
         place

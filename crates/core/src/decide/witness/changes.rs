@@ -48,9 +48,8 @@ pub(super) fn changes(line: &str, output: &str) -> Changes {
         }
         let mut named: Vec<&str> = simple.into.iter().map(String::as_str).collect();
         match program {
-            "tee" | "touch" => named.extend(files(rest)),
+            "tee" | "touch" | "mv" => named.extend(files(rest)),
             "sed" | "perl" | "gsed" => named.extend(edited_in_place(rest)),
-            "mv" => named.extend(files(rest)),
             "cp" => named.extend(files(rest).last()),
             "rm" if !is_recursive(rest) => named.extend(files(rest)),
             "gofmt" | "prettier" | "rustfmt" | "black" if writes(program, rest) => {
@@ -191,7 +190,7 @@ fn is_of_the_worktree(words: &[&str]) -> bool {
     words
         .iter()
         .take_while(|word| **word != "--")
-        .all(|word| word.starts_with('-') || *word == "HEAD" || has_extension(&word))
+        .all(|word| word.starts_with('-') || *word == "HEAD" || has_extension(word))
         && !words.iter().any(|word| word.contains(".."))
 }
 
@@ -237,18 +236,16 @@ fn listed(line: &str) -> Option<String> {
     let long = ["modified:", "new file:", "deleted:", "renamed:"]
         .iter()
         .find_map(|mark| line.trim_start().strip_prefix(mark));
-    let path = match long {
-        Some(path) => path.trim(),
-        None => {
-            let (marks, path) = line.split_at_checked(2)?;
-            let is_mark =
-                |c: char| matches!(c, ' ' | 'M' | 'A' | 'D' | 'R' | 'C' | 'T' | 'U' | '?');
-            let path = path.strip_prefix(' ')?;
-            if marks.trim().is_empty() || !marks.chars().all(is_mark) || path.starts_with(' ') {
-                return None;
-            }
-            path
+    let path = if let Some(path) = long {
+        path.trim()
+    } else {
+        let (marks, path) = line.split_at_checked(2)?;
+        let is_mark = |c: char| matches!(c, ' ' | 'M' | 'A' | 'D' | 'R' | 'C' | 'T' | 'U' | '?');
+        let path = path.strip_prefix(' ')?;
+        if marks.trim().is_empty() || !marks.chars().all(is_mark) || path.starts_with(' ') {
+            return None;
         }
+        path
     };
     let path = path.rsplit(" -> ").next().unwrap_or(path);
     path_of(path).filter(|path| !path.ends_with('/'))

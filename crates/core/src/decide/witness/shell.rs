@@ -138,20 +138,17 @@ fn without_documents(line: &str) -> String {
             .unwrap_or(name.len());
         let name = name.get(..length).unwrap_or_default();
         let document = document(behind, name).filter(|_| !name.is_empty());
-        match document {
-            Some((first, ends)) => {
-                kept.push_str(rest.get(..at).unwrap_or_default());
-                // The rest of the line that the document was announced on.
-                let announced = behind.get(..first).unwrap_or_default();
-                let after = announced.find(name).map_or(0, |at| at + name.len());
-                let after = announced.get(after..).unwrap_or_default();
-                kept.push_str(quote.map_or(after, |quote| after.trim_start_matches(quote)));
-                rest = behind.get(ends..).unwrap_or_default();
-            }
-            None => {
-                kept.push_str(rest.get(..at + 2).unwrap_or_default());
-                rest = behind;
-            }
+        if let Some((first, ends)) = document {
+            kept.push_str(rest.get(..at).unwrap_or_default());
+            // The rest of the line that the document was announced on.
+            let announced = behind.get(..first).unwrap_or_default();
+            let after = announced.find(name).map_or(0, |at| at + name.len());
+            let after = announced.get(after..).unwrap_or_default();
+            kept.push_str(quote.map_or(after, |quote| after.trim_start_matches(quote)));
+            rest = behind.get(ends..).unwrap_or_default();
+        } else {
+            kept.push_str(rest.get(..at + 2).unwrap_or_default());
+            rest = behind;
         }
     }
     kept.push_str(rest);
