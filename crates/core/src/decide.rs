@@ -19,7 +19,7 @@ mod witness;
 
 use std::collections::BTreeSet;
 
-pub use self::witness::{Kept, Sight, Watching};
+pub use self::witness::{Kept, Sight, Watching, is_wordless};
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;

@@ -85,8 +85,9 @@ impl Engine {
         let _alone = self.witness_alone();
         let mut watch = self.take_watch(&actor.session, view);
         let deeds = self.plan(actor, &mut watch, entries)?;
-        let recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
+        let mut recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
         self.watches().insert(actor.session.clone(), watch);
+        recorded.extend(self.sum_up(actor, &recorded)?);
         Ok(recorded)
     }
 
@@ -134,6 +135,7 @@ impl Engine {
             let sight = watch.watching.ended(reading, actor, &mut draw)?;
             Ok(sight.map(|sight| step(sight, clock.now())))
         })?);
+        recorded.extend(self.sum_up(actor, &recorded)?);
         Ok(recorded)
     }
 
@@ -331,7 +333,10 @@ impl Engine {
         })
     }
 
-    fn commit_steps(&self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, EngineError> {
+    pub(crate) fn commit_steps(
+        &self,
+        next: &mut NextStep<'_>,
+    ) -> Result<Vec<Recorded>, EngineError> {
         self.with_store(|store| {
             store.commit_steps(next).map_err(|rejected| match rejected {
                 Rejected::Refused(refusal) => EngineError::Refused(refusal),
