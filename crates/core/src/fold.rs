@@ -4,7 +4,7 @@
 //! come to mean different things.
 
 use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Frame, Invalidation, Origin, Rank, Span, Status};
+use crate::frame::{Awaiting, Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
 
@@ -63,12 +63,33 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.blocked_on = None;
         }
+        Event::SummaryAwaited {
+            outcome,
+            given,
+            note,
+            ..
+        } => {
+            frame.awaiting = Some(Awaiting {
+                session: recorded.session.clone(),
+                since: recorded.at,
+                outcome: *outcome,
+                given: given.clone(),
+                note: note.clone(),
+            });
+        }
+        Event::SummaryArrived { summary, .. } => {
+            frame.awaiting = None;
+            if summary.is_some() {
+                frame.summary.clone_from(summary);
+            }
+        }
         Event::FrameClosed {
             frame: closed,
             outcome,
             results,
             ..
         } if *closed == frame.id => {
+            frame.awaiting = None;
             frame.status = outcome.status();
             frame.results = Some(results.full.clone());
             frame.results_compacted.clone_from(&results.compacted);
@@ -83,6 +104,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         Event::FrameBlocked {
             reason, results, ..
         } => {
+            frame.awaiting = None;
             frame.status = Status::Blocked;
             frame.blocked_on = Some(reason.clone());
             if let Some(results) = results {
@@ -127,6 +149,8 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionTurned { .. }
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
+        | Event::CompactionBegun(_)
+        | Event::CompactionChecked(_)
         | Event::SessionSpent { .. }
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
@@ -172,6 +196,8 @@ fn fresh(
         criteria_compacted: goal.criteria_compacted.clone(),
         results: None,
         results_compacted: None,
+        summary: None,
+        awaiting: None,
         notes: Vec::new(),
         log: Vec::new(),
         blocked_on: None,
@@ -189,6 +215,7 @@ fn fresh(
 
 fn give_up(frame: &mut Frame, invalidation: Invalidation, recorded: &Recorded) {
     frame.status = Status::Invalidated;
+    frame.awaiting = None;
     frame.blocked_on = None;
     frame.invalidation = Some(invalidation);
     frame.closed = Some(recorded.seq);

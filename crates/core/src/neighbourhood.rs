@@ -4,8 +4,9 @@
 //! command is about, so that its cost follows the neighbourhood and not the history. A store
 //! answers from its projections, [`crate::Tree`] from memory.
 
+use crate::compaction::Compaction;
 use crate::event::Event;
-use crate::frame::{FrameHead, Rank, Status};
+use crate::frame::{Awaiting, FrameHead, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
 use crate::session::{Conversation, Description, Model, Session};
@@ -64,6 +65,10 @@ pub trait Neighbourhood {
     ) -> Result<(Option<i32>, u64), Self::Error>;
     /// What was seen of a session so far; nothing much, of one that nothing was seen of.
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, Self::Error>;
+    /// The compaction of a session that began last, over or not.
+    fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Self::Error>;
+    /// The frames that wait for a summary of a session, by name.
+    fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Self::Error>;
     /// Whether a thing was seen before.
     fn is_seen(&self, mark: Mark) -> Result<bool, Self::Error>;
     /// Whether a file was brought in before.

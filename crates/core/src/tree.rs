@@ -7,6 +7,7 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::compaction::{Change, Compaction};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
@@ -22,6 +23,7 @@ pub struct Tree {
     models: BTreeMap<SessionRef, Model>,
     descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
+    compactions: BTreeMap<SessionRef, Vec<Compaction>>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
@@ -73,6 +75,11 @@ impl Tree {
     /// What was seen of sessions, by name.
     pub fn conversations(&self) -> &BTreeMap<SessionRef, Conversation> {
         &self.conversations
+    }
+
+    /// The compactions of sessions, by name, oldest first.
+    pub fn compactions(&self) -> &BTreeMap<SessionRef, Vec<Compaction>> {
+        &self.compactions
     }
 
     /// The events folded so far.
@@ -137,6 +144,23 @@ impl Tree {
         if let Some(session) = Conversation::concerned(&recorded.event) {
             let known = self.conversations.entry(session.clone()).or_default();
             known.change(recorded);
+        }
+        if let Some(session) = Compaction::concerned(recorded) {
+            let known = self.compactions.get(session);
+            let newest = known.and_then(|known| known.last()).cloned();
+            match Compaction::change(newest, recorded) {
+                None => {}
+                Some(change) => {
+                    let all = self.compactions.entry(session.clone()).or_default();
+                    match change {
+                        Change::Next(next) => all.push(next),
+                        Change::Newest(newest) => {
+                            all.pop();
+                            all.push(newest);
+                        }
+                    }
+                }
+            }
         }
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);

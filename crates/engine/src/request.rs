@@ -38,6 +38,19 @@ pub enum Request {
         /// The same in dense form.
         compacted: Option<String>,
     },
+    /// See [`Command::AwaitSummary`].
+    AwaitSummary {
+        /// Which frame, if not the active one.
+        frame: Option<String>,
+        /// How it ends then, if it does.
+        outcome: Option<Outcome>,
+        /// What came out of it, as far as that was said.
+        results: Option<String>,
+        /// The same in dense form.
+        compacted: Option<String>,
+        /// Why a summary is wanted.
+        note: Option<String>,
+    },
     /// See [`Command::Plan`].
     Plan {
         /// Where the frames belong.
@@ -233,6 +246,27 @@ impl Request {
                     full: prose("the text of the results", results)?,
                     compacted: optional("the compacted text of the results", compacted.as_ref())?,
                 },
+            },
+            Self::AwaitSummary {
+                frame,
+                outcome,
+                results,
+                compacted,
+                note,
+            } => Command::AwaitSummary {
+                frame: maybe(frame)?,
+                outcome: *outcome,
+                given: match results {
+                    None => None,
+                    Some(results) => Some(Results {
+                        full: prose("the text of the results", results)?,
+                        compacted: optional(
+                            "the compacted text of the results",
+                            compacted.as_ref(),
+                        )?,
+                    }),
+                },
+                note: optional("the note", note.as_ref())?,
             },
             Self::Plan { parent, items } => Command::Plan {
                 under: under(reading, parent)?,

@@ -3,6 +3,7 @@
 //! A tool has a name, a description, a schema and a handler that answers in text. Arguments are
 //! checked here, whoever brings them; a wrong one is named with its place.
 
+mod compacting;
 mod context;
 mod frames;
 mod planning;
@@ -49,6 +50,8 @@ pub const ALL: &[Tool] = &[
     reading::STATE,
     recalling::RECALL,
     searching::SEARCH,
+    compacting::SUMMARIZE,
+    compacting::INFO,
     context::INFO,
     context::PREVIEW_TOOL,
     context::CLEAR,

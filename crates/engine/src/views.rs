@@ -2,6 +2,7 @@
 //!
 //! Everything here is a function of recorded state, so the same journal gives the same text.
 
+pub mod compactions;
 pub mod context;
 pub mod details;
 pub mod log;

@@ -46,6 +46,26 @@ pub fn happened(event: &Event) -> String {
             true => format!("{session} was compacted by its host"),
             false => format!("{session} was compacted by the user"),
         },
+        Event::CompactionBegun(checkpoint) => format!(
+            "checkpoint before a compaction ({}), {}",
+            checkpoint.kind.label(),
+            counted(checkpoint.anchors.len() as u64, "anchor", "anchors")
+        ),
+        Event::CompactionChecked(verdict) => format!(
+            "the summary kept {} and lost {}",
+            counted(verdict.survived.len() as u64, "anchor", "anchors"),
+            verdict.lost.len()
+        ),
+        Event::SummaryAwaited {
+            outcome: Some(outcome),
+            ..
+        } => format!("waits for a summary, to end as {}", outcome.status()),
+        Event::SummaryAwaited { .. } => "waits for a summary".to_owned(),
+        Event::SummaryArrived {
+            summary: Some(summary),
+            ..
+        } => format!("summarised: {}", brief(summary)),
+        Event::SummaryArrived { .. } => "waits for no summary any more".to_owned(),
         Event::SessionSpent { session, usage } => format!(
             "{session} spent {} tokens in, {} out",
             usage
