@@ -6,6 +6,8 @@ use flamestack_core::event::{Event, Recorded};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, condense};
 
+use super::counted;
+
 /// What happened, naming the frame.
 pub fn line(recorded: &Recorded) -> String {
     let what = happened(&recorded.event);
