@@ -2,6 +2,9 @@
 
 use crate::error::EngineError;
 
+/// How much memory a pattern may take, in bytes.
+const LARGEST_PATTERN: usize = 1024 * 1024;
+
 /// Something that can be set.
 #[derive(Debug)]
 pub struct Setting {
@@ -36,6 +39,10 @@ pub enum Kind {
     },
     /// One of a few words.
     Word(&'static [&'static str]),
+    /// On or off; `true` and `false` mean the same.
+    Switch,
+    /// Regular expressions with commas between them. A bad one is reported and skipped.
+    Patterns,
 }
 
 /// The settings, by key.
@@ -220,6 +227,90 @@ pub const KNOWN: &[Setting] = &[
         about: "How long a command waits for other writers, in milliseconds.",
     },
     Setting {
+        key: "subagents.auto_complete",
+        kind: Kind::Switch,
+        default: "on",
+        environment: &[
+            "FLAME_SUBAGENTS_AUTO_COMPLETE",
+            "STACK_SUBAGENT_AUTO_COMPLETE",
+        ],
+        about: "Whether a subagent that a host gives no ids for is complete once it has been idle for long enough. With ids, only what the host says ends one.",
+    },
+    Setting {
+        key: "subagents.cleanup_after",
+        kind: Kind::Number {
+            least: 0,
+            most: 31_536_000_000,
+        },
+        default: "3600000",
+        environment: &["FLAME_SUBAGENTS_CLEANUP_AFTER"],
+        about: "Milliseconds after which an ended subagent is no longer listed unless all are asked for.",
+    },
+    Setting {
+        key: "subagents.enabled",
+        kind: Kind::Switch,
+        default: "on",
+        environment: &["FLAME_SUBAGENTS_ENABLED", "STACK_SUBAGENT_ENABLED"],
+        about: "Whether the work of subagents is tracked and becomes frames. Without it, what they do is recorded in the frame of the conversation that started them.",
+    },
+    Setting {
+        key: "subagents.idle_delay",
+        kind: Kind::Number {
+            least: 0,
+            most: 86_400_000,
+        },
+        default: "5000",
+        environment: &["FLAME_SUBAGENTS_IDLE_DELAY", "STACK_SUBAGENT_IDLE_DELAY"],
+        about: "Milliseconds that a subagent without ids is idle before it counts as complete.",
+    },
+    Setting {
+        key: "subagents.inject_parent_context",
+        kind: Kind::Switch,
+        default: "on",
+        environment: &["FLAME_SUBAGENTS_INJECT_PARENT_CONTEXT"],
+        about: "Whether a subagent is told what its parent works on.",
+    },
+    Setting {
+        key: "subagents.min_duration",
+        kind: Kind::Number {
+            least: 0,
+            most: 86_400_000,
+        },
+        default: "60000",
+        environment: &[
+            "FLAME_SUBAGENTS_MIN_DURATION",
+            "STACK_SUBAGENT_MIN_DURATION",
+        ],
+        about: "Milliseconds that make a subagent's run worth a frame, however few messages it has. A shorter one with fewer messages is only logged.",
+    },
+    Setting {
+        key: "subagents.min_messages",
+        kind: Kind::Number {
+            least: 0,
+            most: 1_000_000,
+        },
+        default: "3",
+        environment: &[
+            "FLAME_SUBAGENTS_MIN_MESSAGES",
+            "STACK_SUBAGENT_MIN_MESSAGES",
+        ],
+        about: "Messages that make a subagent's run worth a frame, however short it is.",
+    },
+    Setting {
+        key: "subagents.patterns",
+        kind: Kind::Patterns,
+        default: r"@.*subagent,subagent,\[Task\]",
+        environment: &["FLAME_SUBAGENTS_PATTERNS", "STACK_SUBAGENT_PATTERNS"],
+        about: "Titles by which the subagents of a host are known that gives no ids. Upper and lower case are the same.",
+    },
+    Setting {
+        key: "subagents.propagate_summaries",
+        kind: Kind::Switch,
+        default: "on",
+        environment: &["FLAME_SUBAGENTS_PROPAGATE_SUMMARIES"],
+        about: "Whether a parent's context has what its subagents came to.",
+    },
+    Setting {
         key: "tools",
         kind: Kind::Word(&["core", "full", "off"]),
         default: "core",
@@ -271,6 +362,9 @@ impl Setting {
                 "is `{value}`, but must be one of {}",
                 words.join(", ")
             )),
+            Kind::Switch => parse_switch(value).map(|_| ()),
+            // Bad ones are skipped, so nothing is wrong with the value.
+            Kind::Patterns => Ok(()),
         }
     }
 
@@ -287,6 +381,8 @@ impl Setting {
                 .map(|word| format!("`{word}`"))
                 .collect::<Vec<_>>()
                 .join(", "),
+            Kind::Switch => "`on` or `off`".to_owned(),
+            Kind::Patterns => "regular expressions with commas between them".to_owned(),
         }
     }
 }
@@ -298,6 +394,33 @@ pub fn size(flag: &str, text: &str) -> Result<u64, EngineError> {
         problem,
         origin: None,
     })
+}
+
+/// Whether a switch is on.
+pub(crate) fn parse_switch(text: &str) -> Result<bool, String> {
+    match text.trim() {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(format!("is `{text}`, but must be `on` or `off`")),
+    }
+}
+
+/// The patterns of a list, each with what is wrong with it if it is none.
+pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
+    let patterns = text.split(',').map(str::trim);
+    patterns
+        .filter(|pattern| !pattern.is_empty())
+        .map(|pattern| {
+            let built = regex::RegexBuilder::new(pattern)
+                .case_insensitive(true)
+                .size_limit(LARGEST_PATTERN)
+                .build();
+            built.map_err(|error| match error {
+                regex::Error::CompiledTooBig(_) => format!("`{pattern}` is too large"),
+                _ => format!("`{pattern}` is not a regular expression"),
+            })
+        })
+        .collect()
 }
 
 /// A size in bytes from a number with a unit; without one it means bytes.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use flamestack_core::refusal::Voice;
 
-use super::known::{KNOWN, Setting, nearest, parse_size, setting};
+use super::known::{
+    KNOWN, Kind, Setting, nearest, parse_patterns, parse_size, parse_switch, setting,
+};
 use crate::error::EngineError;
 use crate::project::{Home, Project};
 
@@ -188,6 +190,18 @@ impl Settings {
                 problem,
                 origin: Some(origin.to_string()),
             })?;
+        if setting.kind == Kind::Patterns {
+            let bad = parse_patterns(&text).into_iter().filter_map(Result::err);
+            self.problems.extend(bad.map(|problem| Problem {
+                key: Some(setting.key.to_owned()),
+                problem: format!(
+                    "a pattern of the setting `{}` is skipped: {problem} (from {origin})",
+                    setting.key
+                ),
+                remedy: format!("`flame config set {}` replaces the patterns", setting.key),
+                harmless: true,
+            }));
+        }
         self.values.insert(setting.key, Value { text, origin });
         Ok(())
     }
@@ -230,6 +244,22 @@ impl Settings {
             problem: format!("is `{}`, but must be a whole number", value.text),
             origin: Some(value.origin.to_string()),
         })
+    }
+
+    /// Whether a switch is on. All values were checked when they were gathered.
+    pub fn switch(&self, key: &str) -> Result<bool, EngineError> {
+        let value = self.get(key)?;
+        parse_switch(&value.text).map_err(|problem| EngineError::BadSetting {
+            key: key.to_owned(),
+            problem,
+            origin: Some(value.origin.to_string()),
+        })
+    }
+
+    /// The patterns of a setting, without those that are none.
+    pub fn patterns(&self, key: &str) -> Result<Vec<regex::Regex>, EngineError> {
+        let parsed = parse_patterns(&self.get(key)?.text);
+        Ok(parsed.into_iter().filter_map(Result::ok).collect())
     }
 
     /// How long to wait for other writers.
@@ -462,6 +492,47 @@ mod tests {
         );
         assert_eq!(problem.remedy, "did you mean `gc.max_size`?");
         assert!(problem.harmless);
+    }
+
+    #[test]
+    fn a_bad_pattern_is_skipped_and_told() {
+        let (_dir, home, project) = ground();
+        let environment: Environment<'_> =
+            &|name| (name == "STACK_SUBAGENT_PATTERNS").then(|| "agent$, (, [Task".to_owned());
+        let settings = Settings::gather(&home, &project, environment).unwrap();
+        let patterns = settings.patterns("subagents.patterns").unwrap();
+        assert_eq!(patterns.len(), 1);
+        assert!(patterns[0].is_match("An AGENT"));
+        let told: Vec<_> = settings
+            .problems()
+            .iter()
+            .map(|p| p.problem.as_str())
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        a pattern of the setting `subagents.patterns` is skipped: `(` is not a regular expression (from environment variable STACK_SUBAGENT_PATTERNS)
+        a pattern of the setting `subagents.patterns` is skipped: `[Task` is not a regular expression (from environment variable STACK_SUBAGENT_PATTERNS)
+        ");
+        assert!(settings.problems().iter().all(|problem| problem.harmless));
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off() {
+        let (_dir, home, project) = ground();
+        let with = |value: &'static str| {
+            let environment: Environment<'_> =
+                &|name| (name == "STACK_SUBAGENT_ENABLED").then(|| value.to_owned());
+            Settings::gather(&home, &project, environment)
+                .and_then(|settings| settings.switch("subagents.enabled"))
+        };
+        for (value, on) in [
+            ("true", true),
+            ("on", true),
+            ("false", false),
+            (" off ", false),
+        ] {
+            assert_eq!(with(value).unwrap(), on);
+        }
+        insta::assert_snapshot!(with("1").unwrap_err(), @"the setting `subagents.enabled` is `1`, but must be `on` or `off` (from environment variable STACK_SUBAGENT_ENABLED)");
     }
 
     #[test]
