@@ -5,6 +5,7 @@
 //! put behind the summary.
 
 mod completing;
+mod timing;
 
 use flamestack_core::brief::{Anchor, Brief, found_in};
 use flamestack_core::command::{Actor, Command};
@@ -15,6 +16,8 @@ use flamestack_core::compaction::{
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::session::Conversation;
 use flamestack_core::text::Prose;
+
+pub use timing::Fill;
 
 use crate::Engine;
 use crate::brief::{Asked, Workflows};

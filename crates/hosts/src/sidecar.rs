@@ -26,8 +26,11 @@ mod serve;
 mod typescript;
 pub mod wire;
 
+use std::time::Duration;
+
 use flamestack_engine::Engine;
 use flamestack_engine::brief::Workflows;
+use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
@@ -54,4 +57,8 @@ pub struct Sidecar {
     pub brief_budget: usize,
     /// How many tokens of what a summary lost are put back.
     pub restore_budget: usize,
+    /// Whose summary a compacted conversation goes on with.
+    pub summaries: Author,
+    /// How long a frame waits for a summary.
+    pub patience: Duration,
 }

@@ -8,7 +8,7 @@ use flamestack_core::frame::Awaiting;
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
 use flamestack_core::text::Prose;
 
-use crate::Engine;
+use crate::engine::{Engine, Receipt};
 use crate::error::EngineError;
 use crate::request::Request;
 use crate::resume::RESULT_TOKENS;
@@ -52,18 +52,21 @@ impl Engine {
     }
 
     /// Ends the wait of frames that have waited for longer than `patience`: no summary came.
-    /// Answers how many there were.
-    pub fn give_up_waiting(&self, actor: &Actor, patience: Duration) -> Result<usize, EngineError> {
+    pub fn give_up_waiting(
+        &self,
+        actor: &Actor,
+        patience: Duration,
+    ) -> Result<Vec<Receipt>, EngineError> {
         let now = self.clock().now();
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
         let mut waiting = self.awaiting(&actor.session)?;
         waiting.retain(|(_, awaiting)| now.0.saturating_sub(awaiting.since.0) >= patience);
-        let count = waiting.len();
+        let mut receipts = Vec::new();
         for (frame, _) in waiting {
             tracing::info!(session = %actor.session, %frame, "No summary came; what is kept of the frame stands for it");
-            self.end_wait(actor, frame, None)?;
+            receipts.push(self.end_wait(actor, frame, None)?);
         }
-        Ok(count)
+        Ok(receipts)
     }
 
     fn end_wait(
@@ -71,7 +74,7 @@ impl Engine {
         actor: &Actor,
         frame: FrameId,
         summary: Option<&str>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Receipt, EngineError> {
         let text = match summary {
             Some(summary) => Some(summary.to_owned()),
             None => {
@@ -84,6 +87,6 @@ impl Engine {
         };
         let text = text.and_then(|text| Prose::new(&text).ok());
         let command = Command::TakeSummary { frame, text };
-        self.execute(actor, &Request::Ready(command)).map(|_| ())
+        self.execute(actor, &Request::Ready(command))
     }
 }

@@ -13,7 +13,7 @@ use flamestack_engine::folding::Spans;
 use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
-use super::compacting::rewritten;
+use super::compacting::{Advice, rewritten};
 use super::observing::Seen;
 use super::wire::{
     Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
@@ -37,6 +37,12 @@ pub(super) struct Conversation {
     pub(super) todos: Vec<TodoItem>,
     /// Whether the host lets the model change anything.
     pub(super) mode: Mode,
+    /// Whether a frame may wait for a summary of it.
+    pub(super) waits: bool,
+    /// Whether the end of a frame was called a good place to compact since the last compaction.
+    pub(super) advice: Advice,
+    /// Whether it is compacted again and again, so that nothing is added to it.
+    loops: bool,
     /// The messages of the last `prepare`.
     leaves: Vec<Leaf>,
     spans: Spans,
@@ -62,6 +68,10 @@ impl Conversation {
             seen: Seen::default(),
             todos: Vec::new(),
             mode: Mode::default(),
+            // Another process may have left it so.
+            waits: true,
+            advice: Advice::default(),
+            loops: false,
             leaves: Vec::new(),
             spans: Spans::default(),
             header: None,
@@ -144,6 +154,12 @@ impl Conversation {
         let folded = self.folded(sidecar, &leaves);
         self.leaves = leaves;
         let mut prepared = folded?;
+        if self.loops {
+            if self.is_looping(sidecar)? {
+                return Ok(named(prepared, prepare.has.as_deref()));
+            }
+            self.compacted(sidecar)?;
+        }
         match sidecar.placement {
             Placement::Auto => prepared.system = self.header(sidecar)?,
             Placement::System => prepared.system = self.everything(sidecar)?,
@@ -231,8 +247,21 @@ impl Conversation {
         Ok(())
     }
 
+    /// Whether compactions follow each other without anything done in between.
+    fn is_looping(&self, sidecar: &Sidecar) -> Result<bool, EngineError> {
+        let seen = sidecar
+            .engine
+            .read(|reading| Ok(reading.conversation(&self.session)?))?;
+        Ok(seen.streak.is_a_loop())
+    }
+
     /// The history was replaced: what the conversation was told is gone with it.
     pub(super) fn compacted(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        self.advice = Advice::default();
+        self.loops = self.is_looping(sidecar)?;
+        if self.loops {
+            return Ok(());
+        }
         if sidecar.placement != Placement::Auto {
             return Ok(());
         }

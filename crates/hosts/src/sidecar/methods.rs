@@ -6,6 +6,7 @@ use flamestack_core::frame::Status;
 use flamestack_core::id::SessionRef;
 use flamestack_core::refusal::Voice;
 use flamestack_core::text::Prose;
+use flamestack_engine::compaction::Author;
 use flamestack_engine::{EngineError, tools};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +17,8 @@ use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
     Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
-    Prepare, Prompt, Returned, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
+    Prepare, Prompt, Returned, Show, Shown, Summaries, Summarizing, ToolDeclaration, Welcome,
+    Written,
 };
 
 /// The methods that belong to a conversation.
@@ -84,6 +86,9 @@ pub(super) fn handle<W: Write>(
     if let Err(error) = conversation.record(sidecar) {
         tracing::warn!(session = %conversation.session, "not recorded: {error}");
     }
+    if let Err(error) = conversation.end_waiting(sidecar) {
+        tracing::warn!(session = %conversation.session, "a summary is still awaited: {error}");
+    }
 }
 
 /// Reads the parameters, asks, and says what went wrong in words.
@@ -142,6 +147,10 @@ pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(String, Welcome
         commands: commands(),
         placement: sidecar.placement,
         isolation: sidecar.isolation,
+        compaction: match sidecar.summaries {
+            Author::Host => Summaries::Assist,
+            Author::Own(_) => Summaries::Own,
+        },
     };
     Ok((hello.host, welcome))
 }
@@ -190,7 +199,7 @@ fn observed(
 }
 
 /// A tool call. What is wrong with it is told to the model, which can do something about it.
-fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called {
+fn called(sidecar: &Sidecar, conversation: &mut Conversation, call: &Call) -> Called {
     let actor = conversation.actor(sidecar, call.message.as_deref());
     if let Some(delegation) = delegated(sidecar, call) {
         return Called {
@@ -198,15 +207,22 @@ fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called
             output: String::new(),
             refused: false,
             delegate: Some(delegation),
+            summarize: false,
         };
     }
     let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
     let (output, refused) = match answer {
-        Ok(output) => (output, false),
+        Ok(mut output) => {
+            if let Some(advice) = conversation.advice(sidecar, &call.name) {
+                output.push_str(&advice);
+            }
+            (output, false)
+        }
         Err(error) => (sentence(&error), true),
     };
     Called {
         title: title(&output),
+        summarize: !refused && conversation.has_summary_made(sidecar, &call.name),
         output,
         refused,
         delegate: None,
@@ -264,6 +280,7 @@ fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned
         output,
         refused: false,
         delegate: None,
+        summarize: false,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use flamestack_core::command::Command;
 use flamestack_core::compaction::without_restored;
+use flamestack_core::id::Timestamp;
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::{Entry, What};
@@ -34,7 +35,9 @@ pub(super) struct Seen {
     /// The newest summary: its message and its words.
     summary: Option<(String, String)>,
     /// Whether the host itself asked for the newest summary.
-    automatic: bool,
+    pub(super) automatic: bool,
+    /// A summary that came with the messages, and when it was made.
+    pub(super) found: Option<(String, Timestamp)>,
     /// The user stopped the work, and no message has said so yet.
     stopped: bool,
 }
@@ -53,6 +56,9 @@ impl Seen {
                 Part::Text { text, .. } if message.summary => {
                     // What was put behind it is recorded already.
                     self.summary = Some((message.id.clone(), without_restored(text)));
+                    if let Some(at) = message.at {
+                        self.found = Some((text.clone(), Timestamp(at)));
+                    }
                 }
                 _ => {}
             }

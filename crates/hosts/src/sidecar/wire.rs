@@ -46,6 +46,19 @@ pub struct Welcome {
     pub placement: Placement,
     /// How a planned frame is taken up.
     pub isolation: Isolation,
+    /// Whose summary a compacted conversation goes on with.
+    pub compaction: Summaries,
+}
+
+/// Whose summary a compacted conversation goes on with.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Summaries {
+    /// The host's, with what it lost behind it.
+    Assist,
+    /// Our own: the host need not ask a model for one.
+    Own,
 }
 
 /// Where what a model is told goes.
@@ -523,6 +536,10 @@ pub struct Called {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub delegate: Option<Delegation>,
+    /// Whether the conversation is to be summarised now: something waits for that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub summarize: bool,
 }
 
 /// A conversation to be made for a planned frame.
@@ -567,6 +584,10 @@ pub struct Summarizing {
 pub struct Instructions {
     /// What to tell the summariser besides.
     pub instructions: Vec<String>,
+    /// What to tell the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub notice: Option<String>,
 }
 
 /// `written`: the model has written a text.
@@ -591,6 +612,10 @@ pub struct Rewritten {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub text: Option<String>,
+    /// What to tell the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub notice: Option<String>,
 }
 
 /// `show`: something for a person to look at.

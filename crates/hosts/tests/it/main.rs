@@ -7,6 +7,7 @@
 )]
 
 mod compaction;
+mod completing;
 mod fixtures;
 mod generated;
 mod laws;
