@@ -33,7 +33,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Finish a frame (by default the active one) and return to its parent. The results are what the parent keeps of it.",
+    "description": "Finish a frame (by default the active one) and return to its parent. The results are what the parent keeps of it; without them a summary is made.",
     "name": "stack_frame_pop",
     "schema": {
       "properties": {
@@ -56,11 +56,14 @@ export const TOOLS: ToolDeclaration[] = [
             "blocked"
           ],
           "type": "string"
+        },
+        "summarize": {
+          "description": "Append a summary to the results",
+          "type": "boolean"
         }
       },
       "required": [
-        "status",
-        "results"
+        "status"
       ],
       "type": "object"
     }
@@ -302,6 +305,27 @@ export const TOOLS: ToolDeclaration[] = [
       "required": [
         "query"
       ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Have a summary of the active frame made, as a checkpoint. The frame goes on.",
+    "name": "stack_frame_summarize",
+    "schema": {
+      "properties": {
+        "note": {
+          "description": "What the summary should pay heed to",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "This session's compactions: sizes before and after, what survived, what was lost, what waits for a summary.",
+    "name": "stack_compaction_info",
+    "schema": {
+      "properties": {},
       "type": "object"
     }
   },

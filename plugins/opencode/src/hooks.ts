@@ -13,10 +13,14 @@ import { Figures } from "./figures.js"
 import { alike, type HostMessage, message } from "./messages.js"
 import { type Prepared, PROTOCOL, type ToolDeclaration } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
+import { MODEL, PROVIDER, Summariser } from "./summariser.js"
 import { toolMap } from "./tools.js"
 
 /** How OpenCode's own calls begin that are no work of the agent: naming a session, summarising it. */
 const OWN_CALLS = ["You are a title generator", "You are a context summarization agent"]
+
+/** The name under which summaries are counted that no model was asked for. */
+const SUMMARY = "summary without a model"
 
 export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   const { client } = input
@@ -29,6 +33,18 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     const body = { service: "flamestack", level: "warn" as const, message: text }
     client.app.log({ body }).catch(() => {})
   }
+  /** Something that a person should know. */
+  const notice = (text: string | undefined) => {
+    if (!text) return
+    log(text)
+    client.tui.showToast({ body: { title: "Flamestack", message: text, variant: "warning" } }).catch(() => {})
+  }
+  /** What the next summary of a session is told. */
+  const recorded = new Map<string, string>()
+  const summariser = new Summariser(
+    (session) => (session === undefined ? [...recorded.values()].at(-1) : recorded.get(session)),
+    (begun, ok) => figures.count(SUMMARY, begun, ok),
+  )
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
@@ -81,13 +97,18 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       ;(output as { jsonSchema?: unknown }).jsonSchema = tool.schema
     }),
 
-    config: figures.guard("config", (config) => {
+    config: figures.guard("config", async (config) => {
       config.command ??= {}
       for (const { name, template, description } of commands) config.command[name] ??= { template, description }
       for (const agent of ["title", "compaction"]) {
         const prompt = config.agent?.[agent]?.prompt
         if (prompt) ownCalls.push(prompt)
       }
+      const { compaction } = await sidecar.welcomed()
+      if (compaction !== "own") return
+      const provider = await summariser.open()
+      config.provider = { ...config.provider, [PROVIDER]: provider as NonNullable<typeof config.provider>[string] }
+      config.agent = { ...config.agent, compaction: { ...config.agent?.["compaction"], model: `${PROVIDER}/${MODEL}` } }
     }),
 
     event: figures.guard("event", ({ event }) => events.take(event)),
@@ -134,7 +155,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
         const conversation = conversations.of(sessionID)
         if (conversation.compacting) return
         const name = `${model.providerID}/${model.id}`
-        const window = model.limit?.context
+        const window = usable(model.limit)
         if (conversation.model?.name === name && window > 0) conversation.model = { name, window }
         applyToSystem(system, conversation.plan?.system, model.api?.npm)
       },
@@ -154,9 +175,12 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       async ({ sessionID }, output) => {
         conversations.of(sessionID).compacting = true
         events.flush(sessionID)
-        const { instructions } = await sidecar.ask("summarizing", { session: sessionID })
+        recorded.delete(sessionID)
+        const told = await sidecar.ask("summarizing", { session: sessionID })
         // `output.prompt` would lose the summary before this one.
-        output.context.push(...instructions)
+        output.context.push(...told.instructions)
+        if (told.instructions.length > 0) recorded.set(sessionID, told.instructions.join("\n\n"))
+        notice(told.notice)
       },
     ),
 
@@ -165,11 +189,23 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       async ({ sessionID, messageID }, output) => {
         if (!conversations.of(sessionID).compacting) return
         const written = { session: sessionID, message: messageID, summary: true, text: output.text }
-        const { text } = await sidecar.ask("written", written)
-        if (text) output.text = text
+        const rewritten = await sidecar.ask("written", written)
+        if (rewritten.text) output.text = rewritten.text
+        recorded.delete(sessionID)
+        notice(rewritten.notice)
       },
     ),
 
-    dispose: async () => sidecar.close(),
+    dispose: async () => {
+      sidecar.close()
+      summariser.close()
+    },
   }
+}
+
+/** How many tokens a prompt may have before OpenCode compacts it, by its own rule. */
+function usable(limit: { context: number; output: number; input?: number } | undefined): number {
+  if (!limit) return 0
+  const most = Math.min(limit.output || 32_000, 32_000)
+  return limit.input ? limit.input - Math.min(20_000, most) : limit.context - most
 }

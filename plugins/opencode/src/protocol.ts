@@ -56,7 +56,11 @@ placement: Placement,
 /**
  * How a planned frame is taken up.
  */
-isolation: Isolation, };
+isolation: Isolation, 
+/**
+ * Whose summary a compacted conversation goes on with.
+ */
+compaction: Summaries, };
 
 /**
  * Where what a model is told goes.
@@ -542,7 +546,11 @@ title: string,
 /**
  * A conversation to be made for a planned frame, where frames are conversations.
  */
-delegate?: Delegation, };
+delegate?: Delegation, 
+/**
+ * Whether the conversation is to be summarised now: something waits for that.
+ */
+summarize?: boolean, };
 
 /**
  * A conversation to be made for a planned frame.
@@ -587,6 +595,11 @@ ok: boolean,
 text: string, };
 
 /**
+ * Whose summary a compacted conversation goes on with.
+ */
+export type Summaries = "assist" | "own";
+
+/**
  * `summarizing`: the host is about to have a conversation summarised.
  */
 export type Summarizing = { 
@@ -602,7 +615,11 @@ export type Instructions = {
 /**
  * What to tell the summariser besides.
  */
-instructions: Array<string>, };
+instructions: Array<string>, 
+/**
+ * What to tell the person.
+ */
+notice?: string, };
 
 /**
  * `written`: the model has written a text.
@@ -632,7 +649,11 @@ export type Rewritten = {
 /**
  * What is to stand there instead; absent where it stays.
  */
-text?: string, };
+text?: string, 
+/**
+ * What to tell the person.
+ */
+notice?: string, };
 
 /**
  * `show`: something for a person to look at.

@@ -83,9 +83,17 @@ export class Sidecar {
   #silent = false
   #reported = false
   #closed = false
+  #welcome: Promise<Welcome> = Promise.reject(new Unanswered("the sidecar was not started"))
 
   constructor(setup: Setup) {
     this.#setup = setup
+    this.#welcome.catch(() => {})
+  }
+
+  /** What the sidecar said when it was started last, within the deadline of a hook. */
+  welcomed(): Promise<Welcome> {
+    this.start()
+    return this.#welcome
   }
 
   /** Starts the process if there is none and it may be tried again. */
@@ -117,7 +125,9 @@ export class Sidecar {
     // The host must be able to end while the sidecar lives; the end of its input then ends it.
     child.unref()
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
-    this.#ask("hello", this.#setup.hello, DEADLINE, this.#setup.welcome).then(this.#setup.welcome, () => {})
+    const deadline = this.#setup.deadline ?? DEADLINE
+    this.#welcome = this.#ask("hello", this.#setup.hello, deadline, this.#setup.welcome)
+    this.#welcome.then(this.#setup.welcome, () => {})
     return true
   }
 

@@ -27,6 +27,10 @@ impl Conversation {
     /// The host is about to have the conversation summarised.
     pub(super) fn summarizing(&mut self, sidecar: &Sidecar) -> Result<Instructions, EngineError> {
         self.record(sidecar)?;
+        // What a frame waits for was asked for, whoever the host says decided.
+        if !sidecar.engine.awaiting(&self.session)?.is_empty() {
+            self.seen.automatic = false;
+        }
         let asked = self.asked(sidecar.brief_budget);
         let told = sidecar.engine.before_summary(
             &self.actor(sidecar, None),
