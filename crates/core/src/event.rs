@@ -11,6 +11,7 @@ use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{Description, Model};
+use crate::subagent::{End, Start};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -121,6 +122,24 @@ pub enum Event {
         /// What.
         usage: Usage,
     },
+    /// A conversation was given work by another one, or by a host that does not say by whom.
+    SubagentStarted(Box<Start>),
+    /// It ended.
+    SubagentEnded {
+        /// The conversation.
+        session: SessionRef,
+        /// How.
+        end: End,
+        /// What it handed over, where no frame holds that.
+        output: Option<Prose>,
+    },
+    /// A conversation began to wait for the user, or waits no longer.
+    SessionWaiting {
+        /// The conversation.
+        session: SessionRef,
+        /// For what; nothing, once the user has answered.
+        on: Option<Prose>,
+    },
     /// Things were seen of a conversation, and are not to be recorded again.
     ///
     /// Every command that records what was seen has one of these: what was seen happened, and
@@ -174,6 +193,11 @@ pub enum Event {
     },
     /// The wait is over.
     FrameUnblocked {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A finished frame of a subagent is worked on again: its host gave it more to do.
+    FrameReopened {
         /// The frame.
         frame: FrameId,
     },
@@ -354,7 +378,8 @@ impl Event {
 pub enum Subject {
     /// A frame whose state the event changes.
     Frame(FrameId),
-    /// A frame that the event needs to be there, such as the parent of a new frame.
+    /// A frame that the event needs to be there, such as the new parent of a frame that moves. The
+    /// parent of a new frame is not among them: the new frame's own place tells.
     Support(FrameId),
     /// A session whose state the event changes.
     Session(SessionRef),
@@ -381,19 +406,18 @@ impl Event {
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
             }
-            Self::FrameOpened {
-                frame: id, parent, ..
-            }
-            | Self::FrameMoved {
+            Self::FrameMoved {
                 frame: id, parent, ..
             } => {
                 let mut subjects = vec![frame(id)];
                 subjects.extend(parent.as_ref().map(support));
                 subjects
             }
-            Self::FrameStarted { frame: id }
+            Self::FrameOpened { frame: id, .. }
+            | Self::FrameStarted { frame: id }
             | Self::FrameBlocked { frame: id, .. }
             | Self::FrameUnblocked { frame: id }
+            | Self::FrameReopened { frame: id }
             | Self::FrameEdited { frame: id, .. }
             | Self::SummaryAwaited { frame: id, .. }
             | Self::SummaryArrived { frame: id, .. }
@@ -428,6 +452,9 @@ impl Event {
             | Self::CompactionBegun(_)
             | Self::CompactionChecked(_)
             | Self::SessionSpent { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
@@ -449,6 +476,8 @@ impl Event {
                 | Self::SessionWitnessed { .. }
                 | Self::CompactionBegun(_)
                 | Self::CompactionChecked(_)
+                | Self::SubagentStarted(_)
+                | Self::SubagentEnded { .. }
                 | Self::SessionDescribed(_)
                 | Self::ModelUsed(_)
                 | Self::ContextSent(_)

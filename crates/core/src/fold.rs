@@ -83,6 +83,13 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
                 frame.summary.clone_from(summary);
             }
         }
+        Event::FrameReopened { .. } => {
+            frame.status = Status::InProgress;
+            frame.invalidation = None;
+            frame.closed = None;
+            // What was done in between was not done here.
+            frame.span = Some(begun(recorded));
+        }
         Event::FrameClosed {
             frame: closed,
             outcome,
@@ -152,6 +159,9 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::CompactionBegun(_)
         | Event::CompactionChecked(_)
         | Event::SessionSpent { .. }
+        | Event::SubagentStarted(_)
+        | Event::SubagentEnded { .. }
+        | Event::SessionWaiting { .. }
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported(_)

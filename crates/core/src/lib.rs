@@ -23,6 +23,7 @@ pub mod neighbourhood;
 pub mod note;
 pub mod refusal;
 pub mod session;
+pub mod subagent;
 pub mod summary;
 pub mod text;
 pub mod tokens;

@@ -6,10 +6,11 @@
 
 use crate::compaction::Compaction;
 use crate::event::Event;
-use crate::frame::{Awaiting, FrameHead, Rank, Status};
+use crate::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 use crate::text::{Prose, Title};
 
 /// A view of the tree at one point of the journal. All answers are of that same point.
@@ -69,6 +70,12 @@ pub trait Neighbourhood {
     fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Self::Error>;
     /// The frames that wait for a summary of a session, by name.
     fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Self::Error>;
+    /// What is known of a conversation as a subagent, if it is one.
+    fn run(&self, session: &SessionRef) -> Result<Option<Run>, Self::Error>;
+    /// The subagents that a conversation started, first to last.
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Self::Error>;
+    /// The raw text of a frame that has nothing else: no note, and no frame below it.
+    fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, Self::Error>;
     /// Whether a thing was seen before.
     fn is_seen(&self, mark: Mark) -> Result<bool, Self::Error>;
     /// Whether a file was brought in before.
@@ -88,7 +95,7 @@ pub struct LastCommand {
     pub events: Vec<Event>,
     /// The frames that it changed, as they would be without it. Those that it opened are not there.
     pub restored: Vec<FrameHead>,
-    /// The first later event that still counts and touches what this command changed:
-    /// who caused it, and what it was.
+    /// The last later event that still counts and touches what this command changed: who caused
+    /// it, and what it was. A frame is also touched by opening one below it that is still there.
     pub touched_by: Option<(SessionRef, Event)>,
 }

@@ -101,6 +101,11 @@ pub enum What {
         /// How, in the host's words.
         how: String,
     },
+    /// The conversation began to wait for the user, or waits no longer.
+    Waiting {
+        /// For what; nothing, once the user has answered.
+        on: Option<String>,
+    },
     /// The turn came to its ordinary end.
     TurnEnded,
     /// The host gave the conversation a title.
@@ -153,6 +158,7 @@ impl What {
             Self::Plan { .. } => "plan",
             Self::Changed { .. } => "changed",
             Self::Interrupted { .. } => "interrupted",
+            Self::Waiting { .. } => "waiting",
             Self::TurnEnded => "turn-ended",
             Self::Titled { .. } => "titled",
             Self::Usage(_) => "usage",

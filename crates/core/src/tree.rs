@@ -13,6 +13,7 @@ use crate::fold;
 use crate::frame::{Frame, Rank};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,7 @@ pub struct Tree {
     descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
     compactions: BTreeMap<SessionRef, Vec<Compaction>>,
+    runs: BTreeMap<SessionRef, Run>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
@@ -80,6 +82,11 @@ impl Tree {
     /// The compactions of sessions, by name, oldest first.
     pub fn compactions(&self) -> &BTreeMap<SessionRef, Vec<Compaction>> {
         &self.compactions
+    }
+
+    /// Subagents, by name.
+    pub fn runs(&self) -> &BTreeMap<SessionRef, Run> {
+        &self.runs
     }
 
     /// The events folded so far.
@@ -161,6 +168,12 @@ impl Tree {
                     }
                 }
             }
+        }
+        if let Some(session) = Run::concerned(recorded) {
+            let known = self.runs.remove(session);
+            let session = session.clone();
+            self.runs
+                .extend(Run::after(known, recorded).map(|run| (session, run)));
         }
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);

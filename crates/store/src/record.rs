@@ -7,6 +7,7 @@
 mod compaction;
 mod description;
 mod read;
+mod start;
 mod write;
 
 use flamestack_core::event::Event;
@@ -80,6 +81,18 @@ enum Record {
         #[serde(flatten)]
         usage: UsageRecord,
     },
+    SubagentStarted(StartRecord),
+    SubagentEnded {
+        session: String,
+        end: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<String>,
+    },
+    SessionWaiting {
+        session: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
+    },
     /// The marks are 16 hex digits each, without anything between them.
     SessionWitnessed {
         session: String,
@@ -115,6 +128,9 @@ enum Record {
         results: Option<ResultsRecord>,
     },
     FrameUnblocked {
+        frame: String,
+    },
+    FrameReopened {
         frame: String,
     },
     FrameEdited {
@@ -183,6 +199,19 @@ struct DescriptionRecord {
     /// Lines added, lines deleted, files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diff: Option<(u64, u64, u64)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StartRecord {
+    session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    goal: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// 16 hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

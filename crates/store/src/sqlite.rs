@@ -12,6 +12,7 @@ mod project;
 mod reading;
 mod recover;
 mod rows;
+mod runs;
 mod sent;
 mod sessions;
 mod spans;

@@ -10,6 +10,7 @@ use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::subagent::Run;
 use flamestack_core::{Neighbourhood, Session};
 
 use crate::error::StoreError;
@@ -113,7 +114,7 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     ) -> Result<Vec<Frame>, StoreError>;
     /// The completed and failed children of a frame that changed after a point.
     fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError>;
-    /// Whether anything was taken back after a point.
+    /// Whether anything was taken back, or taken up again, after a point.
     fn undone_since(&self, after: Seq) -> Result<bool, StoreError>;
     /// What the user said in a frame, newest first, at most `limit`.
     fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError>;
@@ -126,6 +127,8 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     ) -> Result<(), StoreError>;
     /// All sessions, or only those that work on a frame.
     fn sessions(&self, live_only: bool) -> Result<Vec<Session>, StoreError>;
+    /// All subagents, or those that have not ended, first to last.
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>, StoreError>;
     /// What happened to a frame, oldest first.
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError>;
     /// Events after a point, at most `limit`, oldest first.

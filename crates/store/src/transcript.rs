@@ -101,6 +101,10 @@ enum WhatLine {
     Interrupted {
         how: String,
     },
+    Waiting {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
+    },
     TurnEnded,
     Titled {
         title: String,
@@ -257,6 +261,9 @@ fn what_line(what: &What) -> WhatLine {
             paths: all_safe(paths),
         },
         What::Interrupted { how } => WhatLine::Interrupted { how: safe(how) },
+        What::Waiting { on } => WhatLine::Waiting {
+            on: on.as_deref().map(safe),
+        },
         What::TurnEnded => WhatLine::TurnEnded,
         What::Titled { title } => WhatLine::Titled { title: safe(title) },
         What::Usage(usage) => WhatLine::Usage {
@@ -393,6 +400,7 @@ fn what(line: WhatLine) -> Option<What> {
         WhatLine::Plan { text } => What::Plan { text },
         WhatLine::Changed { paths } => What::Changed { paths },
         WhatLine::Interrupted { how } => What::Interrupted { how },
+        WhatLine::Waiting { on } => What::Waiting { on },
         WhatLine::TurnEnded => What::TurnEnded,
         WhatLine::Titled { title } => What::Titled { title },
         WhatLine::Usage {
@@ -504,7 +512,8 @@ fn tell(text: &mut String, inside: &str, what: &What) {
         What::Changed { paths } => part("Files changed", &paths.join("\n")),
         What::Interrupted { how } => part("Interrupted by the user", how),
         What::Titled { title } => part("Title", title),
-        What::TurnEnded | What::Usage(_) => {}
+        What::Waiting { on: Some(on) } => part("Waiting for the user", on),
+        What::Waiting { on: None } | What::TurnEnded | What::Usage(_) => {}
     }
 }
 

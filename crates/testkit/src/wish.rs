@@ -111,9 +111,12 @@ impl Wish {
                 text,
             },
             27 => What::Changed { paths: vec![text] },
-            28 => match self.a % 4 {
+            28 => match self.a % 5 {
                 0 => What::Interrupted { how: text },
                 1 => What::TurnEnded,
+                4 => What::Waiting {
+                    on: self.b.is_multiple_of(2).then_some(text),
+                },
                 2 => What::Compacted {
                     automatic: true,
                     summary: Some(text),
@@ -223,6 +226,7 @@ impl Wish {
             }),
             20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
                 agent: Some(prose(&text)),
+                parent: self.a.is_multiple_of(3).then(|| shell("main").session),
                 ..Description::default()
             })),
             20 if self.a.is_multiple_of(2) => self.send(&text, frame(self.a)),

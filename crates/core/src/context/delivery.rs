@@ -353,6 +353,7 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::FrameStarted { frame }
         | Event::FrameBlocked { frame, .. }
         | Event::FrameUnblocked { frame }
+        | Event::FrameReopened { frame }
         | Event::FrameEdited { frame, .. } => vec![(frame, None)],
         Event::FrameImported(frame) => vec![(&frame.id, None)],
         Event::FrameMoved { frame, .. } => vec![(frame, Some(("moved", None)))],
@@ -393,6 +394,9 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::SummaryAwaited { .. }
         | Event::SummaryArrived { .. }
         | Event::SessionSpent { .. }
+        | Event::SubagentStarted(_)
+        | Event::SubagentEnded { .. }
+        | Event::SessionWaiting { .. }
         | Event::SessionWitnessed { .. }
         | Event::Logged { .. }
         | Event::StackImported { .. }

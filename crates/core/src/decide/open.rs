@@ -166,9 +166,25 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             Under::Frame(id) => self.frame(id).map(Some),
             Under::Active => match &self.active {
                 Some(active) => self.frame(active).map(Some),
+                None if self.own.is_none() => self.beside_parent(),
                 None => self.own_if_open(),
             },
         }
+    }
+
+    /// Where a session without a frame stands that another one started: where that one does.
+    fn beside_parent(&self) -> Ruling<Option<FrameHead>, N> {
+        let run = self.tree.run(&self.actor.session);
+        let parent = run
+            .map_err(Rejected::Unreadable)?
+            .and_then(|run| run.parent);
+        let Some(parent) = parent else {
+            return Ok(None);
+        };
+        let known = self.tree.session(&parent).map_err(Rejected::Unreadable)?;
+        let standing = known.and_then(|known| known.active.or(known.own));
+        let above = self.in_progress_from(standing.as_ref())?;
+        above.map(|above| self.frame(&above)).transpose()
     }
 
     fn own_if_open(&self) -> Ruling<Option<FrameHead>, N> {

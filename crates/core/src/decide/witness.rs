@@ -13,6 +13,7 @@
 //!   prompt opens none: it is only kept as what the user said.
 //! - What a person said is kept word for word in the frame that the session works on; what a host
 //!   puts into a person's mouth never is.
+//! - What a parent says to its subagent is no person's word.
 //! - A thing that was seen before informs what comes after it, and is not recorded again.
 
 mod prompts;
@@ -32,6 +33,7 @@ use crate::event::Event;
 use crate::frame::LogEntry;
 use crate::id::{FrameId, Mark, SessionRef, Timestamp};
 use crate::neighbourhood::Neighbourhood;
+use crate::subagent::Framing;
 use crate::transcript::{Call, CallKind, Entry, Voice, What};
 
 /// How long the title of a frame gets that is named after what somebody said, in characters.
@@ -48,6 +50,8 @@ pub struct Watching {
     live: bool,
     /// The session that it is part of.
     parent: Option<SessionRef>,
+    /// Which subagents become frames.
+    framing: Framing,
     /// Calls that are not answered yet.
     calls: BTreeMap<String, Call>,
     /// The model's last words since the last prompt, by thread.
@@ -111,6 +115,11 @@ impl Watching {
         }
     }
 
+    /// Learns which subagents become frames; until then, all of them do.
+    pub fn frames(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
     /// What an entry comes to. `draw` draws ids for new frames.
     ///
     /// Where there is more than one answer, each is to be recorded before the next entry is looked
@@ -148,11 +157,13 @@ impl Watching {
         };
         let parent = match &thread {
             Some(_) => Some(actor.session.clone()),
-            None => self.parent.clone(),
+            None => self.parent_in(tree, &speaker)?,
         };
         let mut scene = Scene {
             ground: Ground::new(tree, &acting)?,
             live: self.live,
+            at: entry.at,
+            framing: self.framing,
             parent,
             inside: thread.is_some(),
             said,
@@ -220,6 +231,8 @@ impl Watching {
         let mut scene = Scene {
             ground: Ground::new(tree, actor)?,
             live: self.live,
+            at: self.latest,
+            framing: self.framing,
             parent: None,
             inside: false,
             said: self.said.get(&actor.session).cloned(),
@@ -269,10 +282,12 @@ impl Watching {
         let mut scene = Scene {
             ground: Ground::new(tree, &acting)?,
             live: self.live,
+            at: text.at,
+            framing: self.framing,
             parent: if inside {
                 Some(actor.session.clone())
             } else {
-                self.parent.clone()
+                self.parent_in(tree, &text.thread)?
             },
             inside,
             said: None,
@@ -299,6 +314,19 @@ impl Watching {
             at: text.at,
             decision,
         })
+    }
+
+    /// The session that this one is part of, as far as anybody has said.
+    fn parent_in<N: Neighbourhood + ?Sized>(
+        &self,
+        tree: &N,
+        session: &SessionRef,
+    ) -> Ruling<Option<SessionRef>, N> {
+        if self.parent.is_some() {
+            return Ok(self.parent.clone());
+        }
+        let run = tree.run(session).map_err(Rejected::Unreadable)?;
+        Ok(run.and_then(|run| run.parent))
     }
 
     /// Takes in what later entries refer to; answers the call that this entry is the answer to.

@@ -70,8 +70,15 @@ impl Rewrite for Delivery {
 impl Rewrite for Event {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
-            Self::SessionTurned { said: text, .. } | Self::SessionInterrupted { how: text, .. } => {
+            Self::SessionTurned { said: text, .. }
+            | Self::SessionInterrupted { how: text, .. }
+            | Self::SubagentEnded { output: text, .. }
+            | Self::SessionWaiting { on: text, .. } => {
                 text.rewrite(change);
+            }
+            Self::SubagentStarted(start) => {
+                start.goal.rewrite(change);
+                start.kind.rewrite(change);
             }
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
@@ -123,6 +130,7 @@ impl Rewrite for Event {
             | Self::SessionWitnessed { .. }
             | Self::FrameStarted { .. }
             | Self::FrameUnblocked { .. }
+            | Self::FrameReopened { .. }
             | Self::FrameMoved { .. }
             | Self::FrameDeleted { .. }
             | Self::CommandUndone { .. }

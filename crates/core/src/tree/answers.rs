@@ -6,11 +6,12 @@ use std::convert::Infallible;
 use super::Tree;
 use crate::compaction::Compaction;
 use crate::event::{Event, Recorded, Subject};
-use crate::frame::{Awaiting, FrameHead, Origin, Rank, Status};
+use crate::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::{Evidence, Note};
 use crate::session::{Conversation, Description, Model, Session};
+use crate::subagent::Run;
 use crate::text::{Prose, Title};
 
 impl Neighbourhood for Tree {
@@ -155,6 +156,27 @@ impl Neighbourhood for Tree {
         Ok(waiting.collect())
     }
 
+    fn run(&self, session: &SessionRef) -> Result<Option<Run>, Infallible> {
+        Ok(self.runs.get(session).cloned())
+    }
+
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Infallible> {
+        let started = |run: &&Run| run.parent.as_ref() == Some(parent);
+        let mut runs: Vec<Run> = self.runs.values().filter(started).cloned().collect();
+        runs.sort_by(|one, other| {
+            (one.started, &one.session).cmp(&(other.started, &other.session))
+        });
+        Ok(runs)
+    }
+
+    fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, Infallible> {
+        let bare = |frame: &&super::Frame| {
+            frame.notes.is_empty() && self.children(Some(&frame.id)).next().is_none()
+        };
+        let found = self.frames.get(frame).filter(bare);
+        Ok(found.map(|frame| frame.log.clone()))
+    }
+
     fn is_seen(&self, mark: Mark) -> Result<bool, Infallible> {
         Ok(self.seen.contains(&mark))
     }
@@ -204,15 +226,16 @@ impl Neighbourhood for Tree {
             .filter(|recorded| matches!(recorded.event, Event::CommandUndone { .. }))
             .map(|recorded| recorded.batch)
             .collect();
-        let touching = self.journal.iter().find(|later| {
+        let touching = self.journal.iter().rev().find(|later| {
             later.batch > batch
                 && !self.undone.contains(&later.batch)
                 && !undo_batches.contains(&later.batch)
-                && later
-                    .event
-                    .subjects()
-                    .iter()
-                    .any(|subject| changed.contains(subject))
+                && (self.opens_below(&later.event, &changed)
+                    || later
+                        .event
+                        .subjects()
+                        .iter()
+                        .any(|subject| changed.contains(subject)))
         });
         let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
         let mut without = self.clone();
@@ -237,6 +260,20 @@ impl Neighbourhood for Tree {
 }
 
 impl Tree {
+    /// Whether an event opened a frame below one of these that is still there.
+    fn opens_below(&self, event: &Event, changed: &BTreeSet<Subject>) -> bool {
+        let Event::FrameOpened { frame, parent, .. } = event else {
+            return false;
+        };
+        let there = self
+            .frames
+            .get(frame)
+            .and_then(|frame| frame.parent.as_ref());
+        parent.as_ref().is_some_and(|parent| {
+            there == Some(parent) && changed.contains(&Subject::Frame(parent.clone()))
+        })
+    }
+
     fn of_batch(&self, batch: Seq) -> impl Iterator<Item = &Recorded> {
         self.journal
             .iter()

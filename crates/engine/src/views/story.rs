@@ -76,6 +76,15 @@ pub fn happened(event: &Event) -> String {
                 .saturating_add(usage.cache_write),
             usage.output
         ),
+        Event::SubagentStarted(start) => {
+            format!("subagent {} started: {}", start.session, start.goal)
+        }
+        Event::SubagentEnded { session, end, .. } => format!("subagent {session} {}", end.state()),
+        Event::SessionWaiting {
+            session,
+            on: Some(on),
+        } => format!("{session} waits for the user: {}", brief(on)),
+        Event::SessionWaiting { session, on: None } => format!("{session} waits no longer"),
         Event::SessionWitnessed { session, marks } => {
             format!("{} things seen of {session}", marks.len())
         }
@@ -93,6 +102,7 @@ pub fn happened(event: &Event) -> String {
         }
         Event::FrameBlocked { reason, .. } => format!("blocked: {}", brief(reason)),
         Event::FrameUnblocked { .. } => "unblocked".to_owned(),
+        Event::FrameReopened { .. } => "taken up again".to_owned(),
         Event::FrameEdited { edit, .. } => {
             let parts = [
                 edit.title.as_ref().map(|title| format!("title: {title}")),

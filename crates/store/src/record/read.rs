@@ -8,6 +8,7 @@ use flamestack_core::id::{
     BlobId, FrameId, Mark, NotAFrameId, NotASession, Seq, SessionRef, Timestamp,
 };
 use flamestack_core::note::{Evidence, Note};
+use flamestack_core::subagent::End;
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::transcript::Usage;
 
@@ -168,6 +169,20 @@ impl TryFrom<Record> for Event {
                 session: session(&key)?,
                 usage: usage.into(),
             },
+            Record::SubagentStarted(start) => Self::SubagentStarted(Box::new(start.try_into()?)),
+            Record::SubagentEnded {
+                session: key,
+                end,
+                output,
+            } => Self::SubagentEnded {
+                session: session(&key)?,
+                end: End::from_name(&end).ok_or_else(|| format!("`{end}` is not an end"))?,
+                output: output.map(Prose::recorded),
+            },
+            Record::SessionWaiting { session: key, on } => Self::SessionWaiting {
+                session: session(&key)?,
+                on: on.map(Prose::recorded),
+            },
             Record::SessionWitnessed {
                 session: key,
                 marks: digits,
@@ -214,6 +229,9 @@ impl TryFrom<Record> for Event {
                 results: results.map(Into::into),
             },
             Record::FrameUnblocked { frame } => Self::FrameUnblocked {
+                frame: frame_id(&frame)?,
+            },
+            Record::FrameReopened { frame } => Self::FrameReopened {
                 frame: frame_id(&frame)?,
             },
             Record::FrameEdited { frame, edit } => Self::FrameEdited {

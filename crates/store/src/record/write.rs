@@ -90,6 +90,20 @@ impl From<&Event> for Record {
                 session: session.to_string(),
                 usage: usage.into(),
             },
+            Event::SubagentStarted(start) => Self::SubagentStarted(start.as_ref().into()),
+            Event::SubagentEnded {
+                session,
+                end,
+                output,
+            } => Self::SubagentEnded {
+                session: session.to_string(),
+                end: end.state().as_str().to_owned(),
+                output: text_of(output.as_ref()),
+            },
+            Event::SessionWaiting { session, on } => Self::SessionWaiting {
+                session: session.to_string(),
+                on: text_of(on.as_ref()),
+            },
             Event::SessionWitnessed { session, marks } => Self::SessionWitnessed {
                 session: session.to_string(),
                 marks: digits(marks),
@@ -133,6 +147,9 @@ impl From<&Event> for Record {
                 results: results.as_ref().map(Into::into),
             },
             Event::FrameUnblocked { frame } => Self::FrameUnblocked {
+                frame: frame.to_string(),
+            },
+            Event::FrameReopened { frame } => Self::FrameReopened {
                 frame: frame.to_string(),
             },
             Event::FrameEdited { frame, edit } => Self::FrameEdited {

@@ -5,12 +5,13 @@ use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::subagent::Run;
 use flamestack_core::text::Prose;
 use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
 use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
-use super::{append, crowd, project, rows};
+use super::{append, crowd, project, rows, runs};
 use crate::error::StoreError;
 use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
@@ -191,16 +192,9 @@ impl Reading for SqliteView<'_> {
     }
 
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
-        // A path cannot be longer than there are frames, unless damage made a circle of it.
         self.one(
-            "WITH RECURSIVE up (id, parent, level) AS (
-                 SELECT id, parent, 0 FROM frames WHERE id = ?1
-                 UNION ALL
-                 SELECT f.id, f.parent, level + 1 FROM up CROSS JOIN frames f ON f.id = up.parent
-                 LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
-                        FROM totals WHERE scope = ?2))
-             SELECT id, level FROM up ORDER BY level DESC LIMIT 1",
-            params![frame.as_str(), project::EVERYWHERE],
+            "SELECT root, depth FROM frames WHERE id = ?1",
+            params![frame.as_str()],
             |row| {
                 let levels: i64 = row.get(1)?;
                 Ok((rows::id(row, 0)?, usize::try_from(levels).unwrap_or(0)))
@@ -298,7 +292,8 @@ impl Reading for SqliteView<'_> {
     }
 
     fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM undone WHERE by > ?1 LIMIT 1";
+        let sql = "SELECT 1 FROM undone WHERE by > ?1 UNION ALL
+             SELECT 1 FROM reopened WHERE seq > ?1 LIMIT 1";
         Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
     }
 
@@ -353,6 +348,10 @@ impl Reading for SqliteView<'_> {
         };
         let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
         self.many(&sql, params![], session)
+    }
+
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>, StoreError> {
+        runs::all(self.connection, in_flight_only)
     }
 
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError> {

@@ -11,13 +11,13 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 17] = [
+const COMPARED: [(&str, &str); 19] = [
     (
         "frames",
-        "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
-         results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
-         span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed, summary, \
-         awaiting",
+        "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
+         results, results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
+         span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed, \
+         summary, awaiting",
     ),
     ("notes", "frame, seq, n, kind, text, why, code"),
     ("log_entries", "frame, seq, n, label, blob, bytes"),
@@ -33,6 +33,12 @@ const COMPARED: [(&str, &str); 17] = [
          streak, streak_calls",
     ),
     ("compactions", "session, n, body"),
+    (
+        "runs",
+        "session, parent, goal, kind, task, message, state, waiting_for, attempts, started, \
+         active, ended, output",
+    ),
+    ("reopened", "seq"),
     ("seen", "mark"),
     ("witnessed", "batch"),
     ("subjects", "name, seq, role"),

@@ -57,12 +57,23 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             return Ok(());
         }
         let session = self.session();
+        if self.is_untracked() {
+            self.tell(Event::SessionPrompted { session });
+            return Ok(());
+        }
         let tree = self.ground.tree;
         let seen = tree.conversation(&session).map_err(Rejected::Unreadable)?;
         let is_new = self.ground.own.is_none();
-        let mut own = self.own(Some(text))?;
-        // The first words in a subagent's session are its parent's.
-        if own.origin == Origin::Subagent && seen.prompts == 0 {
+        let mut own = if is_new && self.has_parent()? {
+            self.begin(Some(text), None)?
+        } else {
+            self.own(Some(text))?
+        };
+        // The words in a subagent's session are its parent's.
+        if own.origin == Origin::Subagent && (seen.prompts == 0 || self.has_parent()?) {
+            if !own.status.is_open() && !self.reopen(&session, &own)? {
+                self.go_on_from(&own, text)?;
+            }
             self.tell(Event::SessionPrompted { session });
             return Ok(());
         }

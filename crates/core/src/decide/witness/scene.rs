@@ -8,16 +8,21 @@ use super::{DRAWS, OPEN_CHILDREN, TITLE_LENGTH, results};
 use crate::decide::{Decision, Ground, Rejected, Ruling};
 use crate::event::{Edit, Event, Goal};
 use crate::frame::{FrameHead, Origin, Rank, Status};
-use crate::id::{FrameId, Mark, SessionRef};
+use crate::id::{FrameId, Mark, SessionRef, Timestamp};
 use crate::neighbourhood::Neighbourhood;
 use crate::note::Note;
 use crate::refusal::Refusal;
+use crate::subagent::Framing;
 use crate::transcript::{Call, Entry, What};
 
 /// One entry, looked at where it happened.
 pub(super) struct Scene<'a, 't, N: Neighbourhood + ?Sized> {
     pub(super) ground: Ground<'t, N>,
     pub(super) live: bool,
+    /// When it happened, where that is known.
+    pub(super) at: Option<Timestamp>,
+    /// Which subagents become frames.
+    pub(super) framing: Framing,
     /// The session that this one is part of.
     pub(super) parent: Option<SessionRef>,
     /// Whether this happened inside a subagent whose words are part of the same record.
@@ -61,6 +66,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
                 self.interrupted(how);
                 Ok(())
             }
+            What::Waiting { on } => self.waiting(on.as_deref()),
             What::TurnEnded => {
                 self.turned();
                 Ok(())
@@ -136,7 +142,10 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             }
             return Ok(own);
         }
-        self.begin(named, None)
+        match self.frame_instead()? {
+            Some(above) => Ok(above),
+            None => self.begin(named, None),
+        }
     }
 
     /// Opens a frame that is this session from now on.
@@ -245,7 +254,12 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             return Ok(());
         };
         let own = self.ground.frame(&own)?;
-        let derived = matches!(own.origin, Origin::Session | Origin::Subagent);
+        let derived = match own.origin {
+            Origin::Session => true,
+            // What its parent wants of it says more than what the host calls it.
+            Origin::Subagent => self.run()?.is_none_or(|run| run.goal.is_none()),
+            _ => false,
+        };
         match title(named, TITLE_LENGTH) {
             Some(title) if derived && own.status.is_open() && own.title != title => {
                 self.tell(Event::FrameEdited {

@@ -436,12 +436,11 @@ fn subagents_are_frames_of_their_own() {
     insta::assert_snapshot!(talk.tree(), @"
     ▶ Why is it slow? [session] ←
       directive: Why is it slow?
-      ✓ Look at the queries [subagent]
+      ▶ Look at the queries [subagent]
         = An index is missing
         artifact: notes.md
       ✗ Look at the network [subagent]
         = No network here
-      ▶ Add the index [subagent]
     ");
     let child = &talk.tree.sessions()[&"opencode:ses_3".parse().unwrap()];
     assert_eq!(child.active, None);
@@ -644,3 +643,5 @@ fn words_of_any_size_become_a_title_and_a_directive() {
     assert!((60..=80).contains(&frame.title.as_str().chars().count()));
     assert!(matches!(&frame.notes[..], [Note::Directive(text)] if text.as_str().len() > 1_000_000));
 }
+
+mod subagents;

@@ -4,6 +4,8 @@
 CREATE TABLE frames (
     id                  TEXT    PRIMARY KEY,
     parent              TEXT,
+    root                TEXT    NOT NULL,   -- the frame at the top, and how many are above: a path
+    depth               INTEGER NOT NULL,   -- may have a hundred thousand frames
     rank                INTEGER NOT NULL,
     status              TEXT    NOT NULL,
     origin              TEXT    NOT NULL,
@@ -115,6 +117,30 @@ CREATE TABLE compactions (
     body    TEXT    NOT NULL,
     PRIMARY KEY (session, n)
 ) STRICT, WITHOUT ROWID;
+
+-- Conversations that others started.
+CREATE TABLE runs (
+    session     TEXT    PRIMARY KEY,
+    parent      TEXT,               -- who started it
+    goal        TEXT,
+    kind        TEXT,
+    task        INTEGER,            -- the fingerprint of what it was told
+    message     TEXT,               -- the parent's message that started the last attempt
+    state       TEXT    NOT NULL,
+    waiting_for TEXT,
+    attempts    INTEGER NOT NULL,
+    started     INTEGER NOT NULL,
+    active      INTEGER NOT NULL,
+    ended       INTEGER,
+    output      TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runs_by_parent ON runs (parent, started, session);
+CREATE INDEX runs_in_flight ON runs (started, session) WHERE ended IS NULL;
+
+-- Finished frames that were taken up again.
+CREATE TABLE reopened (
+    seq INTEGER PRIMARY KEY
+) STRICT;
 
 -- What was seen already, by its mark.
 CREATE TABLE seen (

@@ -1,0 +1,468 @@
+//! Subagents: conversations that other conversations started, and what is known of each.
+//!
+//! A [`Run`] is folded from the journal like everything else. What ends one is what its host says;
+//! silence never does. Which runs are worth a frame is [`Framing`]'s to say, and what they spent is
+//! in [`crate::session::Conversation`].
+
+use std::fmt;
+
+use crate::event::{Event, Recorded};
+use crate::id::{Mark, SessionRef, Timestamp};
+use crate::text::{Prose, Title};
+
+/// How a subagent fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// It works.
+    Running,
+    /// Its turn is over, and nothing says yet that it has ended.
+    Idle,
+    /// It waits for the user.
+    Waiting,
+    /// It came to its end, and what it found was handed to its parent.
+    Done,
+    /// It ended with an error.
+    Failed,
+    /// It was stopped.
+    Aborted,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Idle,
+        Self::Waiting,
+        Self::Done,
+        Self::Failed,
+        Self::Aborted,
+    ];
+
+    /// Whether it has not ended.
+    pub fn is_in_flight(self) -> bool {
+        matches!(self, Self::Running | Self::Idle | Self::Waiting)
+    }
+
+    /// The name in files, tools and `--json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Idle => "idle",
+            Self::Waiting => "waiting",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    /// The state that a name stands for.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Waiting => "waiting for the user",
+            other => other.as_str(),
+        })
+    }
+}
+
+/// How a subagent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It came to its end.
+    Done,
+    /// It ended with an error.
+    Failed,
+    /// It was stopped.
+    Aborted,
+}
+
+impl End {
+    /// The state that it is in from then on.
+    pub fn state(self) -> State {
+        match self {
+            Self::Done => State::Done,
+            Self::Failed => State::Failed,
+            Self::Aborted => State::Aborted,
+        }
+    }
+
+    /// The end that a name stands for.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Done, Self::Failed, Self::Aborted]
+            .into_iter()
+            .find(|end| end.state().as_str() == name)
+    }
+}
+
+/// What a subagent was started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its conversation.
+    pub session: SessionRef,
+    /// The conversation that started it; none where the host does not say.
+    pub parent: Option<SessionRef>,
+    /// What it is to do, in short.
+    pub goal: Title,
+    /// What kind of agent it is.
+    pub kind: Option<Title>,
+    /// What it was told, by its fingerprint: the same words to the same kind of agent are the same.
+    pub task: Option<Mark>,
+}
+
+/// The fingerprint of what a subagent is told.
+pub fn task(host: &SessionRef, kind: Option<&str>, prompt: &str) -> Option<Mark> {
+    let prompt = prompt.trim();
+    // Of the session only the host matters: two conversations may ask for the same.
+    let anybody = host.beside("any")?;
+    let name = format!("{}\n{prompt}", kind.unwrap_or_default());
+    (!prompt.is_empty()).then(|| Mark::of(&anybody, "task", &name))
+}
+
+/// A subagent as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its conversation, which is its handle.
+    pub session: SessionRef,
+    /// The conversation that started it; none where the host gives no ids.
+    pub parent: Option<SessionRef>,
+    /// What it is to do, in short, once its parent's call has said so.
+    pub goal: Option<Title>,
+    /// What kind of agent it is.
+    pub kind: Option<Title>,
+    /// The fingerprint of what it was told.
+    pub task: Option<Mark>,
+    /// The parent's message that started the last attempt.
+    pub message: Option<String>,
+    /// How it fares.
+    pub state: State,
+    /// What it waits for.
+    pub waiting_for: Option<Prose>,
+    /// How often it was given work; 0 until its parent's call has been seen.
+    pub attempts: u64,
+    /// When the last attempt began.
+    pub started: Timestamp,
+    /// When something was last seen of it.
+    pub active: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// What it handed over, where no frame holds that.
+    pub output: Option<Prose>,
+}
+
+impl Run {
+    /// The subagent that an event may say something of.
+    pub fn concerned(recorded: &Recorded) -> Option<&SessionRef> {
+        match &recorded.event {
+            Event::SubagentStarted(start) => Some(&start.session),
+            Event::SubagentEnded { session, .. }
+            | Event::SessionWaiting { session, .. }
+            | Event::SessionPrompted { session }
+            | Event::SessionTurned { session, .. }
+            | Event::SessionInterrupted { session, .. }
+            | Event::SessionSpent { session, .. } => Some(session),
+            Event::SessionDescribed(_) => Some(&recorded.session),
+            _ => None,
+        }
+    }
+
+    /// What is known after an event that concerns this conversation. Of one that nobody started,
+    /// nothing is.
+    pub fn after(known: Option<Self>, recorded: &Recorded) -> Option<Self> {
+        let at = recorded.at;
+        let known = match (&recorded.event, known) {
+            (Event::SubagentStarted(start), known) => {
+                return Some(Self::begun(known, start, recorded));
+            }
+            (Event::SessionDescribed(described), None) => {
+                let mut run = Self::new(recorded.session.clone(), at);
+                run.parent = Some(described.parent.clone()?);
+                return Some(run);
+            }
+            (Event::SessionDescribed(described), Some(mut run)) => {
+                run.parent = run.parent.or(described.parent.clone());
+                return Some(run);
+            }
+            (_, known) => known,
+        };
+        let mut run = known?;
+        run.active = run.active.max(at);
+        match &recorded.event {
+            Event::SessionPrompted { .. } => run.resumed(),
+            Event::SessionTurned { .. } if run.state.is_in_flight() => {
+                run.state = State::Idle;
+                run.waiting_for = None;
+            }
+            // That it was stopped says more than that its call failed.
+            Event::SessionInterrupted { .. } if run.state != State::Done => {
+                run.over(State::Aborted, at);
+            }
+            Event::SessionWaiting { on, .. } if run.state.is_in_flight() => {
+                run.state = if on.is_some() {
+                    State::Waiting
+                } else {
+                    State::Running
+                };
+                run.waiting_for.clone_from(on);
+            }
+            Event::SubagentEnded { end, output, .. } => {
+                if (run.state, *end) == (State::Aborted, End::Failed) {
+                    run.over(State::Aborted, at);
+                } else {
+                    run.over(end.state(), at);
+                }
+                run.output.clone_from(output);
+            }
+            _ => {}
+        }
+        Some(run)
+    }
+
+    fn new(session: SessionRef, at: Timestamp) -> Self {
+        Self {
+            session,
+            parent: None,
+            goal: None,
+            kind: None,
+            task: None,
+            message: None,
+            state: State::Running,
+            waiting_for: None,
+            attempts: 0,
+            started: at,
+            active: at,
+            ended: None,
+            output: None,
+        }
+    }
+
+    fn begun(known: Option<Self>, start: &Start, recorded: &Recorded) -> Self {
+        let mut run = match known {
+            // The host spoke of it before the call was seen that started it.
+            Some(run) if run.attempts == 0 => run,
+            Some(mut run) => {
+                run.resumed();
+                run.started = recorded.at;
+                run
+            }
+            None => Self::new(start.session.clone(), recorded.at),
+        };
+        run.attempts = run.attempts.saturating_add(1);
+        run.active = run.active.max(recorded.at);
+        run.parent = start.parent.clone().or(run.parent);
+        run.goal = Some(start.goal.clone());
+        run.kind = start.kind.clone().or(run.kind);
+        run.task = start.task;
+        run.message.clone_from(&recorded.message);
+        run
+    }
+
+    fn resumed(&mut self) {
+        self.state = State::Running;
+        self.waiting_for = None;
+        self.ended = None;
+        self.output = None;
+    }
+
+    fn over(&mut self, state: State, at: Timestamp) {
+        self.state = state;
+        self.waiting_for = None;
+        self.ended = Some(self.ended.map_or(at, |ended| ended.max(at)));
+    }
+
+    /// How long the last attempt took, or has taken as far as it was seen, in milliseconds.
+    pub fn duration(&self) -> i64 {
+        let last = self
+            .ended
+            .map_or(self.active, |ended| ended.max(self.active));
+        last.0.saturating_sub(self.started.0).max(0)
+    }
+}
+
+/// Which runs become frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Whether subagents are tracked at all.
+    pub enabled: bool,
+    /// Milliseconds that are enough.
+    pub min_duration: i64,
+    /// Messages that are enough.
+    pub min_messages: u64,
+}
+
+impl Default for Framing {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl Framing {
+    /// All of them.
+    pub const ALL: Self = Self {
+        enabled: true,
+        min_duration: 0,
+        min_messages: 0,
+    };
+
+    /// Whether a run is worth a frame.
+    pub fn keeps(&self, duration: i64, messages: u64) -> bool {
+        duration >= self.min_duration || messages >= self.min_messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Seq;
+    use crate::session::Description;
+
+    fn child() -> SessionRef {
+        "opencode:child".parse().unwrap()
+    }
+
+    fn at(at: i64, event: Event) -> Recorded {
+        Recorded {
+            seq: Seq(at),
+            batch: Seq(at),
+            at: Timestamp(at),
+            session: child(),
+            message: Some("msg".to_owned()),
+            event,
+        }
+    }
+
+    fn started() -> Event {
+        Event::SubagentStarted(Box::new(Start {
+            session: child(),
+            parent: "opencode:root".parse().ok(),
+            goal: Title::new("Look around").unwrap(),
+            kind: None,
+            task: None,
+        }))
+    }
+
+    fn ended(end: End) -> Event {
+        Event::SubagentEnded {
+            session: child(),
+            end,
+            output: None,
+        }
+    }
+
+    fn waiting(on: Option<&str>) -> Event {
+        Event::SessionWaiting {
+            session: child(),
+            on: on.map(|on| Prose::new(on).unwrap()),
+        }
+    }
+
+    fn stopped() -> Event {
+        Event::SessionInterrupted {
+            session: child(),
+            how: None,
+        }
+    }
+
+    fn turned() -> Event {
+        Event::SessionTurned {
+            session: child(),
+            said: None,
+        }
+    }
+
+    fn described() -> Event {
+        Event::SessionDescribed(Box::new(Description {
+            parent: "opencode:root".parse().ok(),
+            ..Description::default()
+        }))
+    }
+
+    fn fold(events: Vec<Event>) -> Option<Run> {
+        (1..).zip(events).fold(None, |known, (time, event)| {
+            Run::after(known, &at(time, event))
+        })
+    }
+
+    fn state(events: Vec<Event>) -> State {
+        fold(events).unwrap().state
+    }
+
+    #[test]
+    fn silence_ends_nothing() {
+        assert_eq!(state(vec![started()]), State::Running);
+        assert_eq!(state(vec![started(), turned()]), State::Idle);
+        assert_eq!(
+            state(vec![started(), turned(), ended(End::Done)]),
+            State::Done
+        );
+        let late = vec![started(), ended(End::Failed), turned()];
+        assert_eq!(state(late), State::Failed);
+    }
+
+    #[test]
+    fn who_waits_for_the_user_says_so_until_the_user_has_answered() {
+        let run = fold(vec![started(), waiting(Some("bash rm"))]).unwrap();
+        assert_eq!(run.state, State::Waiting);
+        assert_eq!(run.waiting_for.unwrap().as_str(), "bash rm");
+        let answered = vec![started(), waiting(Some("bash rm")), waiting(None)];
+        assert_eq!(state(answered), State::Running);
+        let over = vec![started(), ended(End::Done), waiting(Some("late"))];
+        assert_eq!(state(over), State::Done);
+    }
+
+    #[test]
+    fn a_stop_is_told_from_a_failure_in_either_order() {
+        let orders = [
+            vec![started(), stopped(), ended(End::Failed)],
+            vec![started(), ended(End::Failed), stopped()],
+            vec![started(), ended(End::Aborted), stopped(), turned()],
+        ];
+        for order in orders {
+            assert_eq!(state(order), State::Aborted);
+        }
+        let handed_over = vec![started(), ended(End::Done), stopped()];
+        assert_eq!(state(handed_over), State::Done);
+    }
+
+    #[test]
+    fn the_host_may_speak_of_it_before_its_parents_call_does() {
+        for order in [vec![described(), started()], vec![started(), described()]] {
+            let run = fold(order).unwrap();
+            assert_eq!((run.attempts, run.started), (1, Timestamp(1)));
+            assert_eq!(run.parent.unwrap().id(), "root");
+        }
+        assert_eq!(fold(vec![turned(), stopped(), ended(End::Done)]), None);
+    }
+
+    #[test]
+    fn more_work_for_the_same_one_is_another_attempt() {
+        let run = fold(vec![started(), ended(End::Done), started()]).unwrap();
+        assert_eq!((run.state, run.attempts), (State::Running, 2));
+        assert_eq!((run.started, run.ended), (Timestamp(3), None));
+    }
+
+    #[test]
+    fn either_time_or_messages_make_a_run_worth_a_frame() {
+        let framing = Framing {
+            enabled: true,
+            min_duration: 60_000,
+            min_messages: 3,
+        };
+        assert!(framing.keeps(60_000, 1) && framing.keeps(5, 3));
+        assert!(!framing.keeps(59_999, 2));
+        assert!(Framing::ALL.keeps(0, 0));
+    }
+
+    #[test]
+    fn the_same_task_is_the_same_for_everybody() {
+        let other: SessionRef = "opencode:other".parse().unwrap();
+        let of = |session: &SessionRef, kind, prompt| task(session, Some(kind), prompt);
+        assert_eq!(of(&child(), "a", " Look\n"), of(&other, "a", "Look"));
+        assert_ne!(of(&child(), "a", "Look"), of(&child(), "b", "Look"));
+        assert_eq!(of(&child(), "a", "  "), None);
+    }
+}
