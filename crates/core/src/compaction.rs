@@ -325,7 +325,18 @@ mod tests {
             criteria: Some("no redirect loop"),
             outcome: Outcome::Completed,
         };
-        insta::assert_snapshot!(instructions(complete, "State.\n"), @"");
+        insta::assert_snapshot!(instructions(complete, "State.\n"), @"
+        The frame “Fix the login” ends as completed. Behind everything else, the summary has four more sections about this frame alone, for whoever asked for it and saw none of the work:
+        STATUS: completed, failed or blocked, and by what that is known
+        SUMMARY: what was done or learned, against its goal
+        ARTIFACTS: files and other things that were made, one a line
+        DECISIONS: what was decided and why, one a line
+        Its goal was: no redirect loop
+
+        Recorded state of this session. Where it bears on the work that goes on, the summary keeps names, paths, commands and decisions of it word for word; what is finished or cancelled is told as such.
+
+        State.
+        ");
         insta::assert_snapshot!(
             instructions(Purpose::Checkpoint { note: Some("before lunch") }, ""), @""
         );

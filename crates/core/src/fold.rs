@@ -7,6 +7,7 @@ use crate::event::{Edit, Event, Goal, Recorded};
 use crate::frame::{Awaiting, Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
+use crate::text::Prose;
 
 /// The frame that an event brings into being, if it is that kind of event.
 pub fn opened(recorded: &Recorded) -> Option<Frame> {
@@ -63,26 +64,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.blocked_on = None;
         }
-        Event::SummaryAwaited {
-            outcome,
-            given,
-            note,
-            ..
-        } => {
-            frame.awaiting = Some(Awaiting {
-                session: recorded.session.clone(),
-                since: recorded.at,
-                outcome: *outcome,
-                given: given.clone(),
-                note: note.clone(),
-            });
-        }
-        Event::SummaryArrived { summary, .. } => {
-            frame.awaiting = None;
-            if summary.is_some() {
-                frame.summary.clone_from(summary);
-            }
-        }
+        Event::SummaryAwaited { .. } | Event::SummaryArrived { .. } => wait(frame, recorded),
         Event::FrameReopened { .. } => {
             frame.status = Status::InProgress;
             frame.invalidation = None;
@@ -129,23 +111,12 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             reason,
             ..
         } if *given_up == frame.id => {
-            let invalidation = Invalidation {
-                reason: reason.clone(),
-                at: recorded.at,
-            };
-            give_up(frame, invalidation, recorded);
+            give_up(frame, reason.clone(), recorded);
         }
         // The frame is named by a cascade.
         Event::FrameInvalidated { .. } | Event::FrameClosed { .. } => {
             if let Some((reason, _)) = recorded.event.cascade() {
-                give_up(
-                    frame,
-                    Invalidation {
-                        reason,
-                        at: recorded.at,
-                    },
-                    recorded,
-                );
+                give_up(frame, reason, recorded);
             }
         }
         Event::Noted { note, .. } => frame.notes.push(note.clone()),
@@ -172,6 +143,33 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}
+    }
+}
+
+/// Begins or ends the wait for a summary.
+fn wait(frame: &mut Frame, recorded: &Recorded) {
+    match &recorded.event {
+        Event::SummaryAwaited {
+            outcome,
+            given,
+            note,
+            ..
+        } => {
+            frame.awaiting = Some(Awaiting {
+                session: recorded.session.clone(),
+                since: recorded.at,
+                outcome: *outcome,
+                given: given.clone(),
+                note: note.clone(),
+            });
+        }
+        Event::SummaryArrived { summary, .. } => {
+            frame.awaiting = None;
+            if summary.is_some() {
+                frame.summary.clone_from(summary);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -223,11 +221,14 @@ fn fresh(
     }
 }
 
-fn give_up(frame: &mut Frame, invalidation: Invalidation, recorded: &Recorded) {
+fn give_up(frame: &mut Frame, reason: Prose, recorded: &Recorded) {
     frame.status = Status::Invalidated;
     frame.awaiting = None;
     frame.blocked_on = None;
-    frame.invalidation = Some(invalidation);
+    frame.invalidation = Some(Invalidation {
+        reason,
+        at: recorded.at,
+    });
     frame.closed = Some(recorded.seq);
 }
 

@@ -107,9 +107,10 @@ impl Engine {
                 notice: Some(self.floor(session, &seen)?),
             });
         }
-        let state = match brief.has_something_to_tell() {
-            true => brief.text.as_str(),
-            false => "",
+        let state = if brief.has_something_to_tell() {
+            brief.text.as_str()
+        } else {
+            ""
         };
         let told = match awaited {
             None => instructions(Purpose::Continue, state),
@@ -316,9 +317,10 @@ impl Engine {
         let (part, of) = FULL;
         let full =
             after.is_some_and(|after| after.saturating_mul(of) > window.saturating_mul(part));
-        let most = match full || loops {
-            true => SMALLEST,
-            false => usize::try_from(window / WINDOW_PART).unwrap_or(usize::MAX),
+        let most = if full || loops {
+            SMALLEST
+        } else {
+            usize::try_from(window / WINDOW_PART).unwrap_or(usize::MAX)
         };
         Ok(wanted.min(most).max(SMALLEST))
     }

@@ -242,10 +242,7 @@ impl Request {
             } => Command::Pop {
                 frame: maybe(frame)?,
                 outcome: *outcome,
-                results: Results {
-                    full: prose("the text of the results", results)?,
-                    compacted: optional("the compacted text of the results", compacted.as_ref())?,
-                },
+                results: outcome_of(results, compacted.as_ref())?,
             },
             Self::AwaitSummary {
                 frame,
@@ -258,13 +255,7 @@ impl Request {
                 outcome: *outcome,
                 given: match results {
                     None => None,
-                    Some(results) => Some(Results {
-                        full: prose("the text of the results", results)?,
-                        compacted: optional(
-                            "the compacted text of the results",
-                            compacted.as_ref(),
-                        )?,
-                    }),
+                    Some(results) => Some(outcome_of(results, compacted.as_ref())?),
                 },
                 note: optional("the note", note.as_ref())?,
             },
@@ -419,6 +410,13 @@ impl Correction {
             )?,
         })
     }
+}
+
+fn outcome_of(results: &str, compacted: Option<&String>) -> Result<Results, EngineError> {
+    Ok(Results {
+        full: prose("the text of the results", results)?,
+        compacted: optional("the compacted text of the results", compacted)?,
+    })
 }
 
 fn title(text: &str) -> Result<Title, EngineError> {

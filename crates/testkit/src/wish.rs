@@ -229,12 +229,19 @@ impl Wish {
                 parent: self.a.is_multiple_of(3).then(|| shell("main").session),
                 ..Description::default()
             })),
-            20 if self.a.is_multiple_of(2) => self.send(&text, frame(self.a)),
-            20 => self.compact(&text, some(self.a)),
+            20 => self.tell(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
             },
+        }
+    }
+
+    fn tell(&self, text: &str, frame: Option<FrameId>) -> Command {
+        if self.a.is_multiple_of(2) {
+            self.send(text, frame)
+        } else {
+            self.compact(text, frame.filter(|_| !self.a.is_multiple_of(3)))
         }
     }
 
@@ -264,7 +271,7 @@ impl Wish {
             },
             _ => Command::AwaitSummary {
                 frame,
-                outcome: Some(if self.b % 3 == 0 {
+                outcome: Some(if self.b.is_multiple_of(3) {
                     Outcome::Failed
                 } else {
                     Outcome::Completed

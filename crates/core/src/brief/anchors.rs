@@ -20,6 +20,8 @@ pub struct Anchor {
 /// What an anchor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnchorKind {
+    /// Whether anything may be changed.
+    Mode,
     /// What all of it is for.
     Goal,
     /// What defines "done".
@@ -54,7 +56,8 @@ pub enum AnchorKind {
 
 impl AnchorKind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
+        Self::Mode,
         Self::Goal,
         Self::Criteria,
         Self::Directive,
@@ -80,6 +83,7 @@ impl AnchorKind {
     /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Mode => "mode",
             Self::Goal => "goal",
             Self::Criteria => "criteria",
             Self::Directive => "directive",
@@ -115,6 +119,11 @@ pub(super) fn of(
             });
         }
     };
+    for entry in draft.entries(Heading::Status) {
+        if entry.source == Source::Host {
+            add(AnchorKind::Mode, &entry.text);
+        }
+    }
     match around {
         Some(around) => in_frames(around, &mut add),
         None => {

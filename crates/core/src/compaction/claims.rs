@@ -74,8 +74,8 @@ pub fn claims(text: &str) -> Claims {
     } else {
         summary
     };
-    claims.summary = chosen.join("\n").trim().to_owned();
-    claims
+    let summary = chosen.join("\n").trim().to_owned();
+    Claims { summary, ..claims }
 }
 
 impl Claims {

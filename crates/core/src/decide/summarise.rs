@@ -23,15 +23,14 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         given: Option<&Results>,
         note: Option<&Prose>,
     ) -> Ruling<(), N> {
-        let frame = match outcome {
-            Some(outcome) => self.would_end(frame, outcome)?,
-            None => {
-                let frame = self.named_or_active(frame)?;
-                match frame.status {
-                    Status::InProgress | Status::Blocked => frame.id,
-                    Status::Planned => return Err(Refusal::NotBegun { frame }.into()),
-                    _ => return Err(Refusal::AlreadyFinished { frame }.into()),
-                }
+        let frame = if let Some(outcome) = outcome {
+            self.would_end(frame, outcome)?
+        } else {
+            let frame = self.named_or_active(frame)?;
+            match frame.status {
+                Status::InProgress | Status::Blocked => frame.id,
+                Status::Planned => return Err(Refusal::NotBegun { frame }.into()),
+                _ => return Err(Refusal::AlreadyFinished { frame }.into()),
             }
         };
         self.events.push(Event::SummaryAwaited {

@@ -75,15 +75,14 @@ impl Engine {
         frame: FrameId,
         summary: Option<&str>,
     ) -> Result<Receipt, EngineError> {
-        let text = match summary {
-            Some(summary) => Some(summary.to_owned()),
-            None => {
-                // What was said last still waits for its turn to end.
-                if let Err(error) = self.keep_pending(actor) {
-                    tracing::warn!("raw text not kept: {error}");
-                }
-                self.derived_result(&frame, RESULT_TOKENS)?
+        let text = if let Some(summary) = summary {
+            Some(summary.to_owned())
+        } else {
+            // What was said last still waits for its turn to end.
+            if let Err(error) = self.keep_pending(actor) {
+                tracing::warn!("raw text not kept: {error}");
             }
+            self.derived_result(&frame, RESULT_TOKENS)?
         };
         let text = text.and_then(|text| Prose::new(&text).ok());
         let command = Command::TakeSummary { frame, text };

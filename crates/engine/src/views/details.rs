@@ -202,6 +202,25 @@ pub fn plain(details: &Details) -> String {
     }
     fact("opened", &time::minute(frame.created_at));
     fact("changed", &time::minute(frame.updated_at));
+    text.push_str(&outcome(details));
+    for (kind, heading) in [
+        (NoteKind::Directive, "What the user said"),
+        (NoteKind::Artifact, "Artifacts"),
+        (NoteKind::Decision, "Decisions"),
+        (NoteKind::FailedAttempt, "Failed attempts"),
+        (NoteKind::Evidence, "Evidence"),
+    ] {
+        section(&mut text, heading, notes(frame, kind));
+    }
+    section(&mut text, "Raw text", raw_texts(frame));
+    section(&mut text, "Children", children(details));
+    text
+}
+
+/// What it is to come to, and what it has come to so far.
+fn outcome(details: &Details) -> String {
+    let frame = &details.frame;
+    let mut text = String::new();
     section(
         &mut text,
         "Done when",
@@ -244,17 +263,6 @@ pub fn plain(details: &Details) -> String {
             .filter(|history| !history.is_empty())
             .map(compactions::plain),
     );
-    for (kind, heading) in [
-        (NoteKind::Directive, "What the user said"),
-        (NoteKind::Artifact, "Artifacts"),
-        (NoteKind::Decision, "Decisions"),
-        (NoteKind::FailedAttempt, "Failed attempts"),
-        (NoteKind::Evidence, "Evidence"),
-    ] {
-        section(&mut text, heading, notes(frame, kind));
-    }
-    section(&mut text, "Raw text", raw_texts(frame));
-    section(&mut text, "Children", children(details));
     text
 }
 

@@ -50,7 +50,7 @@ impl Served {
             workflows: Workflows::built_in(),
             brief_budget: 2000,
             summaries: Author::Host,
-            patience: Duration::from_secs(120),
+            patience: Duration::from_mins(2),
             restore_budget: 1000,
         };
         change(&mut sidecar);
