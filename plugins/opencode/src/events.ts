@@ -16,7 +16,7 @@ export type Link = { session?: string; frame?: string }
 
 /** What translating needs from the rest of the shim. */
 export type Surroundings = {
-  conversations: { of(id: string): Conversation; forget(id: string): void }
+  conversations: { of(id: string): Conversation; forget(id: string): void; edited(id: string, message: string): void }
   tell: (session: string, happenings: Happening[]) => void
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void
@@ -62,7 +62,11 @@ export class Events {
         this.#removed(event.properties.sessionID, event.properties.messageID)
         break
       case "message.part.updated":
+        this.#around.conversations.edited(event.properties.part.sessionID, event.properties.part.messageID)
         this.#part(event.properties.part)
+        break
+      case "message.part.removed":
+        this.#around.conversations.edited(event.properties.sessionID, event.properties.messageID)
         break
       case "todo.updated":
         this.#add(event.properties.sessionID, {

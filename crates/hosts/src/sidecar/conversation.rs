@@ -6,7 +6,7 @@
 use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
-use flamestack_core::folding::{Leaf, LeafKind};
+use flamestack_core::folding::{Folding, Leaf, LeafKind, Leaves};
 use flamestack_core::id::{SessionRef, Timestamp};
 use flamestack_engine::context::{Wanted, Whose};
 use flamestack_engine::folding::Spans;
@@ -44,12 +44,22 @@ pub(super) struct Conversation {
     /// Whether it is compacted again and again, so that nothing is added to it.
     loops: bool,
     /// The messages of the last `prepare`.
-    leaves: Vec<Leaf>,
+    leaves: Leaves,
     spans: Spans,
+    /// What was last said of them.
+    told: Option<Told>,
     /// What the system prompt ends with, once that is settled.
     header: Option<String>,
     /// The model that the journal knows of.
     model: Option<super::wire::Model>,
+}
+
+/// An answer, as far as it is needed to know whether the next one is the same.
+struct Told {
+    plan: String,
+    folding: Folding,
+    system: Option<String>,
+    tail: Option<String>,
 }
 
 /// Whether a text in a conversation was put there by Flamestack.
@@ -72,8 +82,9 @@ impl Conversation {
             waits: true,
             advice: Advice::default(),
             loops: false,
-            leaves: Vec::new(),
+            leaves: Leaves::default(),
             spans: Spans::default(),
+            told: None,
             header: None,
             model: None,
         }
@@ -135,7 +146,7 @@ impl Conversation {
     pub(super) fn prepare(
         &mut self,
         sidecar: &Sidecar,
-        prepare: &Prepare,
+        prepare: Prepare,
     ) -> Result<Prepared, EngineError> {
         if prepare.compacting {
             return self.prepare_summary(sidecar, &prepare.messages);
@@ -146,26 +157,64 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
-        self.leaves.truncate(prepare.known);
-        self.leaves.extend(prepare.messages.iter().map(leaf));
-        self.saw(&prepare.messages);
+        if prepare.known < self.leaves.len() {
+            self.leaves.truncate(prepare.known);
+            // Something else is in those places now.
+            self.told = None;
+        }
+        for message in &prepare.messages {
+            self.leaves.push(leaf(message));
+        }
+        self.seen.later(prepare.messages);
         self.use_model(sidecar, prepare.model.as_ref())?;
-        let leaves = std::mem::take(&mut self.leaves);
-        let folded = self.folded(sidecar, &leaves);
-        self.leaves = leaves;
-        let mut prepared = folded?;
-        if self.loops {
-            if self.is_looping(sidecar)? {
-                return Ok(named(prepared, prepare.has.as_deref()));
-            }
+        let (mut system, mut tail) = (None, None);
+        if self.loops && !self.is_looping(sidecar)? {
             self.compacted(sidecar)?;
         }
         match sidecar.placement {
-            Placement::Auto => prepared.system = self.header(sidecar)?,
-            Placement::System => prepared.system = self.everything(sidecar)?,
-            Placement::Message => prepared.tail = self.everything(sidecar)?,
+            _ if self.loops => {}
+            Placement::Auto => system = self.header(sidecar)?,
+            Placement::System => system = self.everything(sidecar)?,
+            Placement::Message => tail = self.everything(sidecar)?,
         }
-        Ok(named(prepared, prepare.has.as_deref()))
+        let folding =
+            sidecar
+                .engine
+                .fold(&self.session, &mut self.spans, &self.leaves, sidecar.fold)?;
+        // Most requests only add to the one before: what is left out of it stays what it was.
+        let again = self.told.as_ref().filter(|told| {
+            told.folding == folding
+                && told.system == system
+                && told.tail == tail
+                && prepare.has.as_ref() == Some(&told.plan)
+        });
+        if let Some(told) = again {
+            return Ok(Prepared {
+                same: true,
+                plan: told.plan.clone(),
+                ..Prepared::default()
+            });
+        }
+        let prepared = Prepared {
+            system: system.clone(),
+            tail: tail.clone(),
+            ..folded(sidecar, &mut self.spans, &self.leaves, &folding)?
+        };
+        let prepared = named(prepared, prepare.has.as_deref());
+        self.told = Some(Told {
+            plan: prepared.plan.clone(),
+            folding,
+            system,
+            tail,
+        });
+        Ok(prepared)
+    }
+
+    /// Learns of what was finished, so that the next request need not wait for that.
+    pub(super) fn look_ahead(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        sidecar
+            .engine
+            .look_for_finished(&self.session, &mut self.spans, sidecar.fold)
     }
 
     /// What goes to the summariser: folded, and without what is ours. Nothing is added.
@@ -174,8 +223,12 @@ impl Conversation {
         sidecar: &Sidecar,
         messages: &[Message],
     ) -> Result<Prepared, EngineError> {
-        let leaves: Vec<Leaf> = messages.iter().map(leaf).collect();
-        let mut prepared = self.folded(sidecar, &leaves)?;
+        let leaves: Leaves = messages.iter().map(leaf).collect();
+        let spans = &mut self.spans;
+        let folding = sidecar
+            .engine
+            .fold(&self.session, spans, &leaves, sidecar.fold)?;
+        let mut prepared = folded(sidecar, spans, &leaves, &folding)?;
         let parts = messages.iter().flat_map(|message| &message.parts);
         prepared.strip = parts
             .filter_map(|part| match part {
@@ -185,22 +238,6 @@ impl Conversation {
             .collect();
         prepared.rewrite = rewritten(messages);
         Ok(prepared)
-    }
-
-    fn folded(&mut self, sidecar: &Sidecar, leaves: &[Leaf]) -> Result<Prepared, EngineError> {
-        let folded = sidecar
-            .engine
-            .fold(&self.session, &mut self.spans, leaves, sidecar.fold)?;
-        let insert = folded.results.into_iter().map(|untold| Insertion {
-            before: untold.before,
-            id: format!("flame_{}", untold.frame),
-            text: untold.text,
-        });
-        Ok(Prepared {
-            insert: insert.collect(),
-            drop: folded.dropped,
-            ..Prepared::default()
-        })
     }
 
     /// The header that this conversation was sent; it is settled by its first message.
@@ -278,6 +315,34 @@ impl Conversation {
         }
         Ok(())
     }
+}
+
+/// A folding in the protocol's words.
+fn folded(
+    sidecar: &Sidecar,
+    spans: &mut Spans,
+    leaves: &Leaves,
+    folding: &Folding,
+) -> Result<Prepared, EngineError> {
+    let mut insert = Vec::new();
+    for (frame, place) in &folding.untold {
+        let Some(next) = leaves.get(*place) else {
+            continue;
+        };
+        insert.push(Insertion {
+            before: next.id.clone(),
+            id: format!("flame_{frame}"),
+            text: sidecar.engine.results_in_place(spans, frame)?,
+        });
+    }
+    Ok(Prepared {
+        insert,
+        drop: folding
+            .dropped(leaves)
+            .map(|leaf| leaf.id.clone())
+            .collect(),
+        ..Prepared::default()
+    })
 }
 
 /// Gives a plan its name, and leaves it out where the shim holds it already.

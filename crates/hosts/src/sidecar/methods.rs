@@ -49,13 +49,13 @@ pub(super) fn handle<W: Write>(
         ),
         "prompt" => answers.answer(
             id,
-            &asking(asked, |prompt: &Prompt| {
-                conversation.prompt(sidecar, prompt)
+            &asking(asked, |prompt: Prompt| {
+                conversation.prompt(sidecar, &prompt)
             }),
         ),
         "prepare" => answers.answer(
             id,
-            &asking(asked, |prepare: &Prepare| {
+            &asking(asked, |prepare: Prepare| {
                 conversation.prepare(sidecar, prepare)
             }),
         ),
@@ -69,17 +69,17 @@ pub(super) fn handle<W: Write>(
         ),
         "summarizing" => answers.answer(
             id,
-            &asking(asked, |_: &Summarizing| conversation.summarizing(sidecar)),
+            &asking(asked, |_: Summarizing| conversation.summarizing(sidecar)),
         ),
         "written" => answers.answer(
             id,
-            &asking(asked, |written: &Written| {
-                conversation.written(sidecar, written)
+            &asking(asked, |written: Written| {
+                conversation.written(sidecar, &written)
             }),
         ),
         _ => answers.answer(
             id,
-            &asking(asked, |show: &Show| shown(sidecar, conversation, show)),
+            &asking(asked, |show: Show| shown(sidecar, conversation, &show)),
         ),
     }
     // Nobody waits for this: whoever asked has the answer already.
@@ -89,16 +89,18 @@ pub(super) fn handle<W: Write>(
     if let Err(error) = conversation.end_waiting(sidecar) {
         tracing::warn!(session = %conversation.session, "a summary is still awaited: {error}");
     }
+    if let Err(error) = conversation.look_ahead(sidecar) {
+        tracing::debug!(session = %conversation.session, "not looked at: {error}");
+    }
 }
 
 /// Reads the parameters, asks, and says what went wrong in words.
-fn asking<T, A>(asked: &Asked, ask: impl FnOnce(&T) -> Result<A, EngineError>) -> Result<A, Fault>
+fn asking<T, A>(asked: &Asked, ask: impl FnOnce(T) -> Result<A, EngineError>) -> Result<A, Fault>
 where
     T: serde::de::DeserializeOwned,
     A: Serialize,
 {
-    let asking = params(asked)?;
-    ask(&asking).map_err(|error| failed(&error))
+    ask(params(asked)?).map_err(|error| failed(&error))
 }
 
 fn failed(error: &EngineError) -> Fault {

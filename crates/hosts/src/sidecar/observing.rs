@@ -29,6 +29,8 @@ const MOST_WAITING: usize = 10_000;
 /// until more is seen.
 #[derive(Default)]
 pub(super) struct Seen {
+    /// Messages of the model's next request, which waits for an answer first.
+    unread: Vec<Message>,
     waiting: Vec<Entry>,
     /// The newest message of the model.
     last: Option<String>,
@@ -68,6 +70,11 @@ impl Seen {
         }
     }
 
+    /// Messages to look at when nobody waits for an answer.
+    pub(super) fn later(&mut self, messages: Vec<Message>) {
+        self.unread.extend(messages);
+    }
+
     fn add(&mut self, id: Option<String>, what: What) {
         let entry = entries::plain(what);
         self.waiting.push(Entry { id, ..entry });
@@ -75,7 +82,7 @@ impl Seen {
 }
 
 impl Conversation {
-    /// Messages of the model's next request that have not been seen before.
+    /// Messages that have not been seen before.
     pub(super) fn saw(&mut self, messages: &[Message]) {
         for message in messages {
             self.seen.message(message);
@@ -182,6 +189,8 @@ impl Conversation {
 
     /// Records what was seen.
     pub(super) fn record(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        let unread = std::mem::take(&mut self.seen.unread);
+        self.saw(&unread);
         if self.seen.waiting.is_empty() {
             return Ok(());
         }
