@@ -1,8 +1,9 @@
-//! Before and after a host summarises a session.
+//! Before and after a host summarises a session, and after a long pause.
 //!
 //! Before: where the session stands is recorded, and goes to the summariser. After: the summary goes
 //! to the frames that wait for it, what it and the session's next header do not say is found, and
 //! put behind the summary.
+//! After a pause the conversation is whole, but the files of a workflow may have moved on without it.
 
 mod completing;
 mod timing;
@@ -10,9 +11,10 @@ mod timing;
 use flamestack_core::brief::{Anchor, Brief, found_in};
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::compaction::{
-    Beside, Checkpoint, CompactionKind, Purpose, Restored, Verdict, instructions, says_nothing,
-    with_restored, without_restored, word_for_word,
+    Beside, Checkpoint, CompactionKind, Purpose, Restored, Verdict, instructions, resumption,
+    says_nothing, with_restored, without_restored, word_for_word,
 };
+use flamestack_core::context::SMALLEST_TOTAL;
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::session::Conversation;
 use flamestack_core::text::Prose;
@@ -28,6 +30,8 @@ use crate::views::grouped;
 
 /// A brief that would get less than this is not worth its tags.
 const LEAST: usize = 64;
+/// What the tags around a brief take.
+const TAGS: usize = 24;
 /// No brief is made for less.
 const SMALLEST: usize = 256;
 /// The most of a model's window that is put behind a summary: one part in so many.
@@ -250,6 +254,21 @@ impl Engine {
             text: Some(with_restored(kept, &restored)),
             notice,
         })
+    }
+
+    /// Where a workflow stands, for a session that is taken up again after a pause; nothing, if none
+    /// is going on. At most `asked.budget` tokens, tags included.
+    pub fn after_pause(
+        &self,
+        asked: &Asked,
+        workflows: &Workflows,
+    ) -> Result<Option<String>, EngineError> {
+        let asked = Asked {
+            budget: asked.budget.saturating_sub(TAGS).max(SMALLEST_TOTAL),
+            ..asked.clone()
+        };
+        let brief = self.brief(&asked, workflows)?;
+        Ok(brief.standing.is_some().then(|| resumption(&brief.text)))
     }
 
     /// What neither the summary nor the header says: the brief where it has anchors that were lost,

@@ -52,6 +52,8 @@ pub(super) struct Conversation {
     header: Option<String>,
     /// The model that the journal knows of.
     model: Option<super::wire::Model>,
+    /// When its host last asked for anything.
+    asked: Option<Timestamp>,
 }
 
 /// An answer, as far as it is needed to know whether the next one is the same.
@@ -87,6 +89,7 @@ impl Conversation {
             told: None,
             header: None,
             model: None,
+            asked: None,
         }
     }
 
@@ -104,6 +107,7 @@ impl Conversation {
         sidecar: &Sidecar,
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
+        self.seen.removed = false;
         self.saw(std::slice::from_ref(&prompt.message));
         if let Some(agent) = &prompt.agent {
             self.mode = if agent == PLANNER {
@@ -120,11 +124,12 @@ impl Conversation {
         let mut append = None;
         if sidecar.placement == Placement::Auto {
             let actor = self.actor(sidecar, Some(&prompt.message.id));
-            let resumed = self.was_resumed(sidecar)?.then_some(Reason::Resume);
-            match sidecar
-                .engine
-                .deliver(&actor, resumed, &Wanted::default())?
-            {
+            let resumed = self.was_resumed(sidecar)?;
+            if resumed {
+                append = self.resuming(sidecar)?;
+            }
+            let after = resumed.then_some(Reason::Resume);
+            match sidecar.engine.deliver(&actor, after, &Wanted::default())? {
                 Delivery::Update(text) => append = Some(text),
                 Delivery::Header(text) => self.header = Some(text),
                 Delivery::Nothing => {}
@@ -133,13 +138,19 @@ impl Conversation {
         Ok(Prompted { append })
     }
 
-    /// Whether the conversation was left for so long that it begins anew.
-    fn was_resumed(&self, sidecar: &Sidecar) -> Result<bool, EngineError> {
-        let last = sidecar
+    /// Whether the conversation was left for so long that it begins anew. One that has been told
+    /// nothing for long, because nothing changed, may be in full swing.
+    fn was_resumed(&mut self, sidecar: &Sidecar) -> Result<bool, EngineError> {
+        let sent = sidecar
             .engine
             .read(|reading| Ok(reading.last_sent(&self.session)?))?;
         let now = sidecar.engine.clock().now();
-        Ok(last.is_some_and(|last| now.0.saturating_sub(last.at.0) > RESUMED_AFTER_MS))
+        let asked = self.asked.replace(now);
+        let Some(sent) = sent else {
+            return Ok(false);
+        };
+        let last = asked.map_or(sent.at, |asked| asked.max(sent.at));
+        Ok(now.0.saturating_sub(last.0) > RESUMED_AFTER_MS)
     }
 
     /// The messages of the next request to the model.
@@ -157,6 +168,7 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
+        self.asked = Some(sidecar.engine.clock().now());
         if prepare.known < self.leaves.len() {
             self.leaves.truncate(prepare.known);
             // Something else is in those places now.

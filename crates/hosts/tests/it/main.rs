@@ -13,6 +13,7 @@ mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod rewinding;
 mod secrets;
 mod sidecar;
 mod support;

@@ -4,7 +4,7 @@ use flamestack_core::compaction::Compaction;
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
-use flamestack_core::neighbourhood::LastCommand;
+use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
 use flamestack_core::session::{Conversation, Description, Turn};
 use flamestack_core::subagent::Run;
@@ -12,7 +12,7 @@ use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{append, project, rows, runs, sessions};
+use super::{append, project, revert, rows, runs, sessions};
 use crate::error::StoreError;
 
 /// One point of the journal, seen through the projections.
@@ -93,7 +93,8 @@ impl<'c> SqliteView<'c> {
 }
 
 /// What [`session`] reads.
-pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+pub(super) const SESSION_COLUMNS: &str =
+    "key, worktree, own, active, turn_message, turn_before, reverted";
 
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
@@ -108,6 +109,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
             }),
             None => None,
         },
+        reverted: row.get::<_, Option<i64>>(6)?.map(Seq),
     })
 }
 
@@ -308,6 +310,38 @@ impl Neighbourhood for SqliteView<'_> {
         self.one(sql, params![alias], |row| rows::id(row, 0))
     }
 
+    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, StoreError> {
+        revert::recorded(self.connection, places)
+    }
+
+    fn passage(
+        &self,
+        session: &SessionRef,
+        messages: &[String],
+    ) -> Result<Vec<Recorded>, StoreError> {
+        revert::passage(self.connection, session, messages)
+    }
+
+    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::done_since(self.connection, session, from)
+    }
+
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::turn_before(self.connection, session, point)
+    }
+
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, StoreError> {
+        revert::changed_since(self.connection, frame, from)
+    }
+
+    fn otherwise(
+        &self,
+        frame: &FrameId,
+        counting: &Otherwise,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        revert::otherwise(self.connection, frame, counting)
+    }
+
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
         // Backwards from the end, without an index: undo is rare, and every command would write it.
         let sql = "SELECT seq FROM events
@@ -315,6 +349,7 @@ impl Neighbourhood for SqliteView<'_> {
                AND seq NOT IN (SELECT by FROM undone)
                AND seq NOT IN (SELECT batch FROM witnessed)
              ORDER BY seq DESC";
+        let masked = |entry: &Recorded| revert::is_masked(self.connection, entry.seq);
         let batches: Vec<i64> = {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut found = statement.query(params![session.to_string()])?;
@@ -323,7 +358,11 @@ impl Neighbourhood for SqliteView<'_> {
             while let Some(row) = found.next()? {
                 let batch = row.get(0)?;
                 let events = project::of_batch(self.connection, Seq(batch))?;
-                if events.iter().all(|entry| entry.event.can_be_undone()) {
+                let mut counts = events.iter().all(|entry| entry.event.can_be_undone());
+                for entry in &events {
+                    counts = counts && !masked(entry)?;
+                }
+                if counts {
                     batches.push(batch);
                     break;
                 }
@@ -373,7 +412,8 @@ impl SqliteView<'_> {
         };
         let columns = append::COLUMNS;
         let counts = "e.batch > ?2 AND e.batch NOT IN (SELECT batch FROM undone)
-                      AND e.batch NOT IN (SELECT by FROM undone)";
+                      AND e.batch NOT IN (SELECT by FROM undone)
+                      AND e.seq NOT IN (SELECT seq FROM masked)";
         let mut touching = project::events(
             self.connection,
             &format!(
