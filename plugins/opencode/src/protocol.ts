@@ -27,7 +27,11 @@ directory: string,
 /**
  * The shim's own version.
  */
-shimVersion: string | null, };
+shimVersion: string | null, 
+/**
+ * The host does not say which conversation started which.
+ */
+withoutParents?: boolean, };
 
 /**
  * The answer to `hello`.
@@ -199,7 +203,15 @@ changed?: Array<string>,
 /**
  * The conversation of the subagent that it started.
  */
-session?: string, } | { "kind": "changed", 
+session?: string, 
+/**
+ * When it began to run, in milliseconds since 1970.
+ */
+began?: number, 
+/**
+ * When it ended.
+ */
+ended?: number, } | { "kind": "changed", 
 /**
  * The host's name of it.
  */
@@ -279,7 +291,11 @@ message?: string, } | { "kind": "todos",
 /**
  * Its items.
  */
-items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
+items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "waiting", 
+/**
+ * For what.
+ */
+on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
 /**
  * One entry a hook.
  */

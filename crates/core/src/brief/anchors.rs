@@ -34,6 +34,8 @@ pub enum AnchorKind {
     Blocker,
     /// What comes next.
     NextAction,
+    /// A subagent at work, by its session.
+    Subagent,
 }
 
 impl AnchorKind {
@@ -49,6 +51,7 @@ impl AnchorKind {
             Self::Question => "question",
             Self::Blocker => "blocker",
             Self::NextAction => "next-action",
+            Self::Subagent => "subagent",
         }
     }
 }
@@ -91,8 +94,17 @@ pub(super) fn of(draft: &Draft, active: Option<&Active<'_>>) -> Vec<Anchor> {
             add(kind, &entry.text);
         }
     }
+    for entry in draft.entries(Heading::Status) {
+        let session = entry.text.strip_prefix(SUBAGENT);
+        if let Some((session, _)) = session.and_then(|text| text.split_once(": ")) {
+            add(AnchorKind::Subagent, session);
+        }
+    }
     found
 }
+
+/// How a line begins that tells of a subagent at work.
+pub(super) const SUBAGENT: &str = "Subagent ";
 
 impl Brief {
     /// The anchors that a text has lost. Blanks, case and marks around words do not count.

@@ -82,7 +82,6 @@ fn most(heading: Heading) -> usize {
     match heading {
         Heading::Objective | Heading::CurrentStep | Heading::NextAction => 3,
         Heading::Completed | Heading::Remaining => 10,
-        Heading::Status => 6,
         _ => 12,
     }
 }

@@ -3,6 +3,8 @@
 //! All of it can be had again: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
+use std::sync::Arc;
+
 use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
@@ -15,6 +17,7 @@ use flamestack_engine::{EngineError, Request};
 use super::Sidecar;
 use super::compacting::rewritten;
 use super::observing::Seen;
+use super::queues::Queues;
 use super::wire::{
     Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
 };
@@ -44,6 +47,10 @@ pub(super) struct Conversation {
     header: Option<String>,
     /// The model that the journal knows of.
     model: Option<super::wire::Model>,
+    /// Whether the host says which conversation started which.
+    pub(super) without_parents: bool,
+    /// What is still to be handled, by conversation.
+    pub(super) queues: Arc<Queues>,
 }
 
 /// Whether a text in a conversation was put there by Flamestack.
@@ -55,7 +62,7 @@ pub(super) fn is_ours(text: &str) -> bool {
 }
 
 impl Conversation {
-    pub(super) fn new(session: SessionRef) -> Self {
+    pub(super) fn new(session: SessionRef, without_parents: bool, queues: Arc<Queues>) -> Self {
         Self {
             session,
             parent: None,
@@ -66,6 +73,8 @@ impl Conversation {
             spans: Spans::default(),
             header: None,
             model: None,
+            without_parents,
+            queues,
         }
     }
 
@@ -84,6 +93,9 @@ impl Conversation {
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
         self.saw(std::slice::from_ref(&prompt.message));
+        if self.without_parents {
+            sidecar.engine.settle_idle()?;
+        }
         if let Some(agent) = &prompt.agent {
             self.mode = if agent == PLANNER {
                 Mode::ReadOnly
@@ -139,6 +151,7 @@ impl Conversation {
         self.leaves.truncate(prepare.known);
         self.leaves.extend(prepare.messages.iter().map(leaf));
         self.saw(&prepare.messages);
+        self.take_back(sidecar, &prepare.messages)?;
         self.use_model(sidecar, prepare.model.as_ref())?;
         let leaves = std::mem::take(&mut self.leaves);
         let folded = self.folded(sidecar, &leaves);

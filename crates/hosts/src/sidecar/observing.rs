@@ -13,8 +13,8 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::conversation::Conversation;
-use super::entries::{self, of_message, of_todos};
-use super::wire::{Happening, Message, Part, Role, SessionFacts};
+use super::entries::{self, cost_of, cut_off, of_message, of_todos};
+use super::wire::{Happening, Message, Part, Returned, Role, SessionFacts};
 
 /// A text that a host says of a conversation, if it is one.
 fn prose(text: &str) -> Option<Prose> {
@@ -57,7 +57,10 @@ impl Seen {
                 _ => {}
             }
         }
-        if !message.summary {
+        // A summary costs like anything else.
+        if message.summary {
+            self.waiting.extend(cost_of(message));
+        } else {
             self.waiting.extend(of_message(message));
         }
     }
@@ -76,6 +79,35 @@ impl Conversation {
         }
     }
 
+    /// Records what subagents came to, before the model is asked to go on from there.
+    pub(super) fn take_back(
+        &mut self,
+        sidecar: &Sidecar,
+        messages: &[Message],
+    ) -> Result<(), EngineError> {
+        self.seen.waiting.extend(cut_off(messages));
+        let came_back = |entry: &Entry| matches!(entry.what, What::SubagentEnded { .. });
+        if self.seen.waiting.iter().any(came_back) {
+            self.record(sidecar)?;
+        }
+        Ok(())
+    }
+
+    /// A conversation that was made for a frame has ended.
+    pub(super) fn ended(
+        &mut self,
+        sidecar: &Sidecar,
+        returned: &Returned,
+    ) -> Result<(), EngineError> {
+        let ended = What::SubagentEnded {
+            id: returned.child.clone(),
+            ok: returned.ok,
+            text: returned.text.clone(),
+        };
+        self.seen.add(None, ended);
+        self.record(sidecar)
+    }
+
     /// Something that happened.
     pub(super) fn observe(
         &mut self,
@@ -90,6 +122,10 @@ impl Conversation {
             }
             Happening::Session(facts) => self.describe(sidecar, facts)?,
             Happening::Interrupted => self.seen.stopped = true,
+            Happening::Waiting { on } => {
+                let on = on.clone();
+                self.seen.add(None, What::Waiting { on });
+            }
             Happening::Idle => {
                 if std::mem::take(&mut self.seen.stopped) {
                     let how = "stopped by the user".to_owned();
@@ -112,6 +148,10 @@ impl Conversation {
                 self.compacted(sidecar)?;
             }
             Happening::Deleted => {
+                if self.parent.is_some() {
+                    let how = "the conversation was deleted".to_owned();
+                    self.seen.add(None, What::Interrupted { how });
+                }
                 self.record(sidecar)?;
                 sidecar.engine.settle(&self.actor(sidecar, None))?;
             }
@@ -181,9 +221,18 @@ impl Conversation {
         }
         let entries = std::mem::take(&mut self.seen.waiting);
         let view = View {
-            past: false,
             parent: self.parent.clone(),
+            without_ids: self.without_parents,
+            ..View::default()
         };
+        // How a subagent fared is known once all is recorded that was said of it before.
+        for entry in &entries {
+            if let What::SubagentEnded { id, .. } = &entry.what
+                && let Some(child) = self.session.beside(id).filter(|id| *id != self.session)
+            {
+                self.queues.drained(&child);
+            }
+        }
         let actor = self.actor(sidecar, None);
         let recorded = sidecar.engine.witness_as(&actor, &view, &entries);
         if let Err(error) = recorded {

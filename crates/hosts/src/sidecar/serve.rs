@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use super::Sidecar;
 use super::conversation::Conversation;
 use super::methods::{METHODS, handle, hello};
+use super::queues::Queues;
 use super::rpc::{Answers, Asked, Fault, Line, Lines, params};
 
 /// What is kept of a silent conversation is let go after this.
@@ -31,7 +33,9 @@ where
     thread::scope(|scope| {
         // The first question that needs tokens counted should not wait for that.
         scope.spawn(|| sidecar.engine.warm_up());
+        let queues = Arc::new(Queues::default());
         let mut host: Option<String> = None;
+        let mut without_parents = false;
         let mut workers: BTreeMap<String, Sender<Asked>> = BTreeMap::new();
         loop {
             let asked = match lines.next()? {
@@ -44,8 +48,9 @@ where
             };
             if asked.method == "hello" {
                 let welcome = hello(sidecar, &asked);
-                if let Ok((name, _)) = &welcome {
-                    host = Some(name.clone());
+                if let Ok((greeting, _)) = &welcome {
+                    host = Some(greeting.host.clone());
+                    without_parents = greeting.without_parents;
                 }
                 answers.answer(asked.id.as_ref(), &welcome.map(|(_, welcome)| welcome));
                 continue;
@@ -57,6 +62,7 @@ where
                     continue;
                 }
             };
+            queues.came(&session);
             let Some(asked) = handed_over(&workers, &name, asked) else {
                 continue;
             };
@@ -64,7 +70,8 @@ where
             // The worker is there before anything can be sent to it, and ends with the sender.
             if sender.send(asked).is_ok() {
                 workers.insert(name, sender);
-                scope.spawn(move || attend(sidecar, answers, session, &receiver));
+                let conversation = Conversation::new(session, without_parents, Arc::clone(&queues));
+                scope.spawn(move || attend(sidecar, answers, conversation, &receiver));
             }
         }
     })
@@ -86,13 +93,15 @@ fn handed_over(
 fn attend<W: Write>(
     sidecar: &Sidecar,
     answers: &Answers<W>,
-    session: SessionRef,
+    mut conversation: Conversation,
     requests: &Receiver<Asked>,
 ) {
-    let mut conversation = Conversation::new(session);
     loop {
         match requests.recv_timeout(SILENCE) {
-            Ok(asked) => handle(sidecar, answers, &mut conversation, &asked),
+            Ok(asked) => {
+                handle(sidecar, answers, &mut conversation, &asked);
+                conversation.queues.handled(&conversation.session);
+            }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
     }
