@@ -578,6 +578,36 @@ title: string,
 prompt: string, };
 
 /**
+ * `delegating`: a model is about to start a subagent.
+ */
+export type Delegating = { 
+/**
+ * The conversation.
+ */
+session: string, 
+/**
+ * The message that holds the call.
+ */
+message?: string, 
+/**
+ * What kind of agent it is to be.
+ */
+agent?: string, 
+/**
+ * What it is told.
+ */
+prompt: string, };
+
+/**
+ * The answer to `delegating`.
+ */
+export type Delegated = { 
+/**
+ * The same is under way already: what the model is told instead.
+ */
+running?: string, };
+
+/**
  * `returned`: a conversation that was made for a frame has ended.
  */
 export type Returned = { 
