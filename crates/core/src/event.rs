@@ -355,7 +355,8 @@ impl Event {
 pub enum Subject {
     /// A frame whose state the event changes.
     Frame(FrameId),
-    /// A frame that the event needs to be there, such as the parent of a new frame.
+    /// A frame that the event needs to be there, such as the new parent of a frame that moves. The
+    /// parent of a new frame is not among them: the new frame's own place tells.
     Support(FrameId),
     /// A session whose state the event changes.
     Session(SessionRef),
@@ -382,17 +383,15 @@ impl Event {
             | Self::SessionUnbound { session, frame: id } => {
                 vec![Subject::Session(session.clone()), frame(id)]
             }
-            Self::FrameOpened {
-                frame: id, parent, ..
-            }
-            | Self::FrameMoved {
+            Self::FrameMoved {
                 frame: id, parent, ..
             } => {
                 let mut subjects = vec![frame(id)];
                 subjects.extend(parent.as_ref().map(support));
                 subjects
             }
-            Self::FrameStarted { frame: id }
+            Self::FrameOpened { frame: id, .. }
+            | Self::FrameStarted { frame: id }
             | Self::FrameBlocked { frame: id, .. }
             | Self::FrameUnblocked { frame: id }
             | Self::FrameReopened { frame: id }

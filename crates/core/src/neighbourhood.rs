@@ -90,7 +90,7 @@ pub struct LastCommand {
     pub events: Vec<Event>,
     /// The frames that it changed, as they would be without it. Those that it opened are not there.
     pub restored: Vec<FrameHead>,
-    /// The first later event that still counts and touches what this command changed:
-    /// who caused it, and what it was.
+    /// The last later event that still counts and touches what this command changed: who caused
+    /// it, and what it was. A frame is also touched by opening one below it that is still there.
     pub touched_by: Option<(SessionRef, Event)>,
 }

@@ -212,15 +212,16 @@ impl Neighbourhood for Tree {
             .filter(|recorded| matches!(recorded.event, Event::CommandUndone { .. }))
             .map(|recorded| recorded.batch)
             .collect();
-        let touching = self.journal.iter().find(|later| {
+        let touching = self.journal.iter().rev().find(|later| {
             later.batch > batch
                 && !self.undone.contains(&later.batch)
                 && !undo_batches.contains(&later.batch)
-                && later
-                    .event
-                    .subjects()
-                    .iter()
-                    .any(|subject| changed.contains(subject))
+                && (self.opens_below(&later.event, &changed)
+                    || later
+                        .event
+                        .subjects()
+                        .iter()
+                        .any(|subject| changed.contains(subject)))
         });
         let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
         let mut without = self.clone();
@@ -245,6 +246,20 @@ impl Neighbourhood for Tree {
 }
 
 impl Tree {
+    /// Whether an event opened a frame below one of these that is still there.
+    fn opens_below(&self, event: &Event, changed: &BTreeSet<Subject>) -> bool {
+        let Event::FrameOpened { frame, parent, .. } = event else {
+            return false;
+        };
+        let there = self
+            .frames
+            .get(frame)
+            .and_then(|frame| frame.parent.as_ref());
+        parent.as_ref().is_some_and(|parent| {
+            there == Some(parent) && changed.contains(&Subject::Frame(parent.clone()))
+        })
+    }
+
     fn of_batch(&self, batch: Seq) -> impl Iterator<Item = &Recorded> {
         self.journal
             .iter()

@@ -102,12 +102,33 @@ fn project_frame(
                 frame.parent.as_ref().map(FrameId::as_str),
                 frame.rank.0
             ])?;
+        replant(connection, id)?;
     }
     let before = (parent.as_ref(), status);
     let after = (frame.parent.as_ref(), frame.status);
     if before != after {
         recount(connection, before, after)?;
     }
+    Ok(())
+}
+
+/// Says anew what is above a frame, and above all frames below it, after it came to another place.
+/// Only plans ever do, so this is never a long way down.
+fn replant(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
+    // A branch cannot have more frames than there are, unless damage made a circle of it.
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE branch (id, root, depth) AS (
+                 SELECT f.id, coalesce(p.root, f.id), coalesce(p.depth + 1, 0)
+                 FROM frames f LEFT JOIN frames p ON p.id = f.parent WHERE f.id = ?1
+                 UNION
+                 SELECT f.id, b.root, b.depth + 1 FROM branch b CROSS JOIN frames f ON f.parent = b.id
+                 LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
+                        FROM totals WHERE scope = ?2))
+             UPDATE frames SET root = b.root, depth = b.depth
+             FROM branch b WHERE frames.id = b.id",
+        )?
+        .execute(params![id.as_str(), EVERYWHERE])?;
     Ok(())
 }
 
@@ -200,9 +221,7 @@ fn count(
     status: Status,
     by: i64,
 ) -> Result<(), StoreError> {
-    let deltas = deltas(&[(status, by)]);
-    tally(connection, parent.map_or(ROOTS, FrameId::as_str), deltas)?;
-    tally(connection, EVERYWHERE, deltas)
+    tally_with_all(connection, parent, deltas(&[(status, by)]))
 }
 
 /// Counts a frame that has another status, another parent, or both.
@@ -211,19 +230,11 @@ fn recount(
     (parent, status): (Option<&FrameId>, Status),
     (new_parent, new_status): (Option<&FrameId>, Status),
 ) -> Result<(), StoreError> {
-    let (old, new) = ((status, -1), (new_status, 1));
-    let below = parent.map_or(ROOTS, FrameId::as_str);
     if parent == new_parent {
-        tally(connection, below, deltas(&[old, new]))?;
-    } else {
-        tally(connection, below, deltas(&[old]))?;
-        let below = new_parent.map_or(ROOTS, FrameId::as_str);
-        tally(connection, below, deltas(&[new]))?;
+        return tally_with_all(connection, parent, deltas(&[(status, -1), (new_status, 1)]));
     }
-    if status == new_status {
-        return Ok(());
-    }
-    tally(connection, EVERYWHERE, deltas(&[old, new]))
+    tally_with_all(connection, parent, deltas(&[(status, -1)]))?;
+    tally_with_all(connection, new_parent, deltas(&[(new_status, 1)]))
 }
 
 /// The columns of `totals` behind the scope, in their order.
@@ -244,31 +255,36 @@ fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
     })
 }
 
-fn tally(connection: &Connection, scope: &str, deltas: [i64; 6]) -> Result<(), StoreError> {
-    let [
+/// Adds to the counts below a parent or at the root, and in all.
+fn tally_with_all(
+    connection: &Connection,
+    parent: Option<&FrameId>,
+    [
         planned,
         in_progress,
         completed,
         failed,
         blocked,
         invalidated,
-    ] = deltas;
+    ]: [i64; 6],
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
-            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7), (?8, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (scope) DO UPDATE SET
                  planned = planned + ?2, in_progress = in_progress + ?3,
                  completed = completed + ?4, failed = failed + ?5,
                  blocked = blocked + ?6, invalidated = invalidated + ?7",
         )?
         .execute(params![
-            scope,
+            parent.map_or(ROOTS, FrameId::as_str),
             planned,
             in_progress,
             completed,
             failed,
             blocked,
-            invalidated
+            invalidated,
+            EVERYWHERE
         ])?;
     Ok(())
 }
@@ -295,6 +311,9 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
         }
     }
     for entry in &undone {
+        if let Event::FrameMoved { frame, .. } | Event::FrameDeleted { frame, .. } = &entry.event {
+            replant(connection, frame)?;
+        }
         if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
             &entry.event
         {

@@ -191,16 +191,9 @@ impl Reading for SqliteView<'_> {
     }
 
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
-        // A path cannot be longer than there are frames, unless damage made a circle of it.
         self.one(
-            "WITH RECURSIVE up (id, parent, level) AS (
-                 SELECT id, parent, 0 FROM frames WHERE id = ?1
-                 UNION ALL
-                 SELECT f.id, f.parent, level + 1 FROM up CROSS JOIN frames f ON f.id = up.parent
-                 LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
-                        FROM totals WHERE scope = ?2))
-             SELECT id, level FROM up ORDER BY level DESC LIMIT 1",
-            params![frame.as_str(), project::EVERYWHERE],
+            "SELECT root, depth FROM frames WHERE id = ?1",
+            params![frame.as_str()],
             |row| {
                 let levels: i64 = row.get(1)?;
                 Ok((rows::id(row, 0)?, usize::try_from(levels).unwrap_or(0)))

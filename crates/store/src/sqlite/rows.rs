@@ -192,9 +192,11 @@ fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> 
 const INSERT_FRAME: &str = "INSERT OR REPLACE INTO frames (id, title, criteria,
          criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
          invalidated_at, span_session, span_first, span_last, session, updated_at, changed, status,
-         closed, parent, rank, foreign_json, created_at, origin)
+         closed, parent, rank, foreign_json, created_at, origin, root, depth)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-         ?20, ?21, ?22)";
+         ?20, ?21, ?22,
+         coalesce((SELECT root FROM frames WHERE id = ?18), ?1),
+         coalesce((SELECT depth + 1 FROM frames WHERE id = ?18), 0))";
 const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
          results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
          invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,

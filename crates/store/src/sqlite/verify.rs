@@ -14,8 +14,8 @@ use crate::store::{Finding, Rebuilt, Verified};
 const COMPARED: [(&str, &str); 18] = [
     (
         "frames",
-        "id, parent, rank, status, origin, title, criteria, criteria_compacted, results, \
-         results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
+        "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
+         results, results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
          span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed",
     ),
     ("notes", "frame, seq, n, kind, text, why, code"),

@@ -1,6 +1,6 @@
 //! The projections, asked by the rules.
 
-use flamestack_core::event::{Event, Subject};
+use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::frame::{FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::LastCommand;
@@ -322,15 +322,18 @@ impl Neighbourhood for SqliteView<'_> {
             .into_iter()
             .map(|entry| entry.event)
             .collect();
-        let mut touched_by = None;
+        let mut touched_by: Option<Recorded> = None;
         for subject in events.iter().flat_map(Event::subjects) {
-            if let Some(later) = self.touched_after(&subject, batch)?
-                && touched_by.as_ref().is_none_or(|(seq, _, _)| later.0 < *seq)
-            {
-                touched_by = Some(later);
+            for later in self.touching(&subject, batch)? {
+                if touched_by
+                    .as_ref()
+                    .is_none_or(|known| later.seq > known.seq)
+                {
+                    touched_by = Some(later);
+                }
             }
         }
-        let touched_by = touched_by.map(|(_, session, event)| (session, event));
+        let touched_by = touched_by.map(|later| (later.session, later.event));
         let mut restored = Vec::new();
         for id in events.iter().flat_map(Event::frames) {
             restored.extend(project::without(self.connection, &id, batch)?);
@@ -345,32 +348,53 @@ impl Neighbourhood for SqliteView<'_> {
 }
 
 impl SqliteView<'_> {
-    /// The first event after a command that touches one of its subjects and still counts.
-    fn touched_after(
-        &self,
-        subject: &Subject,
-        batch: Seq,
-    ) -> Result<Option<(Seq, SessionRef, Event)>, StoreError> {
-        let name = match subject {
-            Subject::Frame(id) => id.to_string(),
-            Subject::Session(key) => key.to_string(),
-            Subject::Support(_) => return Ok(None),
+    /// What touches a subject of a command after it and still counts: the last event about it, and
+    /// the last ones that opened a frame below it.
+    fn touching(&self, subject: &Subject, batch: Seq) -> Result<Vec<Recorded>, StoreError> {
+        let (name, opened_below) = match subject {
+            Subject::Frame(id) => (id.to_string(), self.opened_last_below(id)?),
+            Subject::Session(key) => (key.to_string(), Vec::new()),
+            Subject::Support(_) => return Ok(Vec::new()),
         };
         let columns = append::COLUMNS;
-        let later = project::events(
+        let counts = "e.batch > ?2 AND e.batch NOT IN (SELECT batch FROM undone)
+                      AND e.batch NOT IN (SELECT by FROM undone)";
+        let mut touching = project::events(
             self.connection,
             &format!(
                 "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
-                 WHERE s.name = ?1 AND s.seq > ?2 AND e.batch <> ?2
-                   AND e.batch NOT IN (SELECT batch FROM undone)
-                   AND e.batch NOT IN (SELECT by FROM undone)
-                 ORDER BY s.seq LIMIT 1"
+                 WHERE s.name = ?1 AND s.seq > ?2 AND {counts}
+                 ORDER BY s.seq DESC LIMIT 1"
             ),
             params![name, batch.0],
         )?;
-        Ok(later
-            .into_iter()
-            .next()
-            .map(|entry| (entry.seq, entry.session, entry.event)))
+        for seq in opened_below {
+            let sql = format!("SELECT {columns} FROM events e WHERE e.seq = ?1 AND {counts}");
+            let opening = project::events(self.connection, &sql, params![seq, batch.0])?;
+            // One that was opened elsewhere came here by a move, which names this frame itself.
+            touching.extend(opening.into_iter().filter(|entry| {
+                matches!((&entry.event, subject),
+                    (Event::FrameOpened { parent: Some(parent), .. }, Subject::Frame(id))
+                        if parent == id)
+            }));
+        }
+        Ok(touching)
+    }
+
+    /// When the last child in each status was opened. New frames come last, so no other child that
+    /// was opened here is younger than all of these.
+    fn opened_last_below(&self, id: &FrameId) -> Result<Vec<i64>, StoreError> {
+        let mut opened = Vec::new();
+        for status in project::COUNTED {
+            let last = self.one(
+                "SELECT min(s.seq) FROM subjects s WHERE s.role = 0 AND s.name =
+                     (SELECT id FROM frames WHERE parent = ?1 AND status = ?2
+                      ORDER BY rank DESC, id DESC LIMIT 1)",
+                params![id.as_str(), status.as_str()],
+                |row| row.get::<_, Option<i64>>(0),
+            )?;
+            opened.extend(last.flatten());
+        }
+        Ok(opened)
     }
 }

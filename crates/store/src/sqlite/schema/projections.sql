@@ -4,6 +4,8 @@
 CREATE TABLE frames (
     id                  TEXT    PRIMARY KEY,
     parent              TEXT,
+    root                TEXT    NOT NULL,   -- the frame at the top, and how many are above: a path
+    depth               INTEGER NOT NULL,   -- may have a hundred thousand frames
     rank                INTEGER NOT NULL,
     status              TEXT    NOT NULL,
     origin              TEXT    NOT NULL,
