@@ -330,7 +330,8 @@ impl Engine {
         self.tracked().clone()
     }
 
-    pub(crate) fn set_tracking(&self, tracking: Tracking) {
+    /// Tracks subagents in another way from now on.
+    pub fn set_tracking(&self, tracking: Tracking) {
         *self.tracked() = tracking;
     }
 

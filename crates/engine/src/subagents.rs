@@ -113,6 +113,21 @@ pub fn family(reading: &dyn Reading, session: &SessionRef) -> Result<Family, Eng
     Ok(family)
 }
 
+/// The subagents of the tree that a conversation belongs to; itself, where it is one of nobody knows
+/// whom.
+pub fn tree_of(reading: &dyn Reading, session: &SessionRef) -> Result<Family, EngineError> {
+    let top = top(reading, session)?;
+    match reading.run(&top)? {
+        Some(run) => {
+            let mut family = Family::default();
+            let mut met = BTreeSet::from([top]);
+            family.spent = one(reading, run, 0, &mut met, &mut family.listed)?;
+            Ok(family)
+        }
+        None => family(reading, &top),
+    }
+}
+
 /// All subagents of a project, those without a known parent too.
 pub fn everywhere(reading: &dyn Reading) -> Result<Family, EngineError> {
     let mut family = Family::default();
@@ -182,7 +197,7 @@ fn one(
 }
 
 /// The conversation at the top of the tree that a conversation belongs to.
-pub fn top(reading: &dyn Reading, session: &SessionRef) -> Result<SessionRef, EngineError> {
+fn top(reading: &dyn Reading, session: &SessionRef) -> Result<SessionRef, EngineError> {
     let mut top = session.clone();
     for _ in 0..DEEPEST {
         match reading.run(&top)?.and_then(|run| run.parent) {
@@ -232,7 +247,7 @@ impl Engine {
             return Ok(None);
         };
         self.read(|reading| {
-            let family = family(reading, &top(reading, session)?)?;
+            let family = tree_of(reading, session)?;
             let same = |listed: &Listed| {
                 let run = &listed.run;
                 let beside = run.parent.as_ref() == Some(session)

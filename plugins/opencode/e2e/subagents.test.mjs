@@ -7,7 +7,9 @@ import { Lab } from "./lab/opencode.mjs"
 let lab
 before(async () => {
   const cost = { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 }
-  lab = await Lab.start({ config: { subagent_depth: 4 }, cost })
+  // By default OpenCode lets no subagent start another one.
+  const agent = { general: { permission: { task: "allow" } } }
+  lab = await Lab.start({ config: { subagent_depth: 4, agent }, cost })
 })
 after(() => lab.stop())
 
@@ -25,7 +27,7 @@ const statuses = (session) => Object.fromEntries(standing(session).subagents.map
 
 /** Asks until it is so: the sidecar is told beside the host, and nothing says when it has read it. */
 async function settled(check) {
-  for (let left = 200; ; left -= 1) {
+  for (let left = 40; ; left -= 1) {
     try {
       return check()
     } catch (error) {

@@ -11,7 +11,7 @@ use super::{Tool, parse};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::settings::{Change, Settings};
-use crate::subagents::{Family, Listed, everywhere, family, top};
+use crate::subagents::{Family, Listed, everywhere, tree_of};
 use crate::views::{counted, subagents as view};
 use crate::{Request, names};
 
@@ -83,7 +83,7 @@ fn known(engine: &Engine, session: &SessionRef) -> Result<Family, EngineError> {
         if session.is_shell() {
             everywhere(reading)
         } else {
-            family(reading, &top(reading, session)?)
+            tree_of(reading, session)
         }
     })
 }

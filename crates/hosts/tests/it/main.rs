@@ -14,6 +14,7 @@ mod refusals;
 mod rescue;
 mod secrets;
 mod sidecar;
+mod subagents;
 mod support;
 mod transcripts;
 mod written;
