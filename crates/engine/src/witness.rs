@@ -187,12 +187,13 @@ impl Engine {
         // Of a past session nothing is going to be asked again: all of it is kept.
         if !view.past {
             let framing = self.tracking().framing;
-            watch.watching.frames(match view.keeps_frames {
-                true => Framing {
+            watch.watching.frames(if view.keeps_frames {
+                Framing {
                     enabled: framing.enabled,
                     ..Framing::ALL
-                },
-                false => framing,
+                }
+            } else {
+                framing
             });
         }
         watch

@@ -9,7 +9,8 @@ before(async () => {
   const cost = { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 }
   // By default OpenCode lets no subagent start another one.
   const agent = { general: { permission: { task: "allow" } } }
-  lab = await Lab.start({ config: { subagent_depth: 4, agent }, cost })
+  const permission = { "*": "allow", bash: { "*": "allow", "echo ask*": "ask" } }
+  lab = await Lab.start({ config: { subagent_depth: 4, agent, permission }, cost })
 })
 after(() => lab.stop())
 
@@ -181,10 +182,9 @@ test("stopping goes down the tree", async () => {
 })
 
 test("a subagent that asks the user waits for the user", async () => {
-  const asking = [{ permission: "bash", pattern: "*", action: "ask" }]
-  const session = await lab.session({ title: "Ask", permission: asking })
+  const session = await lab.session({ title: "Ask" })
   lab.model.on("Clean up", calls(task("Remove the rest")), { text: "Clean" })
-  lab.model.on("Remove the rest", work("rest"), work("more"), { text: "Removed" })
+  lab.model.on("Remove the rest", work("ask-rest"), work("ask-more"), { text: "Removed" })
   const asked = lab.next((event) => event.type === "permission.asked")
   const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
   await lab.begin(session, "Clean up")

@@ -16,6 +16,7 @@ pub fn line(recorded: &Recorded) -> String {
 }
 
 /// What happened, without naming the frame.
+#[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub fn happened(event: &Event) -> String {
     match event {
         Event::SessionOpened { session, .. } => format!("session {session} seen first"),

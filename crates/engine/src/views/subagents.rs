@@ -2,6 +2,7 @@
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::transcript::Usage;
+use flamestack_core::{Prose, Title};
 use serde_json::{Value, json};
 
 use super::{counted, grouped, one_line, time};
@@ -69,9 +70,9 @@ pub fn value(listed: &Listed) -> Value {
         "session": run.session.to_string(),
         "parent": run.parent.as_ref().map(ToString::to_string),
         "goal": listed.goal(),
-        "agent": run.kind.as_ref().map(|kind| kind.as_str()),
+        "agent": run.kind.as_ref().map(Title::as_str),
         "status": run.state.as_str(),
-        "waitingFor": run.waiting_for.as_ref().map(|on| on.as_str()),
+        "waitingFor": run.waiting_for.as_ref().map(Prose::as_str),
         "attempts": run.attempts.max(1),
         "depth": listed.depth,
         "started": at(run.started),
@@ -81,7 +82,7 @@ pub fn value(listed: &Listed) -> Value {
         "spent": usage(&listed.seen.spent),
         "spentWithBelow": usage(&listed.spent),
         "frame": listed.frame.as_ref().map(|frame| frame.id.to_string()),
-        "output": run.output.as_ref().map(|output| output.as_str()),
+        "output": run.output.as_ref().map(Prose::as_str),
     })
 }
 
