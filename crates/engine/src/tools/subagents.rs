@@ -351,8 +351,8 @@ fn patterns(
         let before = all.len();
         all.retain(|one| *one != less);
         if all.len() == before {
-            return Err(bad(format!(
-                "at `removePattern`: `{less}` is not among {}",
+            return Err(EngineError::BadInput(format!(
+                "there is no pattern `{less}` among {}",
                 all.join(", ")
             )));
         }
