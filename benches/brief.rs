@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use flamestack_bench::{Series, Setting, Table, print, ratio, say};
+use flamestack_core::brief::Extent;
 use flamestack_engine::brief::{Asked, Workflows};
 use flamestack_engine::{Engine, Project, SystemClock};
 
@@ -22,6 +23,7 @@ struct Measured {
     named: Engine,
     unnamed: Engine,
     costs: [Series; 2],
+    read: [Extent; 2],
 }
 
 fn main() -> Result<()> {
@@ -39,13 +41,16 @@ fn main() -> Result<()> {
             named: project(scratch.path(), finished, true)?,
             unnamed: project(scratch.path(), finished, false)?,
             costs: Default::default(),
+            read: Default::default(),
         });
     }
     for round in 0..WARM_UP + rounds {
         for one in &mut all {
             let engines = [&one.named, &one.unnamed];
-            for (engine, series) in engines.into_iter().zip(&mut one.costs) {
+            let kept = one.costs.iter_mut().zip(&mut one.read);
+            for (engine, (series, read)) in engines.into_iter().zip(kept) {
                 let brief = series.time(|| engine.brief(&Asked::default(), &workflows))?;
+                *read = brief.read;
                 ensure!(
                     brief
                         .standing
@@ -135,14 +140,23 @@ fn report(all: &[Measured]) {
                 format!("{:.0}", of(none, figure)),
                 format!("{:.0}", of(some, figure)),
                 format!("{:.0}", of(many, figure)),
-                ratio(
-                    of(some, figure),
-                    of(none, figure),
-                    (place == 0).then_some(TARGET),
-                ),
+                ratio(of(some, figure), of(none, figure), Some(TARGET)),
                 ratio(of(many, figure), of(none, figure), None),
             ]);
         }
+        let read = |one: &Measured| {
+            let read = one.read.get(place).copied().unwrap_or_default();
+            format!("{} / {}", read.files, read.bytes)
+        };
+        table.row([
+            name.to_owned(),
+            "files / bytes".to_owned(),
+            read(none),
+            read(some),
+            read(many),
+            String::new(),
+            String::new(),
+        ]);
     }
     print("Brief: finished specifications of 25 tasks", &table, "");
 }

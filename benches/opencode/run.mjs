@@ -11,12 +11,13 @@ import { Lab } from "../../plugins/opencode/e2e/lab/opencode.mjs"
 
 const quick = process.argv.includes("--quick")
 const flame = join(ROOT, "target/release/flame")
+const echo = join(ROOT, "target/release/echo")
+const place = join(ROOT, "target/bench-opencode")
 const PRUNER = "@tarquinen/opencode-dcp"
 const FRAMES = quick ? 1_000 : 10_000
 
 /** The pruning plugin from npm, or nothing where it cannot be had. */
 function pruner() {
-  const place = join(ROOT, "target/bench-opencode")
   const folder = join(place, "node_modules", PRUNER)
   try {
     mkdirSync(place, { recursive: true })
@@ -35,8 +36,8 @@ function pruner() {
 
 const found = quick ? undefined : pruner()
 const inside = fileURLToPath(new URL("./inside.mjs", import.meta.url))
-const setting = join(ROOT, "target/bench-opencode/setting.json")
-const results = join(ROOT, "target/bench-opencode/results.json")
+const setting = join(place, "setting.json")
+const results = join(place, "results.json")
 const lab = await Lab.start({ plugin: false, plugins: [inside], env: { BENCH_SETTING: setting, FLAME_BIN: flame } })
 try {
   const session = await lab.session({ title: "A long one" })
@@ -47,10 +48,13 @@ try {
     run(["tool", "stack_frame_plan_children", JSON.stringify({ children })])
   }
   const plugin = join(ROOT, "plugins/opencode/dist/index.js")
-  writeFileSync(setting, JSON.stringify({ messages: 2_000, rounds: quick ? 200 : 2_000, plugin, flame, pruner: found?.path, results }))
+  const rounds = quick ? 200 : 1_000
+  writeFileSync(setting, JSON.stringify({ messages: 2_000, rounds, plugin, flame, echo, place, pruner: found?.path, results }))
   lab.model.on("Measure", { text: "Measured" })
   rmSync(results, { force: true })
   await lab.prompt(session, "Measure")
+  // While it is measured the server may not answer for long.
+  lab.events.abort()
   while (!existsSync(results)) await new Promise((resolve) => setTimeout(resolve, 200))
 } finally {
   await lab.stop()
@@ -59,12 +63,18 @@ try {
 const measured = JSON.parse(readFileSync(results, "utf8"))
 if (measured.error) throw new Error(measured.error)
 const at = (times, share) => [...times].sort((a, b) => a - b)[Math.floor(times.length * share)]
-const rows = { "bare echo of one message": measured.echo, "Flamestack: context and fold": measured.flamestack }
-if (measured.pruner) rows[`${PRUNER} ${found.version}`] = measured.pruner
-console.log(`\n2,000 messages, ${FRAMES} frames; ${measured.flamestack.kept} messages left of the last request\n`)
-console.log("                                     p50 ms    p99 ms    × echo")
-for (const [name, { times }] of Object.entries(rows)) {
-  const [p50, p99] = [at(times, 0.5), at(times, 0.99)]
-  const ratio = p50 / at(measured.echo.times, 0.5)
-  console.log(`${name.padEnd(34)} ${p50.toFixed(3).padStart(8)}  ${p99.toFixed(3).padStart(8)}  ${ratio.toFixed(1).padStart(8)}`)
+const { times, bytes, pruned } = measured
+const rows = [
+  ["one new message: bare echo", times.echoOne, bytes.one],
+  ["one new message: Flamestack", times.one, bytes.one, times.echoOne],
+  ["nothing new: bare echo", times.echoNothing, bytes.nothing],
+  ["nothing new: Flamestack", times.nothing, bytes.nothing, times.echoNothing],
+]
+if (pruned) rows.push([`${PRUNER} ${found.version}`, times.pruner, undefined, times.echoOne])
+console.log(`\n2,000 to ${measured.messages} messages, ${FRAMES} frames; ${measured.kept} messages left of the last request\n`)
+console.log(`${"".padEnd(34)}   p50 ms    p90 ms    p99 ms    × echo, p50   bytes asked, answered`)
+for (const [name, all, crossed, echoed] of rows) {
+  const figures = [0.5, 0.9, 0.99].map((share) => at(all, share).toFixed(3).padStart(8)).join("  ")
+  const ratio = echoed ? (at(all, 0.5) / at(echoed, 0.5)).toFixed(2) : ""
+  console.log(`${name.padEnd(34)} ${figures}  ${ratio.padStart(12)}   ${crossed?.join(", ") ?? ""}`)
 }

@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 /// Measures the plugin inside the real OpenCode, which a script does.
 fn inside_opencode(flags: &[&str]) -> Result<()> {
     cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
+    let echo = ["--package", "flamestack-bench", "--bin", "echo"];
+    cargo(&[&["build", "--release"], &echo[..]].concat(), &[])?;
     plugin::build()?;
     let mut script = vec!["benches/opencode/run.mjs"];
     script.extend(flags);

@@ -8,6 +8,7 @@ mod extension;
 pub mod known;
 pub mod moment;
 pub mod name;
+mod quantity;
 pub mod scan;
 #[cfg(test)]
 mod scan_tests;

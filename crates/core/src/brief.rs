@@ -16,12 +16,14 @@
 mod anchors;
 mod approvals;
 mod choice;
+mod dates;
 mod document;
 mod draft;
 mod findings;
 mod generic;
 mod layer;
 mod mentions;
+mod progress;
 mod render;
 mod session_log;
 mod tasks;
@@ -59,6 +61,17 @@ pub struct Sources {
     pub units: Vec<Unit>,
     /// What could not be read, in words.
     pub notes: Vec<String>,
+    /// How much was read.
+    pub read: Extent,
+}
+
+/// How much was read for a brief.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// How many files.
+    pub files: usize,
+    /// How many bytes of them.
+    pub bytes: u64,
 }
 
 /// Whether a session may change anything.
@@ -110,8 +123,13 @@ pub struct Unit {
 
 impl Unit {
     fn file(&self, workflow: &Workflow, file: &str) -> Option<&Document> {
-        let path = format!("{}/{file}", workflow.folder(&self.name));
+        let path = workflow.path(&self.name, file);
         self.files.iter().find(|document| document.path == path)
+    }
+
+    /// Whether its files say that it is over. Only those that a workflow's signs name are needed.
+    pub fn is_over(&self, workflow: &Workflow) -> bool {
+        choice::is_finished(workflow, self)
     }
 
     /// The file, if it says anything.
@@ -340,6 +358,8 @@ pub struct Brief {
     pub anchors: Vec<Anchor>,
     /// What could not be read.
     pub notes: Vec<String>,
+    /// How much was read.
+    pub read: Extent,
 }
 
 impl Brief {
@@ -385,6 +405,7 @@ pub fn compose(
     if let (Some(log), Some(document)) = (&log, &sources.session_log) {
         generic::from_log(&mut draft, log, document, standing.is_some());
     }
+    generic::from_current_frame(&mut draft, sources);
     generic::from_git(&mut draft, sources);
     let has_workflow = standing.is_some();
     let anchors = anchors::of(&draft, choice.active.as_ref());
@@ -398,5 +419,6 @@ pub fn compose(
         standing,
         anchors,
         notes: sources.notes.clone(),
+        read: sources.read,
     }
 }

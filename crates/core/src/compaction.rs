@@ -22,6 +22,16 @@ pub fn instructions(state: &str) -> String {
     )
 }
 
+/// What a session is told that is taken up again after a pause: where its workflow stands now.
+pub fn resumption(state: &str) -> String {
+    // The mark must end where we say, whatever the text quotes.
+    let state = state.replace("</stack-update>", "");
+    format!(
+        "<stack-update after=\"resume\">\n{}\n</stack-update>",
+        state.trim_end()
+    )
+}
+
 /// Whether a summary says nothing at all.
 pub fn says_nothing(summary: &str) -> bool {
     let mut lines = summary.lines().map(str::trim).filter(|line| {

@@ -10,14 +10,16 @@
 //! - finished work is not changed, except that its results may be corrected.
 
 mod adopt;
+mod archive;
 mod close;
 mod open;
+mod revert;
 mod revise;
 mod witness;
 
 use std::collections::BTreeSet;
 
-pub use self::witness::{Kept, Sight, Watching};
+pub use self::witness::{Kept, Sight, Watching, is_wordless};
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;
@@ -99,6 +101,9 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Bind { frame, session } => ground.bind(frame, session)?,
         Command::Unbind { session } => ground.unbind(session)?,
         Command::Undo => ground.undo()?,
+        Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
+        Command::Unrevert => ground.unrevert()?,
+        Command::Archive => ground.archive()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {
             ground.first_seen = false;

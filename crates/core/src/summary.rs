@@ -8,6 +8,7 @@
 //! is rephrased, so nothing is made up.
 
 mod choose;
+mod claims;
 mod draft;
 mod index;
 #[cfg(test)]

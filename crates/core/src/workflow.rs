@@ -32,12 +32,19 @@ pub enum Place {
     Below(String),
     /// There is one piece of work, and this is its folder; it has the workflow's name.
     Only(String),
+    /// Each piece of work is a file; all of them share a folder.
+    Files {
+        /// The folder.
+        folder: String,
+        /// The file below it, with `<name>` in its name.
+        form: String,
+    },
 }
 
 /// A file that a workflow keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// Its path below the folder of the piece of work.
+    /// Its path below the folder of the piece of work; `<name>` is filled in.
     pub file: String,
     /// What is in it.
     pub role: Role,
@@ -115,7 +122,20 @@ impl Workflow {
     pub fn folder(&self, name: &str) -> String {
         match &self.place {
             Place::Below(parent) => format!("{parent}/{name}"),
-            Place::Only(folder) => folder.clone(),
+            Place::Only(folder) | Place::Files { folder, .. } => folder.clone(),
+        }
+    }
+
+    /// The path of one of its files, relative to the project.
+    pub fn path(&self, name: &str, file: &str) -> String {
+        format!("{}/{}", self.folder(name), fill(file, name, None))
+    }
+
+    /// The path that stands for a piece of work: its folder, or the file that it is.
+    pub fn mark(&self, name: &str) -> String {
+        match &self.place {
+            Place::Below(_) | Place::Only(_) => self.folder(name),
+            Place::Files { form, .. } => self.path(name, form),
         }
     }
 
@@ -145,7 +165,7 @@ impl Stage {
     }
 }
 
-/// A declared text with `<name>` and `<task>` filled in. Without a task the placeholder stays: a
+/// A declared text with `<name>` and `<task>` filled in. Without a task there is a hole, `TASK`: a
 /// command with a hole is better than one with a guess.
 pub fn fill(text: &str, name: &str, task: Option<&str>) -> String {
     let mut filled = String::with_capacity(text.len() + name.len());
@@ -154,10 +174,10 @@ pub fn fill(text: &str, name: &str, task: Option<&str>) -> String {
     while let Some(at) = rest.find('<') {
         let (before, after) = rest.split_at(at);
         filled.push_str(before);
-        let known = [("<name>", Some(name)), ("<task>", task)];
+        let known = [("<name>", name), ("<task>", task.unwrap_or("TASK"))];
         let found = known
             .into_iter()
-            .find_map(|(hole, value)| Some((after.strip_prefix(hole)?, value?)));
+            .find_map(|(hole, value)| Some((after.strip_prefix(hole)?, value)));
         if let Some((behind, value)) = found {
             filled.push_str(value);
             rest = behind;
@@ -180,10 +200,7 @@ mod tests {
             fill("gate <name> <task> < <x>", "a<task>b", Some("2.1")),
             "gate a<task>b 2.1 < <x>"
         );
-        assert_eq!(
-            fill("gate <name> <task>", "login", None),
-            "gate login <task>"
-        );
+        assert_eq!(fill("gate <name> <task>", "login", None), "gate login TASK");
         assert_eq!(fill("<", "login", None), "<");
     }
 }

@@ -8,9 +8,9 @@ mod declarations;
 mod files;
 mod git;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use flamestack_core::brief::{self, Brief, Mode, Sources, Unit};
+use flamestack_core::brief::{self, Brief, Document, Mode, Sources, Unit};
 use flamestack_core::context::{Budget, Surroundings};
 use flamestack_core::id::SessionRef;
 use flamestack_core::transcript::Todo;
@@ -120,19 +120,12 @@ impl Engine {
                 known.push((workflow, names(&mut files, workflow)));
             }
         }
-        sources.units = chosen(&files, &known, &workflows.declared, &sources)
+        sources.units = chosen(&mut files, &known, &workflows.declared, &sources)
             .into_iter()
-            .map(|(workflow, name)| Unit {
-                workflow: workflow.name.clone(),
-                name: name.to_owned(),
-                files: workflow
-                    .artifacts
-                    .iter()
-                    .filter_map(|artifact| {
-                        let path = format!("{}/{}", workflow.folder(name), artifact.file);
-                        files.read(&path, ARTIFACT)
-                    })
-                    .collect(),
+            .map(|(workflow, name)| {
+                let artifacts = workflow.artifacts.iter();
+                let paths = artifacts.map(|artifact| artifact.file.as_str());
+                unit(workflow, name, paths, |path| files.read(path, ARTIFACT))
             })
             .collect();
         let problems = workflows
@@ -141,6 +134,7 @@ impl Engine {
             .map(|problem| format!("A workflow declaration is left out. {problem}."));
         files.notes.extend(problems);
         sources.notes = files.notes;
+        sources.read = files.read;
         sources
     }
 }
@@ -149,7 +143,22 @@ impl Engine {
 fn parent(workflow: &Workflow) -> &str {
     match &workflow.place {
         Place::Below(parent) => parent,
-        Place::Only(folder) => folder,
+        Place::Only(folder) | Place::Files { folder, .. } => folder,
+    }
+}
+
+/// A piece of work with those of its files that can be read.
+fn unit<'p>(
+    workflow: &Workflow,
+    name: &str,
+    paths: impl Iterator<Item = &'p str>,
+    read: impl FnMut(&str) -> Option<Document>,
+) -> Unit {
+    let paths: Vec<String> = paths.map(|path| workflow.path(name, path)).collect();
+    Unit {
+        workflow: workflow.name.clone(),
+        name: name.to_owned(),
+        files: paths.iter().map(String::as_str).filter_map(read).collect(),
     }
 }
 
@@ -161,13 +170,29 @@ fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
             names.retain(|name| !workflow.skip.contains(name));
             names
         }
+        Place::Files { folder, form } => {
+            let path = format!("{folder}/{form}");
+            let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
+            let (before, behind) = file.split_once("<name>").unwrap_or((file, ""));
+            let mut names = files.files(parent, LISTED);
+            names.retain_mut(|name| {
+                let middle = name
+                    .strip_prefix(before)
+                    .and_then(|name| name.strip_suffix(behind))
+                    .filter(|middle| !middle.is_empty())
+                    .map(str::to_owned);
+                middle.map(|middle| *name = middle).is_some()
+            });
+            names.retain(|name| !workflow.skip.contains(name));
+            names
+        }
     }
 }
 
-/// The pieces of work to read: those that anything speaks of, and of each workflow the few that
-/// were written last, where nothing does.
+/// The pieces of work to read: those that anything speaks of and, where nothing does, of each
+/// workflow those that are not over among the few that were written last.
 fn chosen<'a>(
-    files: &Files,
+    files: &mut Files,
     known: &'a [(&'a Workflow, Vec<String>)],
     declared: &[Workflow],
     sources: &Sources,
@@ -191,13 +216,16 @@ fn chosen<'a>(
                 .iter()
                 .map(|name| (last_written(files, workflow, name), name.as_str()))
                 .collect();
+            let latest = dated.len().min(LATEST);
+            if latest < dated.len() {
+                dated.select_nth_unstable_by(latest, |one, other| other.cmp(one));
+            }
+            dated.truncate(latest);
             dated.sort_by(|one, other| other.cmp(one));
-            found.extend(
-                dated
-                    .into_iter()
-                    .take(LATEST)
-                    .map(|(_, name)| (*workflow, name)),
-            );
+            let open = dated
+                .into_iter()
+                .filter(|(_, name)| !is_over(files, workflow, name));
+            found.extend(open.map(|(_, name)| (*workflow, name)));
         }
     }
     // A folder that is always the same is there whether anything speaks of it or not.
@@ -211,17 +239,29 @@ fn chosen<'a>(
     found
 }
 
-/// When a piece of work was last written to: files come and go in its folder, and the others of
-/// its files hardly change once its list of tasks or its log does.
-fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<std::time::SystemTime> {
-    let folder = workflow.folder(name);
+/// Whether a piece of work is over, by the few files that can say so.
+fn is_over(files: &mut Files, workflow: &Workflow, name: &str) -> bool {
+    let mut telling: Vec<&str> = Vec::new();
+    for sign in &workflow.finished_by {
+        if !telling.contains(&sign.file.as_str()) {
+            telling.push(&sign.file);
+        }
+    }
+    let unit = unit(workflow, name, telling.into_iter(), |path| {
+        files.glance(path, ARTIFACT)
+    });
+    unit.is_over(workflow)
+}
+
+/// When a piece of work was last written to: its list of tasks or its log are what changes, and
+/// before there are any, its folder.
+fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<SystemTime> {
     let telling = workflow
         .artifacts
         .iter()
-        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress))
-        .map(|artifact| format!("{folder}/{}", artifact.file));
+        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress));
     telling
-        .chain([folder.clone()])
-        .filter_map(|path| files.written(&path))
+        .filter_map(|artifact| files.written(&workflow.path(name, &artifact.file)))
         .max()
+        .or_else(|| files.written(&workflow.mark(name)))
 }

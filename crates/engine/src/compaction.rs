@@ -1,12 +1,14 @@
-//! Before and after a host summarises a session.
+//! Before and after a host summarises a session, and after a long pause.
 //!
 //! Before: the recorded state goes to the summariser. After: what the summary and the session's
-//! next header do not say is found, and put behind the summary.
+//! next header do not say is found, and put behind the summary. After a pause the conversation is
+//! whole, but the files of a workflow may have moved on without it.
 
 use flamestack_core::brief::Brief;
 use flamestack_core::compaction::{
-    Restored, instructions, says_nothing, with_restored, without_restored,
+    Restored, instructions, resumption, says_nothing, with_restored, without_restored,
 };
+use flamestack_core::context::SMALLEST_TOTAL;
 use flamestack_core::id::SessionRef;
 
 use crate::Engine;
@@ -16,6 +18,8 @@ use crate::error::EngineError;
 
 /// A brief that would get less than this is not worth its tags.
 const LEAST: usize = 64;
+/// What the tags around a brief take.
+const TAGS: usize = 24;
 
 impl Engine {
     /// What the summariser of a session is told besides the host's own instructions; nothing, if
@@ -68,6 +72,21 @@ impl Engine {
         };
         let kept = if alone { "" } else { plain.as_str() };
         Ok(Some(with_restored(kept, &restored)))
+    }
+
+    /// Where a workflow stands, for a session that is taken up again after a pause; nothing, if none
+    /// is going on. At most `asked.budget` tokens, tags included.
+    pub fn after_pause(
+        &self,
+        asked: &Asked,
+        workflows: &Workflows,
+    ) -> Result<Option<String>, EngineError> {
+        let asked = Asked {
+            budget: asked.budget.saturating_sub(TAGS).max(SMALLEST_TOTAL),
+            ..asked.clone()
+        };
+        let brief = self.brief(&asked, workflows)?;
+        Ok(brief.standing.is_some().then(|| resumption(&brief.text)))
     }
 
     /// What neither the summary nor the header says: the brief where it has anchors that were lost,

@@ -118,6 +118,7 @@ impl Engine {
         {
             tracing::warn!("raw text not kept: {error}");
         }
+        let request = &*self.with_dense_results(actor, request);
         for _ in 1..DRAWS {
             match self.attempt(actor, request) {
                 Err(EngineError::Refused(refusal))

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use flamestack_core::event::Event;
-use flamestack_core::folding::{Edge, Finished, Folding, Leaf, fold};
+use flamestack_core::folding::{Edge, Finished, Folding, Leaves, fold};
 use flamestack_core::frame::Origin;
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::xml::Element;
-use flamestack_store::{FinishedSpan, Reading, StoreError};
+use flamestack_store::{FinishedSpan, Reading, StoreError, Version};
 
 use crate::Engine;
 use crate::error::EngineError;
@@ -43,31 +43,13 @@ impl FoldPolicy {
 /// A session keeps one of these, so that a prompt costs what is new and not what is finished.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
+    /// What of the store was looked at.
+    version: Option<Version>,
     position: Seq,
     last: Seq,
     policy: FoldPolicy,
     finished: Vec<Finished>,
     results: BTreeMap<FrameId, String>,
-}
-
-/// A folded prompt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folded {
-    /// Messages to leave out, in order.
-    pub dropped: Vec<String>,
-    /// Results to put in front of a message, because no message carries them.
-    pub results: Vec<Untold>,
-}
-
-/// Results that no message of the conversation carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untold {
-    /// Whose.
-    pub frame: FrameId,
-    /// In front of which message.
-    pub before: String,
-    /// What the model is told.
-    pub text: String,
 }
 
 impl Engine {
@@ -76,32 +58,45 @@ impl Engine {
         &self,
         session: &SessionRef,
         spans: &mut Spans,
-        leaves: &[Leaf],
+        leaves: &Leaves,
         policy: FoldPolicy,
-    ) -> Result<Folded, EngineError> {
+    ) -> Result<Folding, EngineError> {
+        self.look_for_finished(session, spans, policy)?;
+        Ok(fold(leaves, &spans.finished))
+    }
+
+    /// Learns of the frames that a session has finished since. Where nobody has written, nothing is
+    /// read.
+    pub fn look_for_finished(
+        &self,
+        session: &SessionRef,
+        spans: &mut Spans,
+        policy: FoldPolicy,
+    ) -> Result<(), EngineError> {
         if policy == FoldPolicy::Off {
-            return Ok(Folded::default());
+            *spans = Spans::default();
+            return Ok(());
         }
-        self.read(|reading| Ok(spans.catch_up(reading, session, policy)?))?;
-        let Folding { dropped, untold } = fold(leaves, &spans.finished);
-        let results = untold
-            .into_iter()
-            .map(|(frame, before)| {
-                let text = if let Some(text) = spans.results.get(&frame) {
-                    text.clone()
-                } else {
-                    let text = self.read(|reading| Ok(results(reading, &frame)?))?;
-                    spans.results.insert(frame.clone(), text.clone());
-                    text
-                };
-                Ok(Untold {
-                    frame,
-                    before,
-                    text,
-                })
-            })
-            .collect::<Result<_, EngineError>>()?;
-        Ok(Folded { dropped, results })
+        let version = self.version()?;
+        if version != spans.version || policy != spans.policy {
+            self.read(|reading| Ok(spans.catch_up(reading, session, policy)?))?;
+            spans.version = version;
+        }
+        Ok(())
+    }
+
+    /// A finished frame's results as a model is told them where its messages were.
+    pub fn results_in_place(
+        &self,
+        spans: &mut Spans,
+        frame: &FrameId,
+    ) -> Result<String, EngineError> {
+        if let Some(text) = spans.results.get(frame) {
+            return Ok(text.clone());
+        }
+        let text = self.read(|reading| Ok(results(reading, frame)?))?;
+        spans.results.insert(frame.clone(), text.clone());
+        Ok(text)
     }
 }
 
@@ -184,7 +179,6 @@ fn moments(
     Ok((begun, ended))
 }
 
-/// A frame's results as a model is told them where its messages were.
 fn results(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
     let Some(frame) = reading.whole_frame(id)? else {
         return Ok(String::new());

@@ -1,18 +1,27 @@
-//! Briefs: what a model needs to take up a conversation again, from what is kept of it.
+//! Briefs and results from what is kept of a conversation: what a model needs to take it up again,
+//! and what a parent needs of a frame that ended without results, or with long ones.
 //!
-//! How a brief is made is `flamestack_core::summary`'s to say; here its material is gathered. What
+//! How they are made is `flamestack_core::summary`'s to say; here their material is gathered. What
 //! was said in a session lies in the logs of its frames, a turn to a piece, and the newest may
 //! still wait for its turn to end.
 
-use flamestack_core::event::Event;
+use std::borrow::Cow;
+
+use flamestack_core::command::Actor;
+use flamestack_core::decide::{Rejected, is_wordless};
+use flamestack_core::event::{Edit, Event, Recorded, Results};
 use flamestack_core::frame::Frame;
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef};
 use flamestack_core::summary::{self, Told};
-use flamestack_core::transcript::Entry;
-use flamestack_store::{Reading, Slice, transcript};
+use flamestack_core::text::Prose;
+use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_core::transcript::{Entry, What};
+use flamestack_store::{Reading, Slice, Step, transcript};
 
 use crate::Engine;
 use crate::error::EngineError;
+use crate::names;
+use crate::request::Request;
 
 /// How long a brief is where nothing else is said.
 pub const BRIEF_TOKENS: usize = 4000;
@@ -20,6 +29,11 @@ pub const BRIEF_TOKENS: usize = 4000;
 pub const BESIDE_SUMMARY_TOKENS: usize = 1000;
 /// How long the result of a frame is that nobody gave one.
 pub const RESULT_TOKENS: usize = 300;
+/// How long the dense form of a result is that is longer than that. Many stand side by side where
+/// room is short.
+pub const DENSE_TOKENS: usize = 150;
+/// Of what is kept of a frame, so many bytes of the newest are looked at for its result.
+const LOOKED_AT: usize = 8 * 1024 * 1024;
 
 impl Engine {
     /// The brief of a session, at most `limit` tokens long; nothing, if nothing is kept of it.
@@ -45,22 +59,164 @@ impl Engine {
     }
 
     /// What a parent needs of a frame, from what is kept of it and of the frames below it; nothing,
-    /// if nothing is kept. For frames that end without results, and for results that are too long.
+    /// if nothing is kept. For frames that end without results.
+    ///
+    /// Its tokens are estimated: it goes into the journal, which no tokenizer has a say in.
     pub fn derived_result(
         &self,
         frame: &FrameId,
         limit: usize,
     ) -> Result<Option<String>, EngineError> {
+        self.told_of(frame, None, limit)
+    }
+
+    /// The dense form of results that are long: their beginning, and the names that came up in the
+    /// frame. Nothing, if they are short or nothing is kept of the frame; the first sentences are
+    /// dense enough then.
+    pub fn dense_result(
+        &self,
+        frame: &FrameId,
+        results: &str,
+    ) -> Result<Option<String>, EngineError> {
+        if Estimate.count(results) <= RESULT_TOKENS {
+            return Ok(None);
+        }
+        self.told_of(frame, Some(results), DENSE_TOKENS)
+    }
+
+    fn told_of(
+        &self,
+        frame: &FrameId,
+        results: Option<&str>,
+        limit: usize,
+    ) -> Result<Option<String>, EngineError> {
         let pieces = self.read(|reading| pieces_below(reading, frame, None))?;
-        let entries = self.decoded(&pieces)?;
+        let mut entries = self.decoded(newest(&pieces))?;
         if entries.is_empty() {
             return Ok(None);
         }
+        entries.extend(results.map(|results| Entry {
+            id: None,
+            message: None,
+            at: None,
+            agent: None,
+            what: What::Assistant {
+                text: results.to_owned(),
+            },
+        }));
         let frame = self.read(|reading| Ok(reading.whole_frame(frame)?))?;
         let told = told(frame.as_ref(), "");
-        Ok(Some(self.counting(|tokenizer| {
-            summary::result(&entries, &told, limit, tokenizer)
-        })))
+        let text = summary::result(&entries, &told, limit, &Estimate);
+        Ok(Some(text).filter(|text| !text.trim().is_empty()))
+    }
+
+    /// A request to finish a frame with long results and no dense form of them, with one.
+    pub(crate) fn with_dense_results<'r>(
+        &self,
+        actor: &Actor,
+        request: &'r Request,
+    ) -> Cow<'r, Request> {
+        let Request::Pop {
+            frame,
+            outcome,
+            results,
+            compacted: None,
+        } = request
+        else {
+            return Cow::Borrowed(request);
+        };
+        if Estimate.count(results) <= RESULT_TOKENS {
+            return Cow::Borrowed(request);
+        }
+        let meant = self.read(|reading| match frame {
+            Some(frame) => names::resolve(reading, frame).map(Some),
+            None => Ok(reading.session(&actor.session)?.and_then(|it| it.active)),
+        });
+        // Which frame is meant, and whether it can end, is for the request itself to say.
+        let dense = meant.and_then(|meant| match meant {
+            Some(meant) => self.dense_result(&meant, results),
+            None => Ok(None),
+        });
+        match dense {
+            Ok(Some(dense)) => Cow::Owned(Request::Pop {
+                frame: frame.clone(),
+                outcome: *outcome,
+                results: results.clone(),
+                compacted: Some(dense),
+            }),
+            _ => Cow::Borrowed(request),
+        }
+    }
+
+    /// Sums up the frames that ended among some events and were given no results, or long ones.
+    pub(crate) fn sum_up(
+        &self,
+        actor: &Actor,
+        recorded: &[Recorded],
+    ) -> Result<Vec<Recorded>, EngineError> {
+        let mut steps = Vec::new();
+        for event in recorded {
+            let Event::FrameClosed { frame, results, .. } = &event.event else {
+                continue;
+            };
+            let edit = self.summed_up(frame, results)?;
+            let Some(edit) = edit else {
+                continue;
+            };
+            let edited = Event::FrameEdited {
+                frame: frame.clone(),
+                edit,
+            };
+            // What was seen of a conversation is nobody's last command.
+            let seen = Event::SessionWitnessed {
+                session: actor.session.clone(),
+                marks: Vec::new(),
+            };
+            let step = Step {
+                at: event.at,
+                actor: Actor {
+                    session: event.session.clone(),
+                    ..actor.clone()
+                },
+                events: vec![edited, seen],
+            };
+            steps.push((frame.clone(), step));
+        }
+        if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut steps = steps.into_iter();
+        self.commit_steps(&mut |reading| {
+            for (frame, step) in steps.by_ref() {
+                // Somebody may have been quicker, and taken back what led to the frame's end.
+                let known = reading.frame(&frame).map_err(Rejected::Unreadable)?;
+                if known.is_some_and(|known| !known.status.is_open()) {
+                    return Ok(Some(step));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn summed_up(&self, frame: &FrameId, results: &Results) -> Result<Option<Edit>, EngineError> {
+        if results.compacted.is_some() {
+            return Ok(None);
+        }
+        let full = results.full.as_str();
+        if !is_wordless(full) {
+            let dense = self.dense_result(frame, full)?;
+            let dense = dense.and_then(|dense| Prose::new(&dense).ok());
+            return Ok(dense.map(|dense| Edit {
+                results_compacted: Some(dense),
+                ..Edit::default()
+            }));
+        }
+        let derived = self.derived_result(frame, RESULT_TOKENS)?;
+        let derived = derived.and_then(|text| Prose::new(&format!("{full}\n{text}")).ok());
+        Ok(derived.map(|results| Edit {
+            results: Some(results),
+            ..Edit::default()
+        }))
     }
 
     /// Everything that is kept of what was said and done in a session, in order.
@@ -81,10 +237,10 @@ impl Engine {
         Ok(entries)
     }
 
-    fn decoded(&self, pieces: &[(Seq, BlobId)]) -> Result<Vec<Entry>, EngineError> {
+    fn decoded(&self, pieces: &[Piece]) -> Result<Vec<Entry>, EngineError> {
         let blobs = self.blobs();
         let mut entries = Vec::new();
-        for (_, blob) in pieces {
+        for Piece { blob, .. } in pieces {
             // Raw text may have been dropped to save space; what is left still counts.
             if let Some(text) = blobs.get(blob)? {
                 entries.extend(text.lines().filter_map(transcript::decode));
@@ -105,13 +261,33 @@ fn told<'a>(frame: Option<&'a Frame>, already: &'a str) -> Told<'a> {
     }
 }
 
+/// A piece of raw text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    seq: Seq,
+    blob: BlobId,
+    bytes: u64,
+}
+
+/// The newest pieces that are not too much together.
+fn newest(pieces: &[Piece]) -> &[Piece] {
+    let mut room = LOOKED_AT as u64;
+    let fits = |piece: &&Piece| {
+        let left = room.checked_sub(piece.bytes);
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let count = pieces.iter().rev().take_while(fits).count();
+    pieces.get(pieces.len() - count..).unwrap_or_default()
+}
+
 /// The pieces of raw text that were kept with a frame and those below it, in the order in which
 /// they were; only those of one session, if one is named.
 fn pieces_below(
     reading: &dyn Reading,
     frame: &FrameId,
     session: Option<&SessionRef>,
-) -> Result<Vec<(Seq, BlobId)>, EngineError> {
+) -> Result<Vec<Piece>, EngineError> {
     let mut pieces = Vec::new();
     let mut open = vec![frame.clone()];
     while let Some(frame) = open.pop() {
@@ -120,7 +296,11 @@ fn pieces_below(
                 && entry.label.as_str() == transcript::LABEL
                 && session.is_none_or(|session| *session == recorded.session)
             {
-                pieces.push((recorded.seq, entry.blob.clone()));
+                pieces.push(Piece {
+                    seq: recorded.seq,
+                    blob: entry.blob.clone(),
+                    bytes: entry.bytes,
+                });
             }
         }
         let below = Slice {
@@ -129,7 +309,7 @@ fn pieces_below(
         };
         open.extend(reading.rows(&below)?.into_iter().map(|row| row.frame.id));
     }
-    pieces.sort_by_key(|(seq, _)| *seq);
+    pieces.sort_by_key(|piece| piece.seq);
     pieces.dedup();
     Ok(pieces)
 }

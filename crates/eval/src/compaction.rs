@@ -47,7 +47,11 @@ impl Aftermath {
                 }
                 Some(What::Answer(_)) => {
                     let names = names_at(at).into_iter().flatten();
-                    let lost = |name: &&u32| known.contains(name) && !said.known.contains(name);
+                    let lost = |name: &&u32| {
+                        known.contains(name)
+                            && !said.known.contains(name)
+                            && recording.interned.is_measured(**name)
+                    };
                     again.extend(names.filter(lost).copied());
                 }
                 _ => {}

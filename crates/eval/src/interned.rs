@@ -73,11 +73,18 @@ impl Interned {
         found
     }
 
+    /// Whether the measure counts a name. It knows nothing of numbers with units.
+    pub(crate) fn is_measured(&self, number: u32) -> bool {
+        let key = self.keys.get(number as usize);
+        key.is_some_and(|(kind, _)| *kind != NameKind::Quantity)
+    }
+
     /// The known names that a text has.
     pub(crate) fn present(&self, text: &str) -> Present {
         let mut present = Present::default();
         let mut distinct = BTreeSet::new();
         names(text, &mut |kind, name| match self.find(kind, name) {
+            _ if kind == NameKind::Quantity => {}
             Some(number) => {
                 present.known.insert(number);
             }

@@ -2,9 +2,11 @@
 //!
 //! A [`Recording`] is cut where the work went on; [`need`] says what the agent used after the cut
 //! and nobody told it again, and how much of that a text supplies. [`pop`] asks the same of finished
-//! subagents, [`cost`] replays every model call under several ways to keep a prompt short, [`train`]
-//! fits the weights of `flamestack-core`. Nothing here reads files or prints.
+//! subagents, [`siblings`] of finished frames beside one, [`artifacts`] which files changed. [`cost`]
+//! replays every model call under several ways to keep a prompt short, [`train`] fits the weights of
+//! `flamestack-core`. Nothing here reads files or prints.
 
+pub mod artifacts;
 pub mod compaction;
 pub mod cost;
 mod interned;
@@ -12,6 +14,7 @@ pub mod need;
 pub mod pop;
 pub mod recording;
 pub mod report;
+pub mod siblings;
 pub mod train;
 mod words;
 

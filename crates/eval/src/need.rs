@@ -23,6 +23,8 @@ const FEWEST_WORDS: usize = 4;
 #[derive(Debug, Default)]
 pub struct Need {
     pub(crate) names: BTreeSet<u32>,
+    /// Numbers with units: weights are fitted to them as well, and no figure is about them.
+    pub(crate) quantities: BTreeSet<u32>,
     pub(crate) old: BTreeSet<u32>,
     pub(crate) phrases: HashSet<u64>,
     pub(crate) prompts: Vec<BTreeSet<String>>,
@@ -89,6 +91,7 @@ impl Need {
             .into_iter()
             .filter(|phrase| known_phrases.contains(phrase) && !theirs.contains(phrase))
             .collect();
+        need.part(&recording.interned);
         let is_old = |name: &&u32| last.get(name).is_some_and(|at| calls - at > OLD);
         need.old = need.names.iter().filter(is_old).copied().collect();
         need.prompts = prompts
@@ -99,6 +102,20 @@ impl Need {
             .filter(|words| words.len() >= FEWEST_WORDS)
             .collect();
         need
+    }
+
+    /// Whether a name was needed.
+    pub(crate) fn has(&self, name: u32) -> bool {
+        self.names.contains(&name) || self.quantities.contains(&name)
+    }
+
+    /// Takes what the measure does not know out of the names.
+    pub(crate) fn part(&mut self, interned: &Interned) {
+        let (names, quantities) = std::mem::take(&mut self.names)
+            .into_iter()
+            .partition(|name| interned.is_measured(*name));
+        self.names = names;
+        self.quantities = quantities;
     }
 
     /// How much of it a text supplies.

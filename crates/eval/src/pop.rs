@@ -137,6 +137,7 @@ fn pop(
             break;
         }
     }
+    need.part(interned);
     if need.names.len() < FEWEST_NAMES {
         return None;
     }

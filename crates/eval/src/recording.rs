@@ -140,6 +140,11 @@ impl<'a> Recording<'a> {
         starts
     }
 
+    /// How many calls there were.
+    pub fn call_count(&self) -> usize {
+        self.calls().len()
+    }
+
     /// Whether there are enough calls to say something about.
     pub fn is_long(&self) -> bool {
         self.calls().len() >= SHORTEST

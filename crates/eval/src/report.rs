@@ -8,19 +8,19 @@ pub struct Mean {
     sums: [(f64, usize); 5],
 }
 
-/// The means of scores.
+/// The means of scores; nothing, where there was nothing to measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Means {
-    /// As in [`Score`]; 0 where nothing was measured.
-    pub names: f64,
     /// As in [`Score`].
-    pub old_names: f64,
+    pub names: Option<f64>,
     /// As in [`Score`].
-    pub phrases: f64,
+    pub old_names: Option<f64>,
     /// As in [`Score`].
-    pub prompts: f64,
+    pub phrases: Option<f64>,
     /// As in [`Score`].
-    pub precision: f64,
+    pub prompts: Option<f64>,
+    /// As in [`Score`].
+    pub precision: Option<f64>,
     /// How many cuts were measured.
     pub cuts: usize,
 }
@@ -28,13 +28,14 @@ pub struct Means {
 impl Means {
     /// The harmonic mean of old names and phrases: neither a list of names nor the end of a
     /// transcript does well by it.
-    pub fn harmonic(&self) -> f64 {
-        let sum = self.old_names + self.phrases;
-        if sum > 0.0 {
-            2.0 * self.old_names * self.phrases / sum
+    pub fn harmonic(&self) -> Option<f64> {
+        let (names, phrases) = (self.old_names?, self.phrases?);
+        let sum = names + phrases;
+        Some(if sum > 0.0 {
+            2.0 * names * phrases / sum
         } else {
             0.0
-        }
+        })
     }
 }
 
@@ -68,8 +69,8 @@ impl Mean {
     pub fn means(&self) -> Means {
         let mean = |(sum, count): (f64, usize)| {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-            let count = count.max(1) as f64;
-            sum / count
+            let divisor = count as f64;
+            (count > 0).then(|| sum / divisor)
         };
         let [names, old_names, phrases, prompts, precision] = self.sums;
         Means {

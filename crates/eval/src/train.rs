@@ -60,7 +60,7 @@ impl Lesson {
                 if number.is_some_and(|number| pop.known.contains(&number)) {
                     continue;
                 }
-                let needed = number.is_some_and(|number| pop.need.names.contains(&number));
+                let needed = number.is_some_and(|number| pop.need.has(number));
                 let features = worth::features(known, &names);
                 lesson.results.add(&features, needed, 1.0, group);
             }
@@ -81,7 +81,7 @@ impl Lesson {
         let names = Names::gather(&moments, &todos);
         for known in names.all.iter().filter(|known| known.same_as.is_none()) {
             let number = recording.interned.find(known.kind, known.key);
-            let needed = number.is_some_and(|number| need.names.contains(&number));
+            let needed = number.is_some_and(|number| need.has(number));
             let features = worth::features(known, &names);
             self.names.add(&features, needed, 1.0, group);
         }

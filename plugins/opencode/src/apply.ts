@@ -4,6 +4,7 @@
 // afterwards, and messages are copied before anything in them changes, because it may keep them.
 
 import type { Part as HostPart, TextPart, UserMessage } from "@opencode-ai/sdk"
+import type { Seen } from "./memory.js"
 import type { HostMessage } from "./messages.js"
 import type { Prepared } from "./protocol.js"
 
@@ -22,8 +23,8 @@ const TAKES_BLOCKS = new Set([
 ])
 
 /** Leaves out, puts in and appends; a request that is answered, not summarised. */
-export function applyToRequest(messages: HostMessage[], plan: Prepared): void {
-  fold(messages, plan, new Set())
+export function applyToRequest(messages: HostMessage[], plan: Prepared, seen?: Seen): void {
+  if (plan.drop.length > 0 || plan.insert.length > 0) replace(messages, folded(messages, plan, seen))
   if (plan.tail === undefined) return
   const index = messages.findLastIndex((message) => message.info.role === "user")
   const newest = messages[index]
@@ -38,7 +39,8 @@ export function applyToSummary(messages: HostMessage[], plan: Prepared | undefin
       if (part.type === "text" && part.synthetic && part.text.startsWith(UPDATE)) strip.add(part.id)
     }
   }
-  fold(messages, plan ?? { drop: [], strip: [], insert: [] }, strip)
+  const left = plan ? folded(messages, plan) : messages
+  replace(messages, strip.size > 0 ? left.flatMap((message) => stripped(message, strip)) : left)
   const rewrite = new Map(plan?.rewrite?.map(({ part, text }) => [part, text]))
   if (rewrite.size === 0) return
   for (const [index, message] of messages.entries()) {
@@ -58,39 +60,60 @@ export function applyToSystem(system: string[], text: string | undefined, provid
   else system.push(text)
 }
 
-function fold(messages: HostMessage[], plan: Prepared, strip: Set<string>): void {
-  if (plan.drop.length === 0 && plan.insert.length === 0 && strip.size === 0) return
-  const { drop, insert } = indexed(plan)
-  const host = messages.find((message) => message.info.role === "user")
-  const result: HostMessage[] = []
-  for (const message of messages) {
-    for (const one of insert.get(message.info.id) ?? []) {
-      if (host) result.push(inserted(host, one.id, one.text))
-    }
-    if (drop.has(message.info.id)) continue
-    if (strip.size > 0 && message.parts.some((part) => strip.has(part.id))) {
-      const parts = message.parts.filter((part) => !strip.has(part.id))
-      if (parts.length > 0) result.push({ info: message.info, parts })
-    } else {
-      result.push(message)
-    }
-  }
-  for (const [index, message] of result.entries()) messages[index] = message
-  messages.length = result.length
+/** What of a message stays without some of its parts. */
+function stripped(message: HostMessage, strip: Set<string>): HostMessage[] {
+  if (!message.parts.some((part) => strip.has(part.id))) return [message]
+  const parts = message.parts.filter((part) => !strip.has(part.id))
+  return parts.length > 0 ? [{ info: message.info, parts }] : []
 }
 
-type Indexed = { drop: Set<string>; insert: Map<string, Prepared["insert"]> }
-/** The same plan is applied to request after request. */
-const indexes = new WeakMap<Prepared, Indexed>()
+function replace(messages: HostMessage[], by: HostMessage[]): void {
+  if (messages === by) return
+  for (let index = 0; index < by.length; index += 1) messages[index] = by[index] as HostMessage
+  messages.length = by.length
+}
 
-function indexed(plan: Prepared): Indexed {
-  let found = indexes.get(plan)
-  if (!found) {
-    found = { drop: new Set(plan.drop), insert: new Map() }
-    for (const one of plan.insert) found.insert.set(one.before, [...(found.insert.get(one.before) ?? []), one])
-    indexes.set(plan, found)
+/** What stays of a list of messages, and what is put in. */
+function folded(messages: HostMessage[], plan: Prepared, seen?: Seen): HostMessage[] {
+  const { insert, stays } = worked(messages, plan, seen)
+  const host = insert.size > 0 ? messages.find((message) => message.info.role === "user") : undefined
+  const result: HostMessage[] = []
+  for (const place of stays) {
+    const message = messages[place] as HostMessage
+    if (host) for (const one of insert.get(message.info.id) ?? []) result.push(inserted(host, one.id, one.text))
+    result.push(message)
   }
-  return found
+  return result
+}
+
+/** A plan, and which places of a list stay, as far as was found out. */
+type Worked = {
+  drop: Set<string>
+  insert: Map<string, Prepared["insert"]>
+  stays: number[]
+  /** How many messages were looked at, and of which list. */
+  through: number
+  list: number | undefined
+}
+const works = new WeakMap<Prepared, Worked>()
+
+/** The same plan is applied to request after request: only what is new is looked up. */
+function worked(messages: HostMessage[], plan: Prepared, seen: Seen | undefined): Worked {
+  let work = works.get(plan)
+  if (!work) {
+    work = { drop: new Set(plan.drop), insert: new Map(), stays: [], through: 0, list: undefined }
+    for (const one of plan.insert) work.insert.set(one.before, [...(work.insert.get(one.before) ?? []), one])
+    works.set(plan, work)
+  }
+  const { drop, stays, through, list } = work
+  const from = seen && seen.before === list ? Math.min(seen.known, through) : 0
+  while (stays.length > 0 && (stays.at(-1) as number) >= from) stays.pop()
+  for (let place = from; place < messages.length; place += 1) {
+    if (!drop.has((messages[place] as HostMessage).info.id)) stays.push(place)
+  }
+  work.through = messages.length
+  work.list = seen?.list
+  return work
 }
 
 /** A message of the user's side that exists in this request only, shaped like one of the host's. */

@@ -1,6 +1,6 @@
 // What the shim remembers of each conversation: what the sidecar has seen of it, and what it said.
 
-import { unchanged } from "./messages.js"
+import { type Marking, Memory, type Seen } from "./memory.js"
 import type { Message, Model, Prepared } from "./protocol.js"
 import type { Sidecar } from "./sidecar.js"
 
@@ -10,8 +10,7 @@ const REMEMBERED = 64
 /** One conversation. There is no "current" one. */
 export type Conversation = {
   id: string
-  /** The host's messages of the last `prepare`, and the process that was told. */
-  sent: unknown[]
+  /** The process that was told of its messages. */
   generation: number
   /** What the sidecar said last, and which question that answered. */
   plan: Prepared | undefined
@@ -23,15 +22,19 @@ export type Conversation = {
   model: Model | undefined
 }
 
-/** How a host's messages are compared and put into the protocol's words. */
-export type Reading<M> = { alike: (a: M, b: M) => boolean; message: (host: M) => Message }
+/** How a host's messages are known again and put into the protocol's words. */
+export type Reading<M, K> = Marking<M, K> & { message: (host: M) => Message }
 
-export class Conversations<M> {
-  readonly #reading: Reading<M>
+/** A question about the messages of a request, while it is being answered. */
+export type Preparing = { seen: Seen; answered: Promise<Prepared> }
+
+export class Conversations<M, K> {
+  readonly #reading: Reading<M, K>
   #all = new Map<string, Conversation>()
-  #recent = new Map<string, Conversation>()
+  /** What was told of each one's messages, the latest used last. */
+  #memories = new Map<string, Memory<M, K>>()
 
-  constructor(reading: Reading<M>) {
+  constructor(reading: Reading<M, K>) {
     this.#reading = reading
   }
 
@@ -41,7 +44,6 @@ export class Conversations<M> {
     if (!found) {
       found = {
         id,
-        sent: [],
         generation: 0,
         plan: undefined,
         asked: 0,
@@ -57,16 +59,27 @@ export class Conversations<M> {
   /** Forgets a conversation that was deleted. */
   forget(id: string): void {
     this.#all.delete(id)
-    this.#recent.delete(id)
+    this.#memories.delete(id)
+  }
+
+  /** A message of a conversation was edited. */
+  edited(id: string, message: string): void {
+    this.#memories.get(id)?.changed(message)
   }
 
   /** Asks what to do with the messages of a request. Without an answer the plan stays what it was. */
-  async prepare(sidecar: Sidecar, conversation: Conversation, list: M[]): Promise<void> {
-    this.#remember(conversation)
-    const answer = await this.#ask(sidecar, conversation, list)
-    if (!answer.resync) return
-    conversation.sent = []
-    await this.#ask(sidecar, conversation, list)
+  prepare(sidecar: Sidecar, conversation: Conversation, list: M[]): Preparing {
+    sidecar.start()
+    const memory = this.#memory(conversation)
+    if (conversation.generation !== sidecar.generation) memory.forget()
+    conversation.generation = sidecar.generation
+    const seen = memory.keep(list)
+    // A sidecar that has lost its place is told everything.
+    const answered = this.#ask(sidecar, conversation, list, seen.known).then((answer) => {
+      if (answer.resync) return this.#ask(sidecar, conversation, list, 0)
+      return answer
+    })
+    return { seen, answered }
   }
 
   /** Asks what to leave out of a summary. It is made of other messages, and changes no plan. */
@@ -76,13 +89,7 @@ export class Conversations<M> {
     return usable(await sidecar.ask("prepare", question))
   }
 
-  async #ask(sidecar: Sidecar, conversation: Conversation, list: M[]): Promise<Prepared> {
-    sidecar.start()
-    if (conversation.generation !== sidecar.generation) conversation.sent = []
-    conversation.generation = sidecar.generation
-    const known = unchanged(conversation.sent as M[], list, this.#reading.alike)
-    // A copy: the host's own list is about to be folded.
-    conversation.sent = list.slice()
+  async #ask(sidecar: Sidecar, conversation: Conversation, list: M[], known: number): Promise<Prepared> {
     conversation.asked += 1
     const question = conversation.asked
     const keep = (answer: Prepared) => {
@@ -94,7 +101,7 @@ export class Conversations<M> {
     const messages = list.slice(known).map(this.#reading.message)
     const late = (answer: Prepared) => {
       // The sidecar lost its place while nobody listened: the next question tells everything.
-      if (answer.resync) conversation.sent = []
+      if (answer.resync) this.#memories.delete(session)
       else keep(usable(answer))
     }
     const has = conversation.plan?.plan
@@ -104,15 +111,17 @@ export class Conversations<M> {
     return answer
   }
 
-  #remember(conversation: Conversation): void {
-    this.#recent.delete(conversation.id)
-    this.#recent.set(conversation.id, conversation)
-    if (this.#recent.size <= REMEMBERED) return
-    for (const [id, oldest] of this.#recent) {
-      oldest.sent = []
-      this.#recent.delete(id)
-      break
+  #memory({ id }: Conversation): Memory<M, K> {
+    const memory = this.#memories.get(id) ?? new Memory(this.#reading)
+    this.#memories.delete(id)
+    this.#memories.set(id, memory)
+    if (this.#memories.size > REMEMBERED) {
+      for (const oldest of this.#memories.keys()) {
+        this.#memories.delete(oldest)
+        break
+      }
     }
+    return memory
   }
 }
 

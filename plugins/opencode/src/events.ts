@@ -16,7 +16,7 @@ export type Link = { session?: string; frame?: string }
 
 /** What translating needs from the rest of the shim. */
 export type Surroundings = {
-  conversations: { of(id: string): Conversation; forget(id: string): void }
+  conversations: { of(id: string): Conversation; forget(id: string): void; edited(id: string, message: string): void }
   tell: (session: string, happenings: Happening[]) => void
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void
@@ -70,6 +70,8 @@ export class Events {
     this.#question(event as Asking)
     switch (event.type) {
       case "session.created":
+        this.session(event.properties.info, true)
+        break
       case "session.updated":
         this.session(event.properties.info)
         break
@@ -86,7 +88,11 @@ export class Events {
         this.#removed(event.properties.sessionID, event.properties.messageID)
         break
       case "message.part.updated":
+        this.#around.conversations.edited(event.properties.part.sessionID, event.properties.part.messageID)
         this.#part(event.properties.part)
+        break
+      case "message.part.removed":
+        this.#around.conversations.edited(event.properties.sessionID, event.properties.messageID)
         break
       case "todo.updated":
         this.#add(event.properties.sessionID, {
@@ -108,7 +114,7 @@ export class Events {
   }
 
   /** Takes what is known of a session, from an event or from asking. */
-  session(info: SessionInfo): void {
+  session(info: SessionInfo, fresh = false): void {
     const link = (info.metadata?.[LINK] ?? {}) as Link
     const facts: SessionFacts = { title: info.title, directory: info.directory }
     if (info.parentID) facts.parent = info.parentID
@@ -127,7 +133,8 @@ export class Events {
     }
     const revert = info.revert?.messageID
     if (revert !== undefined && revert !== before?.revert) this.#add(info.id, { kind: "reverted", message: revert })
-    if (revert === undefined && before?.revert !== undefined) this.#add(info.id, { kind: "reverted" })
+    // Of a session that was there before the plugin was it is not known how it was left.
+    if (revert === undefined && (before ? before.revert !== undefined : !fresh)) this.#add(info.id, { kind: "reverted" })
     this.#sessions.set(info.id, { facts: text, revert })
   }
 

@@ -10,7 +10,8 @@ import { Conversations } from "./conversations.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { Events, LINK, type SessionInfo } from "./events.js"
 import { Figures } from "./figures.js"
-import { alike, type HostMessage, message } from "./messages.js"
+import type { Seen } from "./memory.js"
+import { alike, type HostMessage, type Mark, mark, message } from "./messages.js"
 import { type Prepared, PROTOCOL, type ToolDeclaration } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
 import { toolMap } from "./tools.js"
@@ -21,7 +22,12 @@ const OWN_CALLS = ["You are a title generator", "You are a context summarization
 export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   const { client } = input
   const figures = new Figures()
-  const conversations = new Conversations<HostMessage>({ alike, message: ({ info, parts }) => message(info, parts) })
+  const conversations = new Conversations<HostMessage, Mark>({
+    id: ({ info }) => info.id,
+    mark,
+    alike,
+    message: ({ info, parts }) => message(info, parts),
+  })
   let offered: ToolDeclaration[] = toolsOf(options["tools"] ?? process.env["FLAME_TOOLS"])
   const ownCalls = [...OWN_CALLS]
 
@@ -127,13 +133,22 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
           if (conversation.model?.name !== name) conversation.model = { name }
         }
         events.flush(session)
-        let plan: Prepared | undefined
+        if (conversation.compacting) {
+          let plan: Prepared | undefined
+          try {
+            plan = await conversations.prepareSummary(sidecar, conversation, messages)
+          } finally {
+            applyToSummary(messages, plan ?? conversation.plan)
+          }
+          return
+        }
+        let seen: Seen | undefined
         try {
-          if (conversation.compacting) plan = await conversations.prepareSummary(sidecar, conversation, messages)
-          else await conversations.prepare(sidecar, conversation, messages)
+          const preparing = conversations.prepare(sidecar, conversation, messages)
+          seen = preparing.seen
+          await preparing.answered
         } finally {
-          if (conversation.compacting) applyToSummary(messages, plan ?? conversation.plan)
-          else if (conversation.plan) applyToRequest(messages, conversation.plan)
+          if (conversation.plan) applyToRequest(messages, conversation.plan, seen)
         }
       },
     ),

@@ -1,4 +1,4 @@
-// OpenCode's messages and parts in the protocol's words, and what of them is new.
+// OpenCode's messages and parts in the protocol's words, and by what they are known again.
 
 import type { Message as HostInfo, Part as HostPart } from "@opencode-ai/sdk"
 import type { Message, Part, Usage } from "./protocol.js"
@@ -124,39 +124,23 @@ export function isFinal(host: HostPart, role: string): boolean {
   }
 }
 
-/** How many messages at the beginning are the same in both lists. */
-export function unchanged<M>(before: M[], now: M[], alike: (a: M, b: M) => boolean): number {
-  const most = Math.min(before.length, now.length)
-  let count = 0
-  while (count < most && alike(before[count] as M, now[count] as M)) count += 1
-  return count
-}
+/** By what a message is known again: how many parts it has, or all that is in it. */
+export type Mark = number | string
 
 /**
- * Whether two messages of the host are the same, by their ids, states and lengths. This runs over a
- * whole conversation before every request, so it looks at little; an edit that keeps all of these is
- * told by its event.
+ * What is kept of a message. One that is finished changes by losing or gaining parts; that a part of
+ * it was edited is told by an event. What is not finished is kept whole.
  */
-export function alike(a: HostMessage, b: HostMessage): boolean {
-  // The very same object may have been changed since.
-  if (a === b || a.info.id !== b.info.id || a.parts.length !== b.parts.length) return false
-  if (a.info.role === "assistant" && b.info.role === "assistant") {
-    if (a.info.time.completed !== b.info.time.completed || a.info.error?.name !== b.info.error?.name) return false
-  }
-  for (let index = 0; index < a.parts.length; index += 1) {
-    if (!alikeParts(a.parts[index] as HostPart, b.parts[index] as HostPart)) return false
-  }
-  return true
+export function mark(host: HostMessage): Mark {
+  const { info, parts } = host
+  const finished = info.role === "user" || info.time.completed !== undefined
+  const settled = finished && parts.every((one) => one.type !== "tool" || isFinal(one, info.role))
+  return settled ? parts.length : JSON.stringify(host)
 }
 
-function alikeParts(a: HostPart, b: HostPart): boolean {
-  if (a.id !== b.id) return false
-  if (a.type === "text" && b.type === "text") return a.text.length === b.text.length && a.ignored === b.ignored
-  if (a.type !== "tool" || b.type !== "tool") return a.type === b.type
-  if (a.state.status === "completed" && b.state.status === "completed")
-    return a.state.output.length === b.state.output.length
-  // What still runs is told again, and what has ended otherwise is rare.
-  return a.state.status === "error" && b.state.status === "error"
+/** Whether a message of the same id is still what it was. */
+export function alike(host: HostMessage, before: Mark): boolean {
+  return typeof before === "number" ? host.parts.length === before : JSON.stringify(host) === before
 }
 
 /** Whether two values are the same all through. */

@@ -70,7 +70,12 @@ function register(context: Whole): () => void {
   const options = context.options ?? {}
   const directory = context.location?.directory ?? process.cwd()
   const figures = new Figures()
-  const conversations = new Conversations<Message>({ alike: same, message: (one) => one })
+  const conversations = new Conversations<Message, Message>({
+    id: ({ id }) => id,
+    mark: (one) => one,
+    alike: same,
+    message: (one) => one,
+  })
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
@@ -121,7 +126,8 @@ function register(context: Whole): () => void {
       const conversation = conversations.of(event.sessionID)
       if (event.model) conversation.model = { name: `${event.model.providerID}/${event.model.id}` }
       try {
-        await conversations.prepare(sidecar, conversation, event.messages.flatMap(neutral(event.messages)))
+        const messages = event.messages.flatMap(neutral(event.messages))
+        await conversations.prepare(sidecar, conversation, messages).answered
       } finally {
         if (conversation.plan) apply(event, conversation.plan)
       }

@@ -6,14 +6,18 @@ import { Events } from "../dist/events.js"
 function start() {
   const told = []
   const links = []
+  const edited = []
+  const conversations = new Conversations({})
+  conversations.edited = (...which) => edited.push(which.join(" "))
   const events = new Events({
-    conversations: new Conversations({}),
+    conversations,
     tell: (session, happenings) => told.push(...happenings.map((one) => ({ session, ...one }))),
     link: (session, link) => links.push([session.id, link]),
   })
   return {
     events,
     links,
+    edited,
     take: (type, properties) => events.take({ type, properties }),
     said() {
       events.flush("ses_1")
@@ -100,4 +104,11 @@ test("a stop is an interruption, another error is none", () => {
   take("session.error", {})
   take("session.idle", { sessionID: "ses_1" })
   assert.deepEqual(said().map((one) => one.kind), ["interrupted", "idle"])
+})
+
+test("parts that change or go are said to be other than they were", () => {
+  const { take, edited } = start()
+  take("message.part.updated", { part: { id: "p", messageID: "msg_1", sessionID: "ses_1", type: "text", text: "edited" } })
+  take("message.part.removed", { sessionID: "ses_1", messageID: "msg_2", partID: "p" })
+  assert.deepEqual(edited, ["ses_1 msg_1", "ses_1 msg_2"])
 })

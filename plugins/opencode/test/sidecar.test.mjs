@@ -6,7 +6,7 @@ import { same } from "../dist/messages.js"
 import { Sidecar } from "../dist/sidecar.js"
 
 const double = fileURLToPath(new URL("../e2e/lab/double.mjs", import.meta.url))
-const reading = { alike: same, message: (one) => one }
+const reading = { id: ({ id }) => id, mark: (one) => one, alike: same, message: (one) => one }
 const started = []
 const sidecar = (mode, more = {}) => {
   const lost = []
@@ -33,7 +33,7 @@ test("an answer that comes too late still counts", async () => {
   const { one } = sidecar("late", { deadline: 200 })
   const conversations = new Conversations(reading)
   const conversation = conversations.of("s")
-  await assert.rejects(conversations.prepare(one, conversation, []))
+  await assert.rejects(conversations.prepare(one, conversation, []).answered)
   assert.equal(conversation.plan, undefined)
   const heard = new Promise((resolve) => {
     const poll = () => (conversation.plan ? resolve() : setTimeout(poll, 5))
@@ -79,7 +79,7 @@ test("only what is new crosses the pipe", async () => {
   const conversation = conversations.of("s")
   const list = [message("a", "1"), message("b", "2")]
   const asked = async (messages) => {
-    await conversations.prepare(one, conversation, messages)
+    await conversations.prepare(one, conversation, messages).answered
     return JSON.parse(conversation.plan.system)
   }
   assert.deepEqual(await asked(list), { known: 0, sent: 2 })

@@ -1,8 +1,11 @@
 //! `flame brief`
 
 use clap::Args;
+use flamestack_core::SessionRef;
 use flamestack_core::brief::{Brief as Told, Source, Standing, Task};
+use flamestack_engine::EngineError;
 use flamestack_engine::brief::{Asked, Workflows};
+use flamestack_store::Reading;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -11,7 +14,10 @@ use crate::workplace::{Workplace, home};
 
 /// Print what a session has to know to go on: goal, step, decisions, workflow stage, next action
 ///
-/// Frames come first, then `SESSION.md`, the files of a declared workflow, and git. See
+/// For a hand-off to another agent, or for yourself after a pause. Without `--session` it is about
+/// this worktree's shell session or, if that works on nothing, about the agent's session that was
+/// last at work here. Told are its frames, the agent's to-do list, the files of a declared workflow,
+/// `SESSION.md` and git; an agent that is compacted or taken up again is told the same. See
 /// docs/briefs.md for the sections and for how a team declares its own workflow.
 #[derive(Args)]
 pub(crate) struct Brief {
@@ -27,8 +33,10 @@ impl Brief {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let workflows = Workflows::gather(&home()?, place.engine.project());
         let set = place.settings.number("brief.budget")?;
+        let session = self.session(place)?;
+        let is_other = session != place.actor.session;
         let asked = Asked {
-            session: Some(place.actor.session.clone()),
+            session: Some(session.clone()),
             budget: self
                 .budget
                 .unwrap_or_else(|| usize::try_from(set).unwrap_or(usize::MAX)),
@@ -36,7 +44,7 @@ impl Brief {
         };
         let brief = place.engine.brief(&asked, &workflows)?;
         if output.is_json() {
-            return output.data(&as_json(&brief));
+            return output.data(&as_json(&brief, &session));
         }
         if self.sources {
             for section in &brief.sections {
@@ -51,14 +59,66 @@ impl Brief {
         } else {
             output.text(&brief.text)?;
         }
+        if is_other {
+            output.notice(&format!(
+                "This is about {session}, which was last at work here; `--session` names another."
+            ))?;
+        }
         for note in &brief.notes {
             output.notice(note)?;
         }
         Ok(())
     }
+
+    /// The session that is meant.
+    fn session(&self, place: &Workplace) -> Result<SessionRef, Failure> {
+        let own = &place.actor.session;
+        if place.session_named {
+            return Ok(own.clone());
+        }
+        let worktree = &place.engine.project().worktree;
+        let found = place
+            .engine
+            .read(|reading| last_at_work(reading, own, worktree))?;
+        Ok(found.unwrap_or_else(|| own.clone()))
+    }
 }
 
-fn as_json(brief: &Told) -> Value {
+/// The session of an agent that was told something last, of those that are going on in a worktree,
+/// unless its shell works on something itself. Subagents do not count: they are part of a session.
+fn last_at_work(
+    reading: &dyn Reading,
+    shell: &SessionRef,
+    worktree: &str,
+) -> Result<Option<SessionRef>, EngineError> {
+    let mut last = None;
+    for known in reading.sessions(false)? {
+        if known.key == *shell && known.active.is_some() {
+            return Ok(None);
+        }
+        let Some(frame) = known.active.as_ref().or(known.own.as_ref()) else {
+            continue;
+        };
+        let is_here = known.worktree.as_deref() == Some(worktree) && !known.key.is_shell();
+        let is_part = match &known.own {
+            Some(own) => reading.frame(own)?.is_some_and(|own| own.parent.is_some()),
+            None => false,
+        };
+        let is_open = reading
+            .frame(frame)?
+            .is_some_and(|frame| frame.status.is_open());
+        if !is_here || is_part || !is_open {
+            continue;
+        }
+        let told = reading.last_sent(&known.key)?.map(|sent| sent.seq);
+        if last.as_ref().is_none_or(|(before, _)| told >= *before) {
+            last = Some((told, known.key));
+        }
+    }
+    Ok(last.map(|(_, session)| session))
+}
+
+fn as_json(brief: &Told, session: &SessionRef) -> Value {
     let sections: Vec<Value> = brief
         .sections
         .iter()
@@ -81,6 +141,7 @@ fn as_json(brief: &Told) -> Value {
         .map(|anchor| json!({ "kind": anchor.kind.as_str(), "text": anchor.text }))
         .collect();
     json!({
+        "session": session.to_string(),
         "text": brief.text,
         "tokens": brief.tokens,
         "budget": brief.budget,
@@ -89,6 +150,7 @@ fn as_json(brief: &Told) -> Value {
         "sections": sections,
         "anchors": anchors,
         "notes": brief.notes,
+        "read": { "files": brief.read.files, "bytes": brief.read.bytes },
     })
 }
 

@@ -1,6 +1,6 @@
 //! `flame sidecar`
 
-use std::io;
+use std::io::{self, BufReader};
 
 use clap::Args;
 use flamestack_engine::brief::Workflows;
@@ -44,6 +44,7 @@ impl Sidecar {
             worktree: place.actor.worktree,
             engine: place.engine,
         };
-        Ok(sidecar::serve(&serving, io::stdin().lock(), io::stdout())?)
+        let input = BufReader::new(io::stdin());
+        Ok(sidecar::serve(&serving, input, io::stdout())?)
     }
 }

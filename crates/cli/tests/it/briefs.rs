@@ -108,3 +108,43 @@ fn reading_changes_nothing_and_bad_declarations_are_noted() {
     assert!(output.stderr.contains("mine.toml:2:"), "{}", output.stderr);
     assert_eq!(project.git(&["status", "--porcelain"]), before);
 }
+
+#[test]
+fn a_hand_off_is_about_the_agent_that_was_at_work() {
+    let project = shop();
+    let agent = "opencode:ses_1";
+    let push = [
+        "push",
+        "Let guests pay",
+        "--criteria",
+        "they do",
+        "--session",
+        agent,
+    ];
+    project.ok(&push);
+    let output = project.flame(&["brief"]);
+    assert!(
+        output
+            .stdout
+            .contains("- Let guests pay — done when: they do\n"),
+        "{output}"
+    );
+    assert!(output.stdout.contains("- spec-execute\n"), "{output}");
+    assert!(output.stderr.contains("about opencode:ses_1"), "{output}");
+    assert_eq!(json(&project, &["brief", "--json"])["session"], agent);
+    // Whoever works at the shell means that.
+    project.ok(&["push", "Ship the shop", "--criteria", "orders can be paid"]);
+    let output = project.flame(&["brief"]);
+    assert!(output.stdout.contains("- Ship the shop"), "{output}");
+    assert!(!output.stdout.contains("Let guests pay"), "{output}");
+    assert!(output.stderr.is_empty(), "{output}");
+    // Work that is over is no longer what one goes on with.
+    let pop = ["pop", "they can", "--session", agent];
+    project.ok(&pop);
+    project.ok(&["pop", "shipped"]);
+    let brief = json(&project, &["brief", "--json"]);
+    assert!(
+        brief["session"].as_str().unwrap().starts_with("shell:"),
+        "{brief}"
+    );
+}

@@ -26,6 +26,7 @@ mod large;
 mod manners;
 mod names;
 mod nothing_lost;
+mod own_recordings;
 mod quality;
 #[cfg(unix)]
 mod read_only;

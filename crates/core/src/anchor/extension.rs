@@ -10,9 +10,12 @@ const EXTENSIONS: [&str; 76] = [
     "tmpl", "toml", "ts", "tsx", "txt", "usage", "vim", "vue", "xml", "yaml", "yml", "zsh",
 ];
 
+/// The longest of them. Most words behind a dot are no extension, and longer.
+const LONGEST: usize = 6;
+
 /// Whether files have this extension.
 pub(super) fn is_extension(text: &str) -> bool {
-    EXTENSIONS.binary_search(&text).is_ok()
+    (1..=LONGEST).contains(&text.len()) && EXTENSIONS.binary_search(&text).is_ok()
 }
 
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod tests {
     #[test]
     fn the_table_is_sorted() {
         assert!(EXTENSIONS.is_sorted());
+        assert!(EXTENSIONS.iter().all(|known| is_extension(known)));
         assert!(is_extension("rs") && !is_extension("RS") && !is_extension(""));
     }
 }

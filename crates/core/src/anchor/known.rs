@@ -191,7 +191,11 @@ impl<'a> Names<'a> {
             self.all.push(Known {
                 kind,
                 key,
-                shown: key,
+                shown: if kind == NameKind::Quantity {
+                    text
+                } else {
+                    key
+                },
                 home: None,
                 home_rank: 0,
                 met: Met::default(),
@@ -251,6 +255,10 @@ impl<'a> Names<'a> {
         let text: &'a str = &moment.text;
         let mut line_home: Option<(u32, usize)> = None;
         names(text, &mut |kind, found| {
+            // What tools print is full of numbers; those that count are talked about.
+            if kind == NameKind::Quantity && !moment.source.is_talk() {
+                return;
+            }
             let name = self.number(kind, found);
             if self.meet(number, moment, name, turn, newest) {
                 seen.push(name);

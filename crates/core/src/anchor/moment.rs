@@ -45,6 +45,11 @@ impl Source {
         Self::Summary,
     ];
 
+    /// Whether somebody talks to somebody: a person or the model, in sentences.
+    pub fn is_talk(self) -> bool {
+        matches!(self, Self::Prompt | Self::Prose | Self::Plan)
+    }
+
     /// Whether the model wrote it.
     pub fn by_model(self) -> bool {
         matches!(

@@ -15,17 +15,20 @@ pub enum NameKind {
     ErrorCode,
     /// A version.
     Version,
+    /// A number with its unit, and the words before it.
+    Quantity,
 }
 
 impl NameKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Path,
         Self::Identifier,
         Self::Address,
         Self::Reference,
         Self::ErrorCode,
         Self::Version,
+        Self::Quantity,
     ];
 
     /// What tables call it.
@@ -37,6 +40,7 @@ impl NameKind {
             Self::Reference => "reference",
             Self::ErrorCode => "error code",
             Self::Version => "version",
+            Self::Quantity => "quantity",
         }
     }
 }
@@ -65,6 +69,7 @@ pub fn key(kind: NameKind, text: &str) -> &str {
             text.get(..7).unwrap_or(text)
         }
         NameKind::Version => text.trim_start_matches('v'),
+        NameKind::Quantity => super::quantity::bare(text),
         _ => text,
     }
 }

@@ -1,10 +1,12 @@
-//! Finding names in text: paths, identifiers, addresses, references, error codes, versions.
+//! Finding names in text: paths, identifiers, addresses, references, error codes, versions. Numbers
+//! with units are [`super::quantity`]'s.
 //!
 //! One pass over the bytes, no pattern engine: a transcript has megabytes. A name is recognised by
 //! its own shape, so the language around it does not matter.
 
 use super::extension::is_extension;
 use super::name::NameKind;
+use super::quantity;
 
 /// Names in texts longer than this are not worth their price: it is output that nobody read.
 const LONGEST_TEXT: usize = 60_000;
@@ -13,19 +15,31 @@ const SHORTEST_IDENTIFIER: usize = 6;
 /// Longer names are data.
 const LONGEST_NAME: usize = 160;
 
-/// What a byte is inside a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Between names.
-    Outside,
-    /// A letter, a digit, `_`, or part of a character beyond ASCII.
-    Word,
-    /// Holds the words of a path or a version together.
-    Join,
+/// What a byte is inside a name, a bit for each. None: it stands between names.
+mod is {
+    /// A small letter.
+    pub(super) const LOW: u8 = 1;
+    /// A capital.
+    pub(super) const HIGH: u8 = 2;
+    pub(super) const DIGIT: u8 = 4;
+    pub(super) const UNDERSCORE: u8 = 8;
+    pub(super) const DOT: u8 = 16;
+    pub(super) const DASH: u8 = 32;
+    /// Anything else that holds the words of a path together.
+    pub(super) const JOIN: u8 = 64;
+    /// Part of a character beyond ASCII.
+    pub(super) const WIDE: u8 = 128;
+
+    /// Any part of a word.
+    pub(super) const WORD: u8 = LOW | HIGH | DIGIT | UNDERSCORE | WIDE;
+    /// Anything that holds words together.
+    pub(super) const JOINED: u8 = DOT | DASH | JOIN;
+    /// Without any of these there is no name: plain words make up most of any text.
+    pub(super) const TELLING: u8 = HIGH | DIGIT | UNDERSCORE | DOT;
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Outside; 256];
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "counts to 255")]
@@ -33,9 +47,15 @@ const CLASSES: [Class; 256] = {
         #[expect(clippy::indexing_slicing, reason = "both have 256 places")]
         {
             classes[byte] = match here {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Class::Word,
-                b'.' | b'/' | b'-' | b'@' | b'+' | b'[' | b']' | b'~' => Class::Join,
-                _ => Class::Outside,
+                b'a'..=b'z' => is::LOW,
+                b'A'..=b'Z' => is::HIGH,
+                b'0'..=b'9' => is::DIGIT,
+                b'_' => is::UNDERSCORE,
+                b'.' => is::DOT,
+                b'-' => is::DASH,
+                b'/' | b'@' | b'+' | b'[' | b']' | b'~' => is::JOIN,
+                0x80.. => is::WIDE,
+                _ => 0,
             };
         }
         byte += 1;
@@ -43,11 +63,12 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-fn class(byte: u8) -> Class {
-    CLASSES
-        .get(usize::from(byte))
-        .copied()
-        .unwrap_or(Class::Outside)
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+fn is_word(byte: u8) -> bool {
+    class(byte) & is::WORD != 0
 }
 
 /// Calls `visit` with every name of a text, as often as it stands there.
@@ -58,30 +79,120 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        if class(byte) == Class::Outside {
+        let mut met = class(byte);
+        if met == 0 {
             if byte == b'#' {
                 number_reference(text, at, visit);
             }
             at += 1;
             continue;
         }
-        let length = bytes.get(at..).map_or(0, |rest| {
-            rest.iter()
-                .position(|byte| class(*byte) == Class::Outside)
-                .unwrap_or(rest.len())
-        });
-        let run = text.get(at..at + length).unwrap_or_default();
-        let scheme = ["https", "http"].into_iter().find(|s| run.ends_with(s));
-        let after = text.get(at + length..).unwrap_or_default();
-        if let Some(scheme) = scheme
-            && after.starts_with("://")
-        {
-            let start = at + length - scheme.len();
-            at = start + address(text.get(start..).unwrap_or_default(), visit);
+        let mut end = at + 1;
+        let mut behind = 0;
+        while let Some(&byte) = bytes.get(end) {
+            let here = class(byte);
+            if here == 0 {
+                behind = byte;
+                break;
+            }
+            met |= here;
+            end += 1;
+        }
+        if behind == b':' {
+            let run = text.get(at..end).unwrap_or_default();
+            let scheme = ["https", "http"].into_iter().find(|s| run.ends_with(s));
+            if let Some(scheme) = scheme
+                && text.get(end..).is_some_and(|rest| rest.starts_with("://"))
+            {
+                let start = end - scheme.len();
+                at = start + address(text.get(start..).unwrap_or_default(), visit);
+                continue;
+            }
+        }
+        if met & is::TELLING != 0 {
+            let run = text.get(at..end).unwrap_or_default();
+            if met & is::DIGIT != 0 {
+                quantity::find(text, at, end, visit);
+            }
+            if met & is::WIDE != 0 {
+                of_wide(run, visit);
+            } else {
+                of_any(run, met, visit);
+            }
+        }
+        at = end;
+    }
+}
+
+fn of_any<'a>(run: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    if met & is::JOINED == 0 {
+        of_word(run, met, visit);
+    } else {
+        of_run(run, met, visit);
+    }
+}
+
+/// The names in a run with characters beyond ASCII. Signs among those stand between names, and in
+/// scripts without blanks so do letters: a name is written right into the sentence.
+fn of_wide<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
+    let is_sign = |c: char| !c.is_ascii() && !c.is_alphanumeric();
+    for piece in run.split(is_sign) {
+        let met = piece.bytes().fold(0, |met, byte| met | class(byte));
+        if met & is::TELLING == 0 {
             continue;
         }
-        of_run(run, visit);
-        at += length;
+        if !piece.contains(is_unspaced) {
+            of_any(piece, met, visit);
+            continue;
+        }
+        let mut rest = piece;
+        if met & is::DOT != 0
+            && let Some(end) = path_end(piece)
+        {
+            // Folders may be named in any script; what only stands before a path is no part of it.
+            let path = piece.get(..end).unwrap_or_default();
+            let first = path.find('/').unwrap_or(path.len());
+            let named = path.get(..first).unwrap_or_default();
+            let before = named.rfind(is_unspaced).map_or(0, |at| {
+                at + named
+                    .get(at..)
+                    .and_then(|c| c.chars().next())
+                    .map_or(0, char::len_utf8)
+            });
+            let before = if before < first { before } else { 0 };
+            of_run(path.get(before..).unwrap_or_default(), met, visit);
+            rest = piece.get(end..).unwrap_or_default();
+        }
+        for part in rest.split(is_unspaced) {
+            let met = part.bytes().fold(0, |met, byte| met | class(byte));
+            if met & is::TELLING != 0 {
+                of_any(part, met, visit);
+            }
+        }
+    }
+}
+
+/// Whether a character is of a script that has no blanks between words, or hangs endings on names.
+fn is_unspaced(c: char) -> bool {
+    matches!(
+        c,
+        '\u{e00}'..='\u{e7f}' | '\u{2e80}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+/// The name that a word is, if it is one.
+fn of_word<'a>(word: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    const OF_HASH: u8 = is::LOW | is::DIGIT;
+    if met == OF_HASH && is_hash(word) {
+        visit(NameKind::Reference, word);
+    }
+    if met & (is::HIGH | is::UNDERSCORE) == 0 {
+        return;
+    }
+    if met & is::LOW == 0 && is_error_code(word) {
+        visit(NameKind::ErrorCode, word);
+    } else if is_identifier(word) {
+        visit(NameKind::Identifier, word);
     }
 }
 
@@ -89,7 +200,7 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
 fn number_reference<'a>(text: &'a str, at: usize, visit: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-    if before.is_some_and(|b| class(*b) == Class::Word || matches!(b, b'&' | b'#' | b'/')) {
+    if before.is_some_and(|b| is_word(*b) || matches!(b, b'&' | b'#' | b'/')) {
         return;
     }
     let digits = bytes
@@ -99,7 +210,7 @@ fn number_reference<'a>(text: &'a str, at: usize, visit: &mut impl FnMut(NameKin
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let behind = bytes.get(at + 1 + digits);
-    if (2..=6).contains(&digits) && behind.is_none_or(|byte| class(*byte) != Class::Word) {
+    if (2..=6).contains(&digits) && behind.is_none_or(|byte| !is_word(*byte)) {
         visit(
             NameKind::Reference,
             text.get(at..=at + digits).unwrap_or_default(),
@@ -127,8 +238,8 @@ fn address<'a>(rest: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) -> usiz
 }
 
 /// The names in a run of word and joining bytes.
-fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
-    let has_dot = run.contains('.');
+fn of_run<'a>(run: &'a str, met: u8, visit: &mut impl FnMut(NameKind, &'a str)) {
+    let has_dot = met & is::DOT != 0;
     let mut rest = run;
     if has_dot && let Some(end) = path_end(run) {
         let path = run.get(..end).unwrap_or_default();
@@ -142,7 +253,7 @@ fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
         return;
     }
     // Versions hold dots and dashes, references dashes; identifiers neither.
-    if rest.as_bytes().iter().any(u8::is_ascii_digit) {
+    if met & is::DIGIT != 0 {
         for part in rest.split(['/', '@', '+', '[', ']', '~']) {
             if let Some(version) = version(part) {
                 visit(NameKind::Version, version);
@@ -156,7 +267,9 @@ fn of_run<'a>(run: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
             }
         }
     }
-    for word in rest.split(|c: char| u8::try_from(c).is_ok_and(|byte| class(byte) == Class::Join)) {
+    for word in
+        rest.split(|c: char| u8::try_from(c).is_ok_and(|byte| class(byte) & is::JOINED != 0))
+    {
         if is_error_code(word) {
             visit(NameKind::ErrorCode, word);
         } else if is_identifier(word) {
@@ -173,15 +286,19 @@ fn path_end(run: &str) -> Option<usize> {
     while let Some(dot) = run.get(last..end).and_then(|part| part.rfind('.')) {
         let dot = last + dot;
         let before = dot.checked_sub(1).and_then(|at| bytes.get(at));
-        let stem = before.is_some_and(|byte| class(*byte) == Class::Word || *byte == b']');
+        let stem = before.is_some_and(|byte| is_word(*byte) || *byte == b']');
         let length = bytes
             .get(dot + 1..)
             .unwrap_or_default()
             .iter()
-            .take_while(|byte| class(**byte) == Class::Word)
+            .take_while(|byte| is_word(**byte) && byte.is_ascii())
             .count();
         let extension = run.get(dot + 1..dot + 1 + length).unwrap_or_default();
-        if dot > last && stem && is_extension(extension) {
+        let behind = run
+            .get(dot + 1 + length..)
+            .and_then(|rest| rest.chars().next());
+        let ends = behind.is_none_or(|c| c.is_ascii() || is_unspaced(c));
+        if dot > last && stem && ends && is_extension(extension) {
             return Some(dot + 1 + length);
         }
         end = dot;
@@ -213,12 +330,7 @@ fn version(part: &str) -> Option<&str> {
         groups += 1;
     }
     let behind = numbers.get(core.len()..)?;
-    if groups != 3
-        || behind
-            .bytes()
-            .next()
-            .is_some_and(|byte| class(byte) == Class::Word)
-    {
+    if groups != 3 || behind.bytes().next().is_some_and(is_word) {
         return None;
     }
     let tail = if behind.starts_with('-') {

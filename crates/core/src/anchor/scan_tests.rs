@@ -57,6 +57,27 @@ fn names_stand_out_in_any_language() {
         ["path src/解析/parse.rs", "identifier parse_token"]
     );
     assert_eq!(
+        found("修改src/main.rs里的parse_token函数、以及lib/util.ts。见issue #123"),
+        [
+            "path src/main.rs",
+            "identifier parse_token",
+            "path lib/util.ts",
+            "reference #123"
+        ]
+    );
+    assert_eq!(
+        found("`readFile`를 src/io/파일.rs에서 고치고 makeToken을 호출"),
+        [
+            "identifier readFile",
+            "path src/io/파일.rs",
+            "identifier makeToken"
+        ]
+    );
+    assert_eq!(
+        found("“parse_token” → src/a.rs… naïveParser"),
+        ["identifier parse_token", "path src/a.rs"]
+    );
+    assert_eq!(
         found("Файл src/main.rs: функция parse_token сломана"),
         ["path src/main.rs", "identifier parse_token"]
     );

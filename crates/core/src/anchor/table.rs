@@ -6,9 +6,13 @@
 /// Numbers hashes from 0 upwards.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Places, a power of two of them; a hash and its number plus one.
-    places: Vec<(u64, u32)>,
-    members: u32,
+    /// Places, a power of two of them: the upper half of a hash, and its number plus one. The lower
+    /// half chooses the place, so that two of a million hashes are taken for one another once in a
+    /// thousand conversations, and a place is half as large as with all of the hash: memory is what
+    /// this costs.
+    places: Vec<(u32, u32)>,
+    /// The hash of every member.
+    members: Vec<u64>,
 }
 
 impl Table {
@@ -17,25 +21,31 @@ impl Table {
         let places = (members.saturating_mul(2)).next_power_of_two().max(64);
         Self {
             places: vec![(0, 0); places],
-            members: 0,
+            members: Vec::with_capacity(members),
         }
     }
 
     /// The number of a hash, and whether it is new.
     pub(crate) fn number(&mut self, hash: u64) -> (u32, bool) {
-        if (self.members as usize + 1) * 2 > self.places.len() {
+        if (self.members.len() + 1) * 2 > self.places.len() {
             self.grow();
         }
         let at = self.place(hash);
+        let next = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
         let Some(place) = self.places.get_mut(at) else {
             return (0, false);
         };
         if place.1 != 0 {
             return (place.1 - 1, false);
         }
-        *place = (hash, self.members + 1);
-        self.members += 1;
-        (self.members - 1, true)
+        *place = (tag(hash), next);
+        self.members.push(hash);
+        (next - 1, true)
+    }
+
+    /// How many hashes are known.
+    pub(crate) fn members(&self) -> usize {
+        self.members.len()
     }
 
     /// The number of a hash that is known.
@@ -51,10 +61,11 @@ impl Table {
             clippy::cast_possible_truncation,
             reason = "the low bits choose the place"
         )]
-        let mut at = (hash ^ (hash >> 32)) as usize & mask;
+        let mut at = hash as usize & mask;
+        let tag = tag(hash);
         while let Some((known, number)) = self.places.get(at)
             && *number != 0
-            && *known != hash
+            && *known != tag
         {
             at = (at + 1) & mask;
         }
@@ -62,17 +73,19 @@ impl Table {
     }
 
     fn grow(&mut self) {
-        let doubled = vec![(0, 0); self.places.len() * 2];
-        let old = std::mem::replace(&mut self.places, doubled);
-        for (hash, number) in old {
-            if number != 0 {
-                let at = self.place(hash);
-                if let Some(place) = self.places.get_mut(at) {
-                    *place = (hash, number);
-                }
+        self.places = vec![(0, 0); self.places.len() * 2];
+        for (number, hash) in (1u32..).zip(&self.members) {
+            let at = self.place(*hash);
+            if let Some(place) = self.places.get_mut(at) {
+                *place = (tag(*hash), number);
             }
         }
     }
+}
+
+/// The upper half of a hash.
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// A hash of bytes: the same on every machine and in every version.

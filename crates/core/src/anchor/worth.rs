@@ -4,7 +4,7 @@ use super::known::{Known, Names};
 use super::name::NameKind;
 
 /// How many features a name has.
-pub const FEATURES: usize = 42;
+pub const FEATURES: usize = 43;
 
 /// What the features are called, in the order of [`features`].
 pub const FEATURE_NAMES: [&str; FEATURES] = [
@@ -30,6 +30,7 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
     "reference",
     "error_code",
     "version",
+    "quantity",
     "commands",
     "prose",
     "edits",
@@ -86,6 +87,7 @@ pub fn features(known: &Known<'_>, names: &Names<'_>) -> [f32; FEATURES] {
         kind(NameKind::Reference),
         kind(NameKind::ErrorCode),
         kind(NameKind::Version),
+        kind(NameKind::Quantity),
         ln(met.commands),
         ln(met.prose),
         ln(met.edits),

@@ -132,7 +132,7 @@ fn later_work(active: &Active<'_>, artifact: &Artifact) -> Option<String> {
         .skip(1);
     let written = later.find(|other| active.content(&other.file).is_some());
     if let Some(other) = written {
-        return Some(format!("`{}` being there", other.file));
+        return Some(format!("`{}` being there", active.called(&other.file)));
     }
     let has_begun = artifact.role == Role::Tasks && !active.tasks.done().is_empty();
     has_begun.then(|| "tasks that are done".to_owned())

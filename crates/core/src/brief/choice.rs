@@ -4,14 +4,14 @@
 //! that merely lie there make a workflow active only where nothing else says what the session is
 //! about, and finished work never does.
 
-use super::document::Document;
+use super::document::{Document, Kind, Line};
 use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
 use super::session_log::SessionLog;
 use super::tasks::TaskList;
-use super::words::has_word;
+use super::words::{find_words, is_denied, says_none};
 use super::{Source, Sources, Unit};
 use crate::transcript::TodoStatus;
-use crate::workflow::{Has, Role, Sign, Stage, Workflow};
+use crate::workflow::{Has, Role, Sign, Stage, Workflow, fill};
 
 /// What was found out.
 #[derive(Debug, Default)]
@@ -55,7 +55,12 @@ impl Active<'_> {
     /// The path of a file of the unit.
     pub(super) fn path(&self, file: &str) -> String {
         let name = self.unit.map_or("…", |unit| &unit.name);
-        format!("{}/{file}", self.workflow.folder(name))
+        self.workflow.path(name, file)
+    }
+
+    /// A file of the unit as it is called there.
+    pub(super) fn called(&self, file: &str) -> String {
+        fill(file, self.name(), None)
     }
 }
 
@@ -145,11 +150,11 @@ fn ambiguous(units: &[&(&Workflow, &Unit)]) -> (String, Source) {
     let folders: Vec<String> = units
         .iter()
         .take(4)
-        .map(|(workflow, unit)| format!("`{}`", workflow.folder(&unit.name)))
+        .map(|(workflow, unit)| format!("`{}`", workflow.mark(&unit.name)))
         .collect();
     let first = units
         .first()
-        .map(|(workflow, unit)| workflow.folder(&unit.name));
+        .map(|(workflow, unit)| workflow.mark(&unit.name));
     let more = units.len().saturating_sub(4);
     let more = if more > 0 {
         format!(" and {more} more")
@@ -189,7 +194,7 @@ fn has_anything(workflow: &Workflow, unit: &Unit) -> bool {
         .any(|file| unit.content(workflow, file).is_some())
 }
 
-fn is_finished(workflow: &Workflow, unit: &Unit) -> bool {
+pub(super) fn is_finished(workflow: &Workflow, unit: &Unit) -> bool {
     workflow
         .finished_by
         .iter()
@@ -207,23 +212,55 @@ fn is_there(workflow: &Workflow, unit: &Unit, sign: &Sign) -> bool {
         Has::AllTasksDone => TaskList::parse(document).is_finished(),
         Has::Text(words) => {
             let lines = super::document::lines(document);
-            lines.iter().any(|line| {
-                // A heading that names something is a place for it, not the thing itself, unless
-                // the sign is that heading.
-                words.iter().any(|word| match word.strip_prefix('#') {
-                    Some(heading) => {
-                        matches!(line.kind, super::document::Kind::Heading(_))
-                            && line
-                                .text
-                                .eq_ignore_ascii_case(heading.trim_matches(['#', ' ']))
-                    }
-                    None => {
-                        has_word(line.text, word.trim_end_matches(':')) && labels(line.text, word)
-                    }
-                })
+            lines.iter().enumerate().any(|(at, line)| {
+                let below = lines.get(at + 1..).unwrap_or_default();
+                words
+                    .iter()
+                    .any(|word| labels(line.text, word) && tells(line, below, word))
             })
         }
     }
+}
+
+/// Whether a line has the word of a sign. A heading that is nothing but the word is a place for the
+/// thing, and tells of it only if something stands below, unless the sign is that heading; a box that
+/// is open tells of what is to come.
+fn tells(line: &Line<'_>, below: &[Line<'_>], word: &str) -> bool {
+    let is_heading = matches!(line.kind, Kind::Heading(_));
+    if let Some(heading) = word.strip_prefix('#') {
+        let heading = heading.trim_matches(['#', ' ']);
+        return is_heading && line.text.eq_ignore_ascii_case(heading);
+    }
+    // `Status: Done` may be a heading and what stands below it.
+    if let Some((label, value)) = word.split_once(": ")
+        && is_heading
+        && line.text.eq_ignore_ascii_case(label)
+    {
+        let first = below.iter().find(|line| line.kind != Kind::Blank);
+        return first.is_some_and(|line| {
+            !matches!(line.kind, Kind::Heading(_) | Kind::Check(' '))
+                && find_words(line.text, value).any(|at| at.start <= 2)
+        });
+    }
+    let word = word.trim_end_matches(':');
+    let is_place = is_heading && line.text.eq_ignore_ascii_case(word);
+    if line.kind == Kind::Check(' ') || (is_place && !has_text(below)) {
+        return false;
+    }
+    // Marks around words do not make them others.
+    let bare: String = line.text.replace(['*', '`', '✅', '✔', '☑'], "");
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let bare = words.join(" ");
+    find_words(&bare, word).any(|at| !is_denied(&bare, &at))
+}
+
+/// Whether the first thing below a heading is something that happened.
+fn has_text(below: &[Line<'_>]) -> bool {
+    let first = below.iter().find(|line| line.kind != Kind::Blank);
+    first.is_some_and(|line| match line.kind {
+        Kind::Heading(_) | Kind::Rule | Kind::Blank | Kind::Check(' ') => false,
+        Kind::Bullet | Kind::Check(_) | Kind::Plain => !says_none(line.text),
+    })
 }
 
 /// A sign that ends in a colon is a label: it counts at the beginning of a line.

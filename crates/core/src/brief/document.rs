@@ -212,19 +212,26 @@ pub(super) struct Item {
 
 /// Bullets and paragraphs, each with the lines that continue it; headings and rules by themselves.
 pub(super) fn items(lines: &[Line<'_>]) -> Vec<Item> {
+    items_between(lines, |_| false)
+}
+
+/// As [`items`], where a line that `begins` something continues nothing either.
+pub(super) fn items_between(lines: &[Line<'_>], begins: impl Fn(&str) -> bool) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut open = false;
     for line in lines {
         match line.kind {
             Kind::Blank => open = false,
-            Kind::Plain if open && !line.text.starts_with('|') => {
+            Kind::Plain if open && !interrupts(line, found.last(), &begins) => {
                 if let Some(last) = found.last_mut() {
                     last.text.push(' ');
                     last.text.push_str(line.text);
                 }
             }
             kind => {
-                open = !matches!(kind, Kind::Heading(_) | Kind::Rule);
+                let is_alone = matches!(kind, Kind::Heading(_) | Kind::Rule)
+                    || (kind == Kind::Plain && (begins(line.text) || is_bare_label(line.text)));
+                open = !is_alone;
                 found.push(Item {
                     number: line.number,
                     indent: line.indent,
@@ -235,6 +242,49 @@ pub(super) fn items(lines: &[Line<'_>]) -> Vec<Item> {
         }
     }
     found
+}
+
+/// Whether a line is something of its own, though no blank line is before it. What is indented
+/// below a bullet belongs to the bullet, whatever it looks like.
+fn interrupts(line: &Line<'_>, above: Option<&Item>, begins: impl Fn(&str) -> bool) -> bool {
+    let is_inside = above.is_some_and(|above| {
+        matches!(above.kind, Kind::Bullet | Kind::Check(_)) && line.indent > above.indent
+    });
+    line.text.starts_with('|') || (!is_inside && (is_label(line.text) || begins(line.text)))
+}
+
+/// Whether a line is a label and nothing else; what it labels comes below.
+fn is_bare_label(text: &str) -> bool {
+    let bare = text.trim_end_matches(['*', '_']);
+    is_label(text) && (bare.ends_with(':') || (bare.len() < text.len() && !bare.contains(':')))
+}
+
+/// Whether a line begins with a label such as `Open Work:`, or is one in bold.
+fn is_label(text: &str) -> bool {
+    let bare = text.trim_start_matches(['*', '_']);
+    let is_bold = bare.len() < text.len();
+    let name = match bare.split_once(':') {
+        Some((name, behind)) => {
+            let behind = behind.trim_start_matches(['*', '_']);
+            if !(behind.is_empty() || behind.starts_with(char::is_whitespace)) {
+                return false;
+            }
+            name
+        }
+        None if is_bold && text.ends_with(['*', '_']) => bare,
+        None => return false,
+    };
+    let name = name.trim_end_matches(['*', '_', ' ']);
+    let is_short = name.chars().count() <= 40 && name.split_whitespace().count() <= 4;
+    let is_name = name.starts_with(char::is_uppercase)
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '/' | '&' | '-' | '(' | ')'));
+    // What explains something belongs to it.
+    let explains = ["rationale", "reason", "why", "because", "note", "impact"]
+        .into_iter()
+        .any(|word| name.eq_ignore_ascii_case(word));
+    is_short && is_name && !explains
 }
 
 #[cfg(test)]
@@ -296,5 +346,29 @@ mod tests {
             .map(|item| item.text)
             .collect();
         assert_eq!(texts, ["one more", "two", "para graph"]);
+    }
+
+    #[test]
+    fn a_label_continues_nothing() {
+        let document = Document::new(
+            "x.md",
+            "- one\nOpen Work: a\n**Blockers**\nnone\n- two\nwrapped by hand\n- three\nRationale: so\n- four\n  Files: b\n",
+        );
+        let texts: Vec<String> = items(&lines(&document))
+            .into_iter()
+            .map(|item| item.text)
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "one",
+                "Open Work: a",
+                "**Blockers**",
+                "none",
+                "two wrapped by hand",
+                "three Rationale: so",
+                "four Files: b"
+            ]
+        );
     }
 }

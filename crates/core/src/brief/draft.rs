@@ -11,12 +11,16 @@ const LINE: usize = 320;
 /// What is given up first when there is no room: the last of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// Without it the brief is none.
+    /// Goal, step, stage, file, gate and what comes next: without them the brief is none.
+    Vital,
+    /// What the user said, what is in the way, what nobody has decided.
     Needed,
-    /// Decisions, blockers, the next tasks.
+    /// Decisions, the next tasks.
     Useful,
-    /// The rest.
+    /// More of what is told already.
     Extra,
+    /// What anybody can ask git.
+    Spare,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +85,7 @@ impl Draft {
 fn most(heading: Heading) -> usize {
     match heading {
         Heading::Objective | Heading::CurrentStep | Heading::NextAction => 3,
-        Heading::Completed | Heading::Remaining => 10,
+        Heading::Completed | Heading::Remaining => 18,
         _ => 12,
     }
 }

@@ -6,7 +6,7 @@ use super::draft::{Draft, Rank};
 use super::session_log::{Field, SessionLog};
 use super::{Heading, Mode, Source, Sources};
 use crate::context::{Failed, Surroundings};
-use crate::frame::{Frame, Status};
+use crate::frame::{Frame, Origin, Status};
 use crate::note::Note;
 use crate::transcript::TodoStatus;
 
@@ -18,7 +18,7 @@ pub(super) fn from_host(draft: &mut Draft, sources: &Sources) {
     if sources.mode == Mode::ReadOnly {
         draft.add(
             Heading::Status,
-            Rank::Needed,
+            Rank::Vital,
             "mode: plan (read-only)",
             Source::Host,
         );
@@ -33,12 +33,14 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
     let frontier = around.frontier();
     let of = |frame: &Frame| Source::Frame(frame.id.clone());
     let root = around.ancestors.last().unwrap_or(&around.current);
-    draft.add(Heading::Objective, Rank::Needed, &goal(root), of(root));
+    draft.add(Heading::Objective, Rank::Vital, &goal(root), of(root));
     let current = &around.current;
-    if current.status.is_open() {
+    // What nobody opened is only known to be going on: others may know better what the step is.
+    let is_asked = current.origin == Origin::Asked;
+    if current.status.is_open() && is_asked {
         draft.add(
             Heading::CurrentStep,
-            Rank::Needed,
+            Rank::Vital,
             &goal(current),
             of(current),
         );
@@ -97,11 +99,11 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
 
     frames_learned(draft, around);
     if let Some(next) = frontier.next {
-        draft.add(Heading::NextAction, Rank::Needed, &goal(next), of(next));
-    } else if current.status == Status::InProgress {
+        draft.add(Heading::NextAction, Rank::Vital, &goal(next), of(next));
+    } else if current.status == Status::InProgress && is_asked {
         draft.add(
             Heading::NextAction,
-            Rank::Needed,
+            Rank::Vital,
             &goal(current),
             of(current),
         );
@@ -123,6 +125,20 @@ fn in_flight(draft: &mut Draft, around: &Surroundings) {
             None => Source::Host,
         };
         draft.add(Heading::Status, Rank::Needed, &text, source);
+    }
+}
+
+/// Where nothing says what is being done and what comes next: the frame that is worked on.
+pub(super) fn from_current_frame(draft: &mut Draft, sources: &Sources) {
+    let current = sources.around.as_ref().map(|around| &around.current);
+    let Some(current) = current.filter(|frame| frame.status == Status::InProgress) else {
+        return;
+    };
+    for heading in [Heading::CurrentStep, Heading::NextAction] {
+        if draft.is_empty(heading) {
+            let source = Source::Frame(current.id.clone());
+            draft.add(heading, Rank::Vital, &goal(current), source);
+        }
     }
 }
 
@@ -192,18 +208,21 @@ fn because(text: &str, why: Option<&str>) -> String {
 pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
     let all = || sources.todos.iter().enumerate();
     let of = |place: usize| Source::Todo(place + 1);
+    let mut open = 0;
     for (place, todo) in all() {
         match todo.status {
             TodoStatus::Active => {
-                draft.add(Heading::CurrentStep, Rank::Needed, &todo.text, of(place));
-                draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
+                draft.add(Heading::CurrentStep, Rank::Vital, &todo.text, of(place));
             }
-            TodoStatus::Pending => {
-                draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
-            }
-            TodoStatus::Done | TodoStatus::Cancelled => {}
+            TodoStatus::Pending => {}
+            TodoStatus::Done | TodoStatus::Cancelled => continue,
+        }
+        open += 1;
+        if open <= SHOWN {
+            draft.add(Heading::Remaining, Rank::Useful, &todo.text, of(place));
         }
     }
+    draft.omit(Heading::Remaining, open.saturating_sub(SHOWN));
     let done: Vec<_> = all()
         .filter(|(_, todo)| todo.status == TodoStatus::Done)
         .collect();
@@ -216,7 +235,7 @@ pub(super) fn from_todos(draft: &mut Draft, sources: &Sources) {
         let state = |wanted| all().find(|(_, todo)| todo.status == wanted);
         let next = state(TodoStatus::Active).or_else(|| state(TodoStatus::Pending));
         if let Some((place, todo)) = next {
-            draft.add(Heading::NextAction, Rank::Needed, &todo.text, of(place));
+            draft.add(Heading::NextAction, Rank::Vital, &todo.text, of(place));
         }
     }
 }
@@ -241,19 +260,14 @@ pub(super) fn from_log(
     if draft.is_empty(Heading::Objective)
         && let Some(said) = sentence.or(first_open.copied()).or(focus)
     {
-        draft.add(Heading::Objective, Rank::Needed, &said.text, of(said.line));
+        draft.add(Heading::Objective, Rank::Vital, &said.text, of(said.line));
     }
     if draft.is_empty(Heading::CurrentStep) {
         if let Some(said) = first_open {
             let text = format!("Current open work: {}", said.text);
-            draft.add(Heading::CurrentStep, Rank::Needed, &text, of(said.line));
+            draft.add(Heading::CurrentStep, Rank::Vital, &text, of(said.line));
         } else if let Some(said) = focus {
-            draft.add(
-                Heading::CurrentStep,
-                Rank::Needed,
-                &said.text,
-                of(said.line),
-            );
+            draft.add(Heading::CurrentStep, Rank::Vital, &said.text, of(said.line));
         }
     }
     if let Some(blocker) = blockers.first() {
@@ -263,9 +277,12 @@ pub(super) fn from_log(
         let text = format!("Active — working on {}.", focus.text.trim_end_matches('.'));
         draft.add(Heading::Status, Rank::Useful, &text, of(focus.line));
     }
-    for said in entry.all(Field::Completed) {
+    let done: Vec<_> = entry.all(Field::Completed).collect();
+    let first = done.len().saturating_sub(SHOWN);
+    for said in done.iter().skip(first) {
         draft.add(Heading::Completed, Rank::Extra, &said.text, of(said.line));
     }
+    draft.omit(Heading::Completed, first);
     for said in &open {
         draft.add(Heading::Remaining, Rank::Useful, &said.text, of(said.line));
     }
@@ -300,7 +317,7 @@ pub(super) fn from_log(
     if draft.is_empty(Heading::NextAction)
         && let Some(said) = entry.all(Field::Next).next().or(first_open.copied())
     {
-        draft.add(Heading::NextAction, Rank::Needed, &said.text, of(said.line));
+        draft.add(Heading::NextAction, Rank::Vital, &said.text, of(said.line));
     }
 }
 
@@ -359,9 +376,9 @@ pub(super) fn from_git(draft: &mut Draft, sources: &Sources) {
         1 => format!("{branch}, 1 file with uncommitted changes."),
         more => format!("{branch}, {more} files with uncommitted changes."),
     };
-    draft.add(Heading::Status, Rank::Extra, &text, Source::Git);
+    draft.add(Heading::Status, Rank::Spare, &text, Source::Git);
     for path in git.changed.iter().take(SHOWN) {
-        draft.add(Heading::ActiveFiles, Rank::Extra, path, Source::Git);
+        draft.add(Heading::ActiveFiles, Rank::Spare, path, Source::Git);
     }
     let more = git
         .changed_total
@@ -369,6 +386,6 @@ pub(super) fn from_git(draft: &mut Draft, sources: &Sources) {
     draft.omit(Heading::ActiveFiles, more);
     for commit in git.commits.iter().take(3).rev() {
         let text = format!("Commit {}: {}", commit.id, commit.subject);
-        draft.add(Heading::Completed, Rank::Extra, &text, Source::Git);
+        draft.add(Heading::Completed, Rank::Spare, &text, Source::Git);
     }
 }

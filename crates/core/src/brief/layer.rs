@@ -2,13 +2,14 @@
 
 use super::approvals::{Approval, approval};
 use super::choice::{Active, KnownBy};
-use super::document::{Document, Kind, items, lines};
+use super::document::Document;
 use super::draft::{Draft, Rank};
 use super::findings::{Topic, findings, labelled_value};
+use super::progress::Progress;
 use super::session_log::{Field, SessionLog};
 use super::tasks::{Mark, Task};
 use super::{Heading, Source, Sources, Standing};
-use crate::workflow::{Has, Role, fill};
+use crate::workflow::{Has, Role, Stage, fill};
 
 /// How many of the tasks that are done are shown: the latest.
 const DONE: usize = 4;
@@ -25,7 +26,7 @@ pub(super) fn add(
     log: Option<&SessionLog>,
 ) -> Standing {
     let layer = Layer { active };
-    layer.stage(draft);
+    layer.stage(draft, sources, log);
     layer.tasks(draft);
     layer.artifacts(draft);
     layer.progress(draft);
@@ -59,6 +60,7 @@ impl Layer<'_, '_> {
                     path: self.active.path(file),
                     line: None,
                 };
+                let file = self.active.called(file);
                 (format!("inferred from `{file}`"), source)
             }
             KnownBy::Nothing => ("where the workflow begins".to_owned(), self.declared()),
@@ -75,9 +77,9 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Whether the stage works its way through the list of tasks, rather than writing it.
-    fn is_about_tasks(&self) -> bool {
-        let (workflow, stage) = (self.active.workflow, self.active.stage);
+    /// Whether a stage works its way through the list of tasks, rather than writing it.
+    fn is_about_tasks(&self, stage: &Stage) -> bool {
+        let workflow = self.active.workflow;
         let is_current = workflow
             .artifact(Role::Tasks)
             .is_some_and(|tasks| stage.current_artifact.as_ref() == Some(&tasks.file));
@@ -87,22 +89,43 @@ impl Layer<'_, '_> {
 
     fn next_task(&self) -> Option<&Task> {
         let next = self.active.tasks.to_do().into_iter().next();
-        next.filter(|_| self.is_about_tasks())
+        next.filter(|_| self.is_about_tasks(self.active.stage))
     }
 
-    fn stage(&self, draft: &mut Draft) {
+    /// The stage that follows, where the file of this one has its approval.
+    fn opened(&self, sources: &Sources, log: Option<&SessionLog>) -> Option<(&Stage, Source)> {
+        let (workflow, stage) = (self.active.workflow, self.active.stage);
+        let follows = workflow.after(stage)?;
+        let file = stage.current_artifact.as_ref()?;
+        let artifact = workflow
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.file == *file && !artifact.approval.is_empty())?;
+        // A stage that builds on a file that it does not write is not over with its approval.
+        let is_written_here = workflow
+            .stages
+            .iter()
+            .find(|stage| stage.current_artifact.as_ref() == Some(file))
+            == Some(stage);
+        match approval(self.active, artifact, sources, log) {
+            Approval::Recorded { source, .. } if is_written_here => Some((follows, source)),
+            _ => None,
+        }
+    }
+
+    fn stage(&self, draft: &mut Draft, sources: &Sources, log: Option<&SessionLog>) {
         let stage = self.active.stage;
         let (known_by, source) = self.evidence();
         draft.add(
             Heading::WorkflowType,
-            Rank::Needed,
+            Rank::Vital,
             &self.active.workflow.name,
             self.declared(),
         );
-        draft.add(Heading::Stage, Rank::Needed, &stage.name, source.clone());
+        draft.add(Heading::Stage, Rank::Vital, &stage.name, source.clone());
         draft.add(
             Heading::Objective,
-            Rank::Needed,
+            Rank::Vital,
             &self.filled(&stage.objective),
             self.declared(),
         );
@@ -120,7 +143,7 @@ impl Layer<'_, '_> {
             ));
         }
         status.push('.');
-        draft.add(Heading::Status, Rank::Needed, &status, source.clone());
+        draft.add(Heading::Status, Rank::Vital, &status, source.clone());
         if let Some(seen) = self.active.seen {
             let text = format!(
                 "{} was {known_by}, but the files of {unit} look like {}.",
@@ -131,32 +154,48 @@ impl Layer<'_, '_> {
         match self.next_task() {
             Some(task) => {
                 let source = self.task_source(task);
-                let step = format!("Task at hand by `{}`: {}.", self.tasks_file(), task.label());
-                draft.add(Heading::CurrentStep, Rank::Needed, &step, source.clone());
+                let step = format!(
+                    "Task at hand by `{}`: {}.",
+                    self.active.called(self.tasks_file()),
+                    task.label()
+                );
+                draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
                 let next = format!("{} — next in {} of {unit}.", task.label(), stage.name);
-                draft.add(Heading::NextAction, Rank::Needed, &next, source);
+                draft.add(Heading::NextAction, Rank::Vital, &next, source);
             }
-            None if self.is_about_tasks() && self.active.tasks.tasks.is_empty() => {
+            None if self.is_about_tasks(stage) && self.active.tasks.tasks.is_empty() => {
                 let source = self.task_file_source();
-                let file = self.tasks_file();
+                let file = self.active.called(self.tasks_file());
                 let step = format!("`{file}` of {unit} is missing or has no tasks.");
-                draft.add(Heading::CurrentStep, Rank::Needed, &step, source.clone());
+                draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
                 let next = format!(
                     "`{file}` of {unit}: {} has nothing to go by without it.",
                     stage.name
                 );
-                draft.add(Heading::NextAction, Rank::Needed, &next, source);
+                draft.add(Heading::NextAction, Rank::Vital, &next, source);
+            }
+            None if let Some((follows, source)) = self.opened(sources, log) => {
+                let file = stage.current_artifact.as_deref().unwrap_or_default();
+                let file = self.active.called(file);
+                let step = format!("`{file}` of {unit} is written and approved.");
+                draft.add(Heading::CurrentStep, Rank::Vital, &step, source.clone());
+                let tasks = self.active.tasks.to_do();
+                let task = tasks.first().filter(|_| self.is_about_tasks(follows));
+                let next =
+                    task.map_or_else(|| self.filled(&follows.next_action), |task| task.label());
+                let next = format!("{} is open: {next}", follows.name);
+                draft.add(Heading::NextAction, Rank::Vital, &next, source);
             }
             None => {
                 draft.add(
                     Heading::CurrentStep,
-                    Rank::Needed,
+                    Rank::Vital,
                     &self.filled(&stage.current_step),
                     self.declared(),
                 );
                 draft.add(
                     Heading::NextAction,
-                    Rank::Needed,
+                    Rank::Vital,
                     &self.filled(&stage.next_action),
                     self.declared(),
                 );
@@ -244,7 +283,7 @@ impl Layer<'_, '_> {
                 path: active.path(current),
                 line: None,
             };
-            draft.add(Heading::CurrentArtifact, Rank::Needed, &text, source);
+            draft.add(Heading::CurrentArtifact, Rank::Vital, &text, source);
         }
         let unit = active.name();
         let tasks = &active.tasks;
@@ -275,7 +314,7 @@ impl Layer<'_, '_> {
             );
         }
         for file in missing {
-            let text = format!("`{file}` is missing or empty.");
+            let text = format!("`{}` is missing or empty.", active.called(file));
             let source = Source::File {
                 path: active.path(file),
                 line: None,
@@ -318,54 +357,41 @@ impl Layer<'_, '_> {
     }
 
     fn progress_of(&self, draft: &mut Draft, document: &Document) {
-        let steps: Vec<_> = items(&lines(document))
-            .into_iter()
-            .filter(|item| matches!(item.kind, Kind::Bullet | Kind::Check(_) | Kind::Plain))
-            .collect();
-        let (ticked, told): (Vec<_>, Vec<_>) = steps
-            .into_iter()
-            .partition(|item| matches!(item.kind, Kind::Check(_)));
+        let progress = Progress::parse(document);
         let source = |line| Source::file(document, line);
-        let mut done: Vec<_> = Vec::new();
-        for item in ticked {
-            match item.kind {
-                Kind::Check('x' | 'X' | '✓' | '✔') => done.push(item),
-                _ => draft.add(
-                    Heading::Remaining,
-                    Rank::Useful,
-                    &item.text,
-                    source(item.number),
-                ),
+        if let Some(newest) = &progress.status {
+            let status = format!("Progress notes: {}", newest.text);
+            let artifact = format!("{}: {}", self.active.name(), newest.text);
+            for (heading, rank, text) in [
+                (Heading::Status, Rank::Needed, status),
+                (Heading::ArtifactStatus, Rank::Useful, artifact),
+            ] {
+                draft.add(heading, rank, &text, source(newest.number));
             }
         }
-        if let Some((newest, before)) = told.split_last() {
-            let status = format!("Progress notes: {}", newest.text);
-            draft.add(
-                Heading::Status,
-                Rank::Needed,
-                &status,
-                source(newest.number),
-            );
-            let artifact = format!("{}: {}", self.active.name(), newest.text);
-            draft.add(
-                Heading::ArtifactStatus,
-                Rank::Useful,
-                &artifact,
-                source(newest.number),
-            );
-            done.extend(before.iter().cloned());
-        }
-        done.sort_by_key(|item| item.number);
-        let first = done.len().saturating_sub(DONE);
-        for item in done.iter().skip(first) {
-            draft.add(
-                Heading::Completed,
-                Rank::Useful,
-                &item.text,
-                source(item.number),
-            );
+        let first = progress.done.len().saturating_sub(DONE);
+        for item in progress.done.iter().skip(first) {
+            let line = source(item.number);
+            draft.add(Heading::Completed, Rank::Useful, &item.text, line);
         }
         draft.omit(Heading::Completed, first);
+        for item in progress.open.iter().take(TO_DO) {
+            let line = source(item.number);
+            draft.add(Heading::Remaining, Rank::Useful, &item.text, line);
+        }
+        draft.omit(
+            Heading::Remaining,
+            progress.open.len().saturating_sub(TO_DO),
+        );
+        for (field, item) in &progress.others {
+            let (heading, rank) = match field {
+                Field::Blockers => (Heading::Blockers, Rank::Needed),
+                Field::Decisions => (Heading::Decisions, Rank::Useful),
+                Field::Questions => (Heading::Pending, Rank::Needed),
+                _ => continue,
+            };
+            draft.add(heading, rank, &item.text, source(item.number));
+        }
     }
 
     fn approvals(&self, draft: &mut Draft, sources: &Sources, log: Option<&SessionLog>) {
@@ -380,7 +406,7 @@ impl Layer<'_, '_> {
                 path: active.path(&artifact.file),
                 line: None,
             };
-            let file = &artifact.file;
+            let file = active.called(&artifact.file);
             let unit = active.name();
             match approval(active, artifact, sources, log) {
                 Approval::Recorded { source, words } => {
@@ -393,7 +419,7 @@ impl Layer<'_, '_> {
                     let words = crate::text::condense(&words, 120);
                     let text =
                         format!("{unit}: `{file}` is not approved, as {source} says: “{words}”");
-                    draft.add(Heading::Pending, Rank::Useful, &text, source);
+                    draft.add(Heading::Pending, Rank::Needed, &text, source);
                 }
                 Approval::Inferred { from } => {
                     let text = format!(
@@ -403,15 +429,15 @@ impl Layer<'_, '_> {
                 }
                 Approval::Open => {
                     let text = format!("{unit}: approval of `{file}` is not recorded.");
-                    draft.add(Heading::Pending, Rank::Useful, &text, own);
+                    draft.add(Heading::Pending, Rank::Needed, &text, own);
                 }
                 Approval::NoFile { is_empty } => {
-                    let is_due = active.stage.current_artifact.as_ref() == Some(file);
+                    let is_due = active.stage.current_artifact.as_ref() == Some(&artifact.file);
                     let why = if is_empty { "empty" } else { "missing" };
                     if is_due {
                         let text =
                             format!("{unit}: `{file}` is {why}; there is nothing to approve yet.");
-                        draft.add(Heading::Pending, Rank::Useful, &text, own);
+                        draft.add(Heading::Pending, Rank::Needed, &text, own);
                     }
                 }
             }
@@ -424,7 +450,7 @@ impl Layer<'_, '_> {
             {
                 draft.add(
                     Heading::Pending,
-                    Rank::Useful,
+                    Rank::Needed,
                     &said.text,
                     Source::file(document, said.line),
                 );
@@ -453,7 +479,7 @@ impl Layer<'_, '_> {
                     Rank::Extra,
                 ),
                 (Topic::Warning, Heading::Blockers, "Warning: ", Rank::Useful),
-                (Topic::Question, Heading::Pending, "", Rank::Useful),
+                (Topic::Question, Heading::Pending, "", Rank::Needed),
             ] {
                 let of_topic: Vec<_> = all
                     .iter()
@@ -473,13 +499,13 @@ impl Layer<'_, '_> {
         let stage = self.active.stage;
         draft.add(
             Heading::Gate,
-            Rank::Needed,
+            Rank::Vital,
             &self.filled(&stage.gate),
             self.declared(),
         );
         for command in &stage.commands {
             let text = format!("Gate command: `{}`", self.filled(command));
-            draft.add(Heading::Gate, Rank::Needed, &text, self.declared());
+            draft.add(Heading::Gate, Rank::Vital, &text, self.declared());
         }
         for text in &stage.preconditions {
             draft.add(

@@ -1,11 +1,12 @@
 //! What is mentioned: pieces of work and stages, in frames, todos, the session log and git.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::session_log::{Entry, Field, Said, SessionLog};
-use super::words::{find_words, has_word};
+use super::words::{find_words, has_word, is_denied};
 use super::{Source, Sources};
-use crate::workflow::{Stage, Workflow};
+use crate::workflow::{Place, Stage, Workflow};
 
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,12 +61,12 @@ pub(super) fn leads_in<'u>(
     let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
     let mut found: Vec<Lead> = Vec::new();
     for (workflow, name) in units {
-        if !words.contains(&name.to_lowercase()) {
-            continue;
-        }
         let Some(declared) = workflows.iter().find(|known| known.name == workflow) else {
             continue;
         };
+        if !may_be_in(&words, declared, name) {
+            continue;
+        }
         let best = clues
             .iter()
             .enumerate()
@@ -112,7 +113,7 @@ enum Kind {
 impl Clue {
     /// How strongly this speaks of a piece of work, if it does.
     fn strength(&self, workflow: &Workflow, name: &str) -> Option<Strength> {
-        let folder = workflow.folder(name);
+        let folder = workflow.mark(name);
         let by_path = has_path(&self.text, &folder);
         let strength = match self.kind {
             Kind::Changed if by_path => return Some(Strength::Changed),
@@ -160,9 +161,24 @@ fn has_path(text: &str, folder: &str) -> bool {
     })
 }
 
+/// Whether a name, or the file that it is, can be among some words at all.
+fn may_be_in(words: &BTreeSet<String>, workflow: &Workflow, name: &str) -> bool {
+    let known = |name: &str| {
+        // A name that is several words is not one of them.
+        !name.chars().all(in_word) || words.contains(&name.trim_matches('.').to_lowercase())
+    };
+    known(name)
+        || matches!(workflow.place, Place::Files { .. })
+            && workflow.mark(name).rsplit('/').next().is_some_and(known)
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
 /// The words of a text that may be names, in lower case.
 fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')))
+    text.split(|c: char| !in_word(c))
         .map(|word| word.trim_matches('.').to_lowercase())
         .filter(|word| !word.is_empty())
 }
@@ -307,26 +323,34 @@ pub(super) fn hint_in_agents(workflow: &Workflow, sources: &Sources) -> Option<H
     })
 }
 
-/// The stage that a line names best, and how well: in passing, as a command, as the stage.
-fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, u8)> {
-    let mut best: Option<(Hint, u8, usize)> = None;
+/// The stage that a line names best, and how well.
+fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, Weight)> {
+    let mut best: Option<(Hint, Weight, usize)> = None;
     for workflow in workflows {
+        let is_list = workflow
+            .stages
+            .iter()
+            .filter(|stage| names(text, stage))
+            .count()
+            > 2;
         for stage in &workflow.stages {
-            for name in stage.names() {
-                for at in find_words(text, name) {
-                    let weight = weight(text, at.start);
-                    if best
-                        .as_ref()
-                        .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place))
-                    {
-                        let hint = Hint {
-                            workflow: workflow.name.clone(),
-                            stage: stage.name.clone(),
-                            source: source.clone(),
-                            is_firm: weight > 0,
-                        };
-                        best = Some((hint, weight, at.start));
-                    }
+            for at in stage.names().flat_map(|name| find_words(text, name)) {
+                let weight = weight(text, &at);
+                // A list of the stages says nothing about where the work is.
+                if is_list && weight != Weight::Stage {
+                    continue;
+                }
+                let is_better = best
+                    .as_ref()
+                    .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place));
+                if is_better {
+                    let hint = Hint {
+                        workflow: workflow.name.clone(),
+                        stage: stage.name.clone(),
+                        source: source.clone(),
+                        is_firm: weight >= Weight::Command,
+                    };
+                    best = Some((hint, weight, at.start));
                 }
             }
         }
@@ -334,24 +358,40 @@ fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint,
     best.map(|(hint, weight, _)| (hint, weight))
 }
 
-fn weight(text: &str, at: usize) -> u8 {
-    let before = text.get(..at).unwrap_or_default();
+fn names(text: &str, stage: &Stage) -> bool {
+    stage.names().any(|name| has_word(text, name))
+}
+
+/// How well a stage is named, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// As one that has not begun.
+    Denied,
+    /// In passing.
+    Passing,
+    /// As a command.
+    Command,
+    /// As what an entry is about.
+    Focus,
+    /// As the stage.
+    Stage,
+}
+
+fn weight(text: &str, at: &Range<usize>) -> Weight {
+    let before = text.get(..at.start).unwrap_or_default();
     let label = before
         .trim_end_matches(['`', '*', '_', ' ', '/'])
         .to_ascii_lowercase();
-    let is_label = [
-        "stage:",
-        "[focus:",
-        "focus:",
-        "stage is",
-        "stage =",
-        "workflow:",
-    ]
-    .into_iter()
-    .any(|known| label.ends_with(known));
-    if is_label {
-        2
+    let ends_in = |known: &[&str]| known.iter().any(|known| label.ends_with(known));
+    if ends_in(&["stage:", "stage is", "stage =", "stage now"]) {
+        Weight::Stage
+    } else if is_denied(text, at) {
+        Weight::Denied
+    } else if ends_in(&["focus:", "workflow:"]) {
+        Weight::Focus
+    } else if before.ends_with(['/', '`']) {
+        Weight::Command
     } else {
-        u8::from(before.ends_with(['/', '`']))
+        Weight::Passing
     }
 }

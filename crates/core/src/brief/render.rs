@@ -18,6 +18,9 @@ pub(super) struct Rendered {
     pub(super) tokens: usize,
 }
 
+/// How long a line that is needed may be, in characters, where room is short.
+const SHORT: usize = 120;
+
 struct Part {
     heading: Heading,
     entries: Vec<Entry>,
@@ -42,7 +45,12 @@ pub(super) fn render(
         .collect();
     let mut text = write(&parts, true);
     let mut tokens = tokenizer.count(&text);
-    for rank in [Rank::Extra, Rank::Useful] {
+    for rank in [Rank::Spare, Rank::Extra, Rank::Useful, Rank::Needed] {
+        if rank == Rank::Needed {
+            shorten(&mut parts, Rank::Needed, SHORT);
+            text = write(&parts, true);
+            tokens = tokenizer.count(&text);
+        }
         while tokens > budget {
             // One count after the other of a long text is slow, so a guess comes first.
             let over = tokens - budget;
@@ -59,13 +67,14 @@ pub(super) fn render(
             text = write(&parts, true);
             tokens = tokenizer.count(&text);
         }
-    }
-    let mut longest = 200;
-    while tokens > budget && longest > 10 {
-        for entry in parts.iter_mut().flat_map(|part| &mut part.entries) {
-            entry.text = crate::text::condense(&entry.text, longest);
+        if tokens <= budget {
+            break;
         }
-        text = write(&parts, longest > 100);
+    }
+    let mut longest = 2 * SHORT;
+    while tokens > budget && longest > 10 {
+        shorten(&mut parts, Rank::Vital, longest);
+        text = write(&parts, false);
         tokens = tokenizer.count(&text);
         longest /= 2;
     }
@@ -96,7 +105,17 @@ pub(super) fn render(
     }
 }
 
-/// Takes the last line of this rank from the section that has most of them.
+/// Shortens every line of a rank.
+fn shorten(parts: &mut [Part], rank: Rank, longest: usize) {
+    for entry in parts.iter_mut().flat_map(|part| &mut part.entries) {
+        if entry.rank == rank {
+            entry.text = crate::text::condense(&entry.text, longest);
+        }
+    }
+}
+
+/// Takes a line of this rank from the section that has most of them: of what is past the first, which
+/// is the oldest, and of what is to come the last.
 fn give_up(parts: &mut [Part], rank: Rank) -> Option<Entry> {
     let of_rank = |part: &Part| {
         part.entries
@@ -105,7 +124,13 @@ fn give_up(parts: &mut [Part], rank: Rank) -> Option<Entry> {
             .count()
     };
     let part = parts.iter_mut().max_by_key(|part| of_rank(part))?;
-    let at = part.entries.iter().rposition(|entry| entry.rank == rank)?;
+    let is_past = matches!(part.heading, Heading::Completed | Heading::Decisions);
+    let of_rank = |entry: &Entry| entry.rank == rank;
+    let at = if is_past {
+        part.entries.iter().position(of_rank)?
+    } else {
+        part.entries.iter().rposition(of_rank)?
+    };
     part.omitted += 1;
     Some(part.entries.remove(at))
 }

@@ -4,8 +4,9 @@
 //! A file without either is one entry. Fields are labels (`Open Work: …`) or headings, with all
 //! the lines that belong to them.
 
-use super::document::{Document, Item, Kind, Line, items, lines};
-use super::words::{says_blocked, says_decided, says_none};
+use super::dates::{Date, date_in};
+use super::document::{Document, Item, Kind, Line, items_between, lines};
+use super::words::{says_blocked, says_decided, says_none, says_over, says_unblocked};
 
 /// What a log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +95,10 @@ impl Entry {
     pub(super) fn all(&self, field: Field) -> impl Iterator<Item = &Said> {
         self.fields
             .iter()
-            .filter(move |(of, said)| *of == field && !says_none(&said.text))
+            .filter(move |(of, said)| {
+                let is_gone = field == Field::Blockers && says_unblocked(&said.text);
+                *of == field && !says_none(&said.text) && !is_gone
+            })
             .map(|(_, said)| said)
     }
 
@@ -110,22 +114,22 @@ impl SessionLog {
         let lines = lines(document);
         let starts = starts(&lines);
         let Some(first) = starts.first() else {
-            let entry = Entry::parse(&lines, Zone::Other);
+            let entry = Entry::parse(&lines, Zone::Free);
             return Self {
                 entries: vec![entry],
                 preamble: Vec::new(),
             };
         };
         let ends = starts.iter().skip(1).copied().chain([lines.len()]);
-        let mut entries: Vec<(&str, Entry)> = starts
+        let mut entries: Vec<(String, Entry)> = starts
             .iter()
             .zip(ends)
             .filter_map(|(start, end)| {
                 let part = lines.get(*start..end)?;
-                Some((part.first()?.text, Entry::parse(part, Zone::Done)))
+                Some((head(part), Entry::parse(part, Zone::Done)))
             })
             .collect();
-        let heads: Vec<&str> = entries.iter().map(|(head, _)| *head).collect();
+        let heads: Vec<&str> = entries.iter().map(|(head, _)| head.as_str()).collect();
         if newest_is_last(&heads, &document.text) {
             entries.reverse();
         }
@@ -157,16 +161,30 @@ fn starts(lines: &[Line<'_>]) -> Vec<usize> {
     };
     let focused = at(&|line| focus(line.text).is_some());
     if !focused.is_empty() {
-        return focused;
+        // A heading right above belongs to the entry: it may have the date.
+        let with_heading = |at: usize| {
+            let before = lines.get(..at).unwrap_or_default();
+            let above = before.iter().rposition(|line| line.kind != Kind::Blank);
+            above
+                .filter(|above| {
+                    let line = lines.get(*above);
+                    line.is_some_and(|line| {
+                        matches!(line.kind, Kind::Heading(_)) && is_placed(line.text)
+                    })
+                })
+                .unwrap_or(at)
+        };
+        return focused.into_iter().map(with_heading).collect();
     }
     // Headings of one level: an entry may have dated headings inside.
-    let is_dated =
-        |line: &Line<'_>| dated(line.text).is_some() || session_number(line.text).is_some();
     let level = |line: &Line<'_>| match line.kind {
-        Kind::Heading(level) if is_dated(line) => Some(level),
+        Kind::Heading(level) if is_placed(line.text) => Some(level),
         _ => None,
     };
-    let top = lines.iter().filter_map(level).min();
+    let levels = || lines.iter().filter_map(level);
+    let several = levels().filter(|one| levels().filter(|other| other == one).count() > 1);
+    // The title of the log may have a date too.
+    let top = several.min().or_else(|| levels().min());
     at(&|line| top.is_some() && level(line) == top)
 }
 
@@ -181,29 +199,43 @@ fn focus(text: &str) -> Option<&str> {
     Some(name.trim())
 }
 
-/// The first date in a text, `YYYY-MM-DD` and what of a time follows; later dates sort higher.
-fn dated(text: &str) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let is_date = |at: usize| {
-        (0..4).chain([5, 6, 8, 9]).all(|offset| digit(at + offset))
-            && bytes.get(at + 4) == Some(&b'-')
-            && bytes.get(at + 7) == Some(&b'-')
-            && !digit(at + 10)
-    };
-    let at = (0..bytes.len()).find(|at| is_date(*at))?;
-    let rest = text.get(at..)?;
-    let end = rest
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | ' ')))
-        .unwrap_or(rest.len());
-    rest.get(..end).map(str::trim_end)
+/// Whether a heading says when its entry was written: it has a date or a number.
+fn is_placed(heading: &str) -> bool {
+    date_in(heading).is_some() || entry_number(heading).is_some()
 }
 
-/// The number in `Session 12`.
-fn session_number(text: &str) -> Option<u64> {
-    let lower = text.to_ascii_lowercase();
-    let behind = lower.strip_prefix("session ")?;
-    let behind = behind.trim_start_matches('#');
+/// What of an entry says when it was written: its first line and, where that is a heading, what
+/// the line below it names.
+fn head(part: &[Line<'_>]) -> String {
+    let mut told = part.iter().filter(|line| line.kind != Kind::Blank);
+    let first = told.next().map_or("", |line| line.text);
+    match told.next().filter(|line| focus(line.text).is_some()) {
+        Some(line) => format!("{first} {}", line.text),
+        None => first.to_owned(),
+    }
+}
+
+/// The number in `Session 12` or `Entry #3`.
+fn entry_number(text: &str) -> Option<u64> {
+    let lower = text
+        .trim_start_matches(['[', '*', '_'])
+        .to_ascii_lowercase();
+    let (word, behind) = lower.split_once(' ')?;
+    if ![
+        "session",
+        "entry",
+        "day",
+        "iteration",
+        "run",
+        "log",
+        "update",
+        "turn",
+    ]
+    .contains(&word)
+    {
+        return None;
+    }
+    let behind = behind.trim_start_matches(['#', ' ']);
     let end = behind
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(behind.len());
@@ -213,21 +245,45 @@ fn session_number(text: &str) -> Option<u64> {
 /// Which end of the file is the newest: by dates, by numbers, by what the file says about itself.
 /// Where nothing tells, entries are prepended, as the template of such files has it.
 fn newest_is_last(heads: &[&str], text: &str) -> bool {
-    let (Some(first), Some(last)) = (heads.first(), heads.last()) else {
-        return false;
-    };
-    if let (Some(first), Some(last)) = (dated(first), dated(last))
+    let dates: Vec<Date> = heads.iter().filter_map(|head| date_in(head)).collect();
+    if let (Some(first), Some(last)) = (dates.first(), dates.last())
         && first != last
     {
         return last > first;
     }
-    if let (Some(first), Some(last)) = (session_number(first), session_number(last))
+    let numbers: Vec<u64> = heads.iter().filter_map(|head| entry_number(head)).collect();
+    if let (Some(first), Some(last)) = (numbers.first(), numbers.last())
         && first != last
     {
         return last > first;
     }
     let lower = text.to_ascii_lowercase();
-    lower.contains("append new") && !lower.contains("prepend")
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let at_top = [
+        "prepend",
+        "newest first",
+        "latest first",
+        "most recent first",
+        "newest on top",
+    ];
+    let at_bottom = [
+        "append new",
+        "newest last",
+        "latest last",
+        "oldest first",
+        "newest at the bottom",
+        "latest at the bottom",
+        "new entries at the end",
+        "new entries at the bottom",
+    ];
+    says(&at_bottom) && !says(&at_top)
+}
+
+/// Whether a line begins something new though no blank line is before it.
+fn begins(text: &str) -> bool {
+    focus(text).is_some()
+        || named(text).is_some()
+        || text.to_ascii_lowercase().starts_with("reality check")
 }
 
 /// What lines without a label mean where they stand.
@@ -237,6 +293,8 @@ enum Zone {
     Done,
     /// They belong to a field.
     Of(Field),
+    /// They may mean anything: only what says itself what it is counts.
+    Free,
     /// They mean nothing to us.
     Other,
 }
@@ -250,7 +308,7 @@ impl Entry {
         let mut zone = begin;
         // A label that is a bullet itself owns the bullets below it.
         let mut label_at: Option<(usize, Field)> = None;
-        for item in items(lines) {
+        for item in items_between(lines, begins) {
             let said = Said {
                 text: item.text.clone(),
                 line: item.number,
@@ -279,7 +337,7 @@ impl Entry {
                         Some((field, _)) => Zone::Of(field),
                         // The heading that begins a dated entry.
                         None if item.number == lines.first().and_then(|line| line.number) => zone,
-                        None => Zone::Other,
+                        None => Zone::Free,
                     };
                 }
                 _ => {
@@ -319,13 +377,14 @@ impl Entry {
         match zone {
             Zone::Other => {}
             Zone::Of(field) => self.add(field, item, said),
-            Zone::Done => {
+            Zone::Done | Zone::Free => {
                 let field = match item.kind {
                     Kind::Check('x' | 'X' | '✓' | '✔') => Field::Completed,
                     Kind::Check(_) => Field::OpenWork,
                     _ if says_blocked(&said.text) => Field::Blockers,
                     _ if goes_on(&said.text) => Field::OpenWork,
                     _ if says_decided(&said.text) => Field::Decisions,
+                    _ if zone == Zone::Free => return,
                     _ => Field::Completed,
                 };
                 self.fields.push((field, said));
@@ -337,7 +396,15 @@ impl Entry {
         let done = matches!(item.kind, Kind::Check('x' | 'X' | '✓' | '✔'));
         let field = match field {
             // What is ticked off is not open, wherever it stands.
-            Field::OpenWork | Field::Next | Field::PendingTests if done => Field::Completed,
+            Field::OpenWork
+            | Field::Next
+            | Field::PendingTests
+            | Field::Blockers
+            | Field::Questions
+                if done =>
+            {
+                Field::Completed
+            }
             field => field,
         };
         if field == Field::Focus && self.focus.is_none() {
@@ -361,9 +428,9 @@ fn plain_zone(zone: Zone, text: &str) -> Zone {
 
 /// Whether a bullet tells of something that is not over.
 fn goes_on(text: &str) -> bool {
-    // A command to be given.
+    // A command to be given, unless it was.
     if text.trim_start_matches('`').starts_with('/') {
-        return true;
+        return !says_over(text);
     }
     let first = text
         .split(|c: char| !c.is_alphanumeric())
@@ -377,7 +444,7 @@ fn goes_on(text: &str) -> bool {
 }
 
 /// The field of a text that is a name and nothing else.
-fn named(text: &str) -> Option<(Field, &str)> {
+pub(super) fn named(text: &str) -> Option<(Field, &str)> {
     let name = text
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
@@ -388,7 +455,7 @@ fn named(text: &str) -> Option<(Field, &str)> {
 }
 
 /// The field and the rest of a text that begins with a label.
-fn labelled(text: &str) -> Option<(Field, &str)> {
+pub(super) fn labelled(text: &str) -> Option<(Field, &str)> {
     let (name, rest) = text.split_once(':')?;
     if name.len() > 40 {
         return None;
@@ -471,5 +538,40 @@ mod tests {
             "## Session 1: a (2025-11-25)\n- x\n## Session 2: b (2025-11-26)\n- y\n### Notes\n- z\n",
         );
         assert_eq!(texts(log.newest().unwrap(), Field::Completed), ["y"]);
+    }
+
+    #[test]
+    fn boxes_say_themselves_what_they_are() {
+        let log =
+            log("# Notes\nProse.\n- [ ] docs\n- [x] code\n- a thought\n## Plan\n- [ ] ship\n");
+        let entry = log.newest().unwrap();
+        assert_eq!(texts(entry, Field::OpenWork), ["docs", "ship"]);
+        assert_eq!(texts(entry, Field::Completed), ["code"]);
+    }
+
+    #[test]
+    fn a_heading_above_a_focus_says_when() {
+        let log = log(
+            "# Log\n### Entry 1\n[Focus: a]\n- x\nBlockers: the keys\n### Entry 2\n\n[Focus: b]\n- y\nOpen Work: z\nBlockers: none\n",
+        );
+        let entry = log.newest().unwrap();
+        assert_eq!(entry.focus.as_ref().unwrap().text, "b");
+        assert_eq!(texts(entry, Field::Completed), ["y"]);
+        assert_eq!(texts(entry, Field::OpenWork), ["z"]);
+        assert!(texts(entry, Field::Blockers).is_empty());
+    }
+
+    #[test]
+    fn labels_need_no_blank_lines() {
+        let log = log(
+            "[Focus: a]\nFixed the loop.\nOpen Work: b\nPending Tests: c\nBlockers:\nwaiting for d\n\nand for e\n",
+        );
+        let entry = log.newest().unwrap();
+        assert_eq!(texts(entry, Field::OpenWork), ["b"]);
+        assert_eq!(texts(entry, Field::PendingTests), ["c"]);
+        assert_eq!(
+            texts(entry, Field::Blockers),
+            ["waiting for d", "and for e"]
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Task lists: boxes in a document, how they nest, and where the work stands among them.
 
 use super::document::{Document, Kind, lines};
+use super::words::is_struck_out;
 
 /// A task with a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +74,8 @@ impl TaskList {
                 Kind::Check(_) => Mark::Open,
                 _ => continue,
             };
-            if line.text.is_empty() {
+            // What was struck out is to be done no more.
+            if line.text.is_empty() || (mark != Mark::Done && is_struck_out(line.text)) {
                 continue;
             }
             let (id, title) = numbered(line.text);
@@ -240,6 +242,12 @@ mod tests {
         let list = list("- [x] 1. a\n- [ ] 2. b\n- [x] 3. c\n- [ ] 4. d\n- [~] 5. e\n");
         assert_eq!(labels(&list.to_do()), ["5 — e", "4 — d", "2 — b"]);
         assert_eq!(list.passed_over(), 1);
+    }
+
+    #[test]
+    fn what_is_struck_out_is_no_task() {
+        let list = list("- [x] 1. a\n- [ ] ~~2. b~~\n- [ ] 3. c\n");
+        assert_eq!(labels(&list.to_do()), ["3 — c"]);
     }
 
     #[test]

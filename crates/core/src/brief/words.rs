@@ -53,11 +53,12 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     find_word(text, word).is_some()
 }
 
-/// Whether a text says that there is nothing: `none`, `None.`, `n/a`, `—`, `none; all is well`.
+/// Whether a text says that there is nothing: `none`, `None.`, `n/a`, `—`, `none; all is well`, `no
+/// open blockers`. What is struck out says nothing either.
 pub(super) fn says_none(text: &str) -> bool {
     let text = text.trim().trim_matches(['*', '_', '`']).trim();
     let lower = text.to_lowercase();
-    if !lower.contains(char::is_alphanumeric) {
+    if !lower.contains(char::is_alphanumeric) || is_struck_out(&lower) {
         return true;
     }
     let nothing = [
@@ -66,34 +67,107 @@ pub(super) fn says_none(text: &str) -> bool {
         "na",
         "nil",
         "nothing",
-        "no blockers",
-        "no blocker",
-        "no open work",
-        "no pending tests",
         "not blocked",
         "unblocked",
         "tbd",
     ];
-    nothing.into_iter().any(|word| {
-        lower.strip_prefix(word).is_some_and(|behind| {
-            let behind_word = behind.trim_start();
-            behind.is_empty()
-                || behind.starts_with(['.', ';', ',', '!', ':'])
-                || behind_word.starts_with(['(', '—', '–', '-'])
-                || [
-                    "yet",
-                    "known",
-                    "so far",
-                    "recorded",
-                    "at ",
-                    "right now",
-                    "currently",
-                    "anymore",
-                ]
-                .into_iter()
-                .any(|more| behind_word.starts_with(more))
-        })
-    })
+    nothing
+        .into_iter()
+        .any(|word| lower.strip_prefix(word).is_some_and(ends_clause))
+        || has_no(&lower)
+}
+
+/// Whether what stands among blockers tells of one that is gone.
+pub(super) fn says_unblocked(text: &str) -> bool {
+    [
+        "unblocked",
+        "no longer blocked",
+        "not blocked",
+        "resolved",
+        "cleared",
+        "fixed",
+    ]
+    .into_iter()
+    .any(|word| find_word(text, word).is_some_and(|at| at.start <= 2))
+}
+
+/// Whether a text is struck out as a whole: `~~the old way~~`.
+pub(super) fn is_struck_out(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.');
+    text.strip_prefix("~~")
+        .and_then(|text| text.strip_suffix("~~"))
+        .is_some_and(|inside| !inside.contains("~~"))
+}
+
+/// Whether nothing of weight follows.
+fn ends_clause(behind: &str) -> bool {
+    let word = behind.trim_start();
+    let adds = [
+        "yet",
+        "known",
+        "so far",
+        "recorded",
+        "at ",
+        "right now",
+        "currently",
+        "anymore",
+        "left",
+        "remaining",
+        "for now",
+        "today",
+        "open",
+        "pending",
+    ];
+    behind.is_empty()
+        || behind.starts_with(['.', ';', ',', '!', ':'])
+        || word.starts_with(['(', '—', '–', '-'])
+        || (behind.len() > word.len() && adds.into_iter().any(|more| word.starts_with(more)))
+}
+
+/// `no blockers`, `no known open questions right now`.
+fn has_no(lower: &str) -> bool {
+    let Some(behind) = lower.strip_prefix("no ") else {
+        return false;
+    };
+    let things = [
+        "blocker",
+        "blockers",
+        "work",
+        "tests",
+        "tasks",
+        "items",
+        "questions",
+        "decisions",
+        "issues",
+        "risks",
+        "todos",
+    ];
+    let kinds = [
+        "open",
+        "known",
+        "current",
+        "active",
+        "pending",
+        "remaining",
+        "outstanding",
+        "further",
+        "more",
+        "new",
+    ];
+    let mut rest = behind;
+    loop {
+        let end = rest
+            .find(|c: char| !c.is_alphanumeric())
+            .unwrap_or(rest.len());
+        let (word, more) = rest.split_at(end);
+        if things.contains(&word) {
+            return ends_clause(more);
+        }
+        if !kinds.contains(&word) {
+            return false;
+        }
+        rest = more.trim_start();
+    }
 }
 
 /// Whether a line says that something waits. "Unblocked" does not, nor does "not blocked".
@@ -133,6 +207,54 @@ pub(super) fn says_decided(text: &str) -> bool {
         .into_iter()
         .any(|word| has_word(text, word))
         || text.to_ascii_lowercase().starts_with("prefer ")
+}
+
+/// Whether a line says that something is behind us.
+pub(super) fn says_over(text: &str) -> bool {
+    ["finished", "done", "complete", "completed", "passed", "ran"]
+        .into_iter()
+        .any(|word| has_word(text, word))
+        && !denies(text)
+}
+
+fn denies(text: &str) -> bool {
+    [
+        "not", "never", "isn't", "hasn't", "wasn't", "until", "unless",
+    ]
+    .into_iter()
+    .any(|word| has_word(text, word))
+}
+
+/// Whether what stands at a place in a text is said not to be so, or not yet: `bug-fix not
+/// started`, `do not begin bug-fix`.
+pub(super) fn is_denied(text: &str, at: &Range<usize>) -> bool {
+    let ends = [';', ',', '—', '–', '|', '(', ')', '→'];
+    let before = text.get(..at.start).unwrap_or_default();
+    let before = before.rsplit(ends).next().unwrap_or_default();
+    let before = before.rsplit(". ").next().unwrap_or_default();
+    let behind = text.get(at.end..).unwrap_or_default();
+    let behind = behind.split(ends).next().unwrap_or_default();
+    let behind = behind.split(". ").next().unwrap_or_default();
+    let refuses = [
+        "not",
+        "don't",
+        "never",
+        "until",
+        "before",
+        "without",
+        "unless",
+        "no longer",
+        "avoid",
+        "skip",
+        "isn't",
+        "wasn't",
+    ];
+    let few: Vec<&str> = behind.split_whitespace().take(4).collect();
+    let few = few.join(" ");
+    refuses.into_iter().any(|word| has_word(before, word))
+        || ["not", "hasn't", "isn't", "wasn't", "later"]
+            .into_iter()
+            .any(|word| has_word(&few, word))
 }
 
 /// Words that make an approval one that has not happened.
@@ -207,7 +329,10 @@ pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
             .flat_map(|clause| clause.split(": "))
             .collect()
     };
-    let mut said = None;
+    let mut said = paired(line, words);
+    if said == Some(false) {
+        return said;
+    }
     for clause in clauses {
         let is_about = words.iter().any(|word| has_word(clause, word));
         if !(is_about || words.is_empty()) {
@@ -228,6 +353,50 @@ pub(super) fn says_approved(line: &str, words: &[String]) -> Option<bool> {
         }
     }
     said
+}
+
+/// What `design.md: approved`, `Approved by: Kim` or a row of a table says: a name, and what is said
+/// of it.
+fn paired(line: &str, words: &[String]) -> Option<bool> {
+    let parts: Vec<&str> = line
+        .split('|')
+        .flat_map(|part| part.split(": "))
+        .flat_map(|part| part.split(" — "))
+        .flat_map(|part| part.split(" – "))
+        .flat_map(|part| part.split(" - "))
+        .map(|part| part.trim_matches(['*', '_', '`', ' ', ':']))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let [name, value, ..] = parts.as_slice() else {
+        return None;
+    };
+    if words.is_empty() {
+        let is_signed = ["approved by", "approved on", "signed off by"]
+            .into_iter()
+            .any(|known| name.eq_ignore_ascii_case(known));
+        return (is_signed && is_somebody(value)).then_some(true);
+    }
+    let is_named = words.iter().any(|word| has_word(name, word));
+    if !is_named || name.split_whitespace().count() > 4 || approves(name) {
+        return None;
+    }
+    let value = value.split([';', ',']).next().unwrap_or_default();
+    let is_open = NOT_YET.iter().any(|word| has_word(value, word)) || value.contains('?');
+    if is_open {
+        let speaks = approves(value) || has_word(value, "approval");
+        speaks.then_some(false)
+    } else {
+        is_bare(value).then_some(true)
+    }
+}
+
+/// Whether a value is filled in: `Kim`, but not `[name]`, `TBD` or `____`.
+fn is_somebody(value: &str) -> bool {
+    let is_open = NOT_YET.iter().any(|word| has_word(value, word));
+    value.contains(char::is_alphanumeric)
+        && !value.starts_with(['[', '<', '{'])
+        && !is_open
+        && !says_none(value)
 }
 
 fn approves(clause: &str) -> bool {
@@ -337,7 +506,9 @@ mod tests {
             "none yet (no CI)",
             "**none**",
             "no blockers.",
+            "No known open questions right now",
             "unblocked",
+            "~~the old server~~",
         ] {
             assert!(says_none(none), "{none}");
         }
@@ -346,6 +517,9 @@ mod tests {
             "nonetheless slow",
             "the migration",
             "no access to staging",
+            "no tests on Windows",
+            "no",
+            "~~a~~ and ~~b~~",
         ] {
             assert!(!says_none(some), "{some}");
         }
@@ -369,6 +543,29 @@ mod tests {
         ] {
             assert!(!says_blocked(no), "{no}");
         }
+        assert!(says_unblocked("Unblocked since the keys arrived"));
+        assert!(says_unblocked("**Resolved**: the server is up"));
+        assert!(!says_unblocked("the fixed header is blocked"));
+    }
+
+    #[test]
+    fn what_is_denied_is_not_so() {
+        let denied = |text: &str| is_denied(text, &find_word(text, "bug-fix").unwrap());
+        for yes in [
+            "bug-fix not started; waiting",
+            "do not begin bug-fix",
+            "bug-analyze is done, bug-fix has not begun",
+            "wait before bug-fix",
+        ] {
+            assert!(denied(yes), "{yes}");
+        }
+        for no in [
+            "bug-fix under way, not verified",
+            "not reproduced. Now bug-fix",
+            "begin bug-fix",
+        ] {
+            assert!(!denied(no), "{no}");
+        }
     }
 
     #[test]
@@ -380,6 +577,10 @@ mod tests {
             "Approved: requirements, design",
             "Decision: requirements are approved; next is the design",
             "approval of the requirements was given",
+            "requirements.md: approved",
+            "| requirements.md | ✅ Approved | Kim |",
+            "**Requirements**: approved by Kim",
+            "requirements — approved",
         ] {
             assert_eq!(says_approved(yes, &words), Some(true), "{yes}");
         }
@@ -392,6 +593,9 @@ mod tests {
             "the design is approved",
             "requirements unapproved",
             "approval of requirements is inferred, approved later",
+            "requirements.md: pending approval",
+            "| requirements.md | draft |",
+            "requirements: users see approved orders",
         ] {
             assert_ne!(says_approved(no, &words), Some(true), "{no}");
         }
@@ -401,11 +605,15 @@ mod tests {
             "**Status**: Approved",
             "Approved by Kim on 2026-03-01",
             "✅ Approved",
+            "Approved by: Kim",
         ] {
             assert_eq!(says_approved(yes, &[]), Some(true), "{yes}");
         }
         for no in [
             "Status: Not approved",
+            "Approved by: [name]",
+            "Approved by: ____",
+            "Approved by: TBD",
             "Orders are approved automatically",
             "Draft",
         ] {

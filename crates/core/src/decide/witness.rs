@@ -16,9 +16,11 @@
 //! - What a parent says to its subagent is no person's word.
 //! - A thing that was seen before informs what comes after it, and is not recorded again.
 
+mod changes;
 mod prompts;
 mod results;
 mod scene;
+mod shell;
 mod subagents;
 mod todos;
 mod tools;
@@ -26,6 +28,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::results::is_wordless;
 use self::scene::Scene;
 use super::{Decision, Ground, Rejected, Ruling};
 use crate::command::Actor;
@@ -115,6 +118,13 @@ impl Watching {
         }
     }
 
+    /// The session was wound back or forward: what the model said last is in the journal, if it
+    /// counts at all.
+    pub fn was_wound(&mut self, session: &SessionRef) {
+        self.said.remove(session);
+        self.calls.clear();
+    }
+
     /// Learns which subagents become frames; until then, all of them do.
     pub fn frames(&mut self, framing: Framing) {
         self.framing = framing;
@@ -168,7 +178,7 @@ impl Watching {
             inside: thread.is_some(),
             said,
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };
@@ -181,7 +191,7 @@ impl Watching {
         let Scene {
             ground,
             opening,
-            failure,
+            noticed,
             ..
         } = scene;
         let decision = ground.into_decision();
@@ -190,9 +200,7 @@ impl Watching {
         if let Some(mark) = mark.filter(|_| matters) {
             self.marks.insert(mark);
         }
-        if let Some(failure) = failure {
-            self.marks.insert(failure);
-        }
+        self.marks.extend(noticed);
         let sights = opening
             .into_iter()
             .chain([(entry.message.clone(), decision)]);
@@ -237,7 +245,7 @@ impl Watching {
             inside: false,
             said: self.said.get(&actor.session).cloned(),
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };
@@ -292,7 +300,7 @@ impl Watching {
             inside,
             said: None,
             opening: None,
-            failure: None,
+            noticed: Vec::new(),
             told: &self.marks,
             draw,
         };

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Messages named by their place from 1, each at that second.
-fn leaves(notation: &str) -> Vec<Leaf> {
+fn leaves(notation: &str) -> Leaves {
     (1..)
         .zip(notation.chars())
         .map(|(place, kind)| Leaf {
@@ -40,8 +40,16 @@ fn messages(begun: &str, ended: &str) -> Finished {
     spanning(Edge::recorded(begun), Edge::recorded(ended))
 }
 
+fn ids(leaves: &Leaves, finished: &[Finished]) -> Vec<String> {
+    let folding = fold(leaves, finished);
+    folding
+        .dropped(leaves)
+        .map(|leaf| leaf.id.clone())
+        .collect()
+}
+
 fn dropped(notation: &str, finished: &[Finished]) -> String {
-    fold(&leaves(notation), finished).dropped.join(" ")
+    ids(&leaves(notation), finished).join(" ")
 }
 
 #[test]
@@ -90,9 +98,9 @@ fn an_end_from_outside_waits_for_the_user_and_tells_the_results() {
         Folding::default(),
         "the turn is not over"
     );
-    let folding = fold(&leaves("PmmmmPm"), &[ended]);
-    assert_eq!(folding.dropped, ["2", "3", "4"]);
-    assert_eq!(folding.untold, [(frame(1), "5".to_owned())]);
+    let ended = [ended];
+    assert_eq!(dropped("PmmmmPm", &ended), "2 3 4");
+    assert_eq!(fold(&leaves("PmmmmPm"), &ended).untold, [(frame(1), 4)]);
 }
 
 #[test]
@@ -106,9 +114,9 @@ fn results_that_belong_in_front_of_a_dropped_message_move_on() {
         frame: frame(2),
         ..messages("3", "6")
     };
-    let folding = fold(&leaves("PmmmmmPm"), &[outside, other]);
-    assert_eq!(folding.dropped, ["2", "3", "4", "5"]);
-    assert_eq!(folding.untold, [(frame(1), "6".to_owned())]);
+    let finished = [outside, other];
+    assert_eq!(dropped("PmmmmmPm", &finished), "2 3 4 5");
+    assert_eq!(fold(&leaves("PmmmmmPm"), &finished).untold, [(frame(1), 5)]);
 }
 
 #[test]
@@ -121,7 +129,87 @@ fn patient_frames_wait_for_the_next_prompt() {
     assert_eq!(dropped("PmmmmmP", &[patient]), "3 4");
 }
 
+/// A conversation and spans in it, of all sorts.
+fn any_story() -> impl Strategy<Value = (String, Vec<Finished>)> {
+    let kind = prop_oneof![2 => Just('P'), 1 => Just('h'), 1 => Just('S'), 8 => Just('m')];
+    let edge = (0..40i64, 0..4).prop_map(|(place, sort)| match sort {
+        0 => Edge::Moment(Timestamp(place * 1000 + 500)),
+        1 => Edge::Call(format!("c{place}")),
+        _ => Edge::Message(place.to_string()),
+    });
+    let span = (edge.clone(), edge, any::<bool>(), any::<bool>(), 0..9u64);
+    let finished = span.prop_map(|(begun, ended, told, patient, name)| Finished {
+        frame: frame(name),
+        begun,
+        ended,
+        told,
+        patient,
+    });
+    (
+        proptest::collection::vec(kind, 1..40).prop_map(String::from_iter),
+        proptest::collection::vec(finished, 0..8),
+    )
+}
+
+/// What folding means, message by message.
+fn by_the_letter(leaves: &Leaves, finished: &[Finished]) -> (Vec<usize>, Vec<(FrameId, usize)>) {
+    let mut gone = std::collections::BTreeSet::new();
+    let mut untold = Vec::new();
+    for frame in finished {
+        let Some(span) = leaves.between(frame) else {
+            continue;
+        };
+        let next = span.end;
+        let before = gone.len();
+        gone.extend(span.filter(|place| leaves.get(*place).is_some_and(Leaf::can_leave)));
+        if !frame.told && gone.len() > before {
+            untold.push((frame.frame.clone(), next));
+        }
+    }
+    let mut told = Vec::new();
+    for (frame, next) in untold {
+        let place = (next..leaves.len()).find(|place| !gone.contains(place));
+        told.extend(place.map(|place| (frame, place)));
+    }
+    (gone.into_iter().collect(), told)
+}
+
 proptest! {
+    #[test]
+    fn stretches_say_what_folding_means((notation, finished) in any_story()) {
+        let leaves = leaves(&notation);
+        let folding = fold(&leaves, &finished);
+        let (gone, untold) = by_the_letter(&leaves, &finished);
+        let gone: Vec<String> = gone.iter().map(|place| (place + 1).to_string()).collect();
+        prop_assert_eq!(ids(&leaves, &finished), gone);
+        prop_assert_eq!(folding.untold, untold);
+        for pair in folding.stretches.windows(2) {
+            prop_assert!(pair[0].end < pair[1].start);
+        }
+    }
+
+    /// A conversation that was cut back and has grown again is like one that never was.
+    #[test]
+    fn what_was_cut_off_is_forgotten(
+        (notation, finished) in any_story(),
+        (other, _) in any_story(),
+        cut in 0..40usize,
+    ) {
+        // A call's name that is used again and again.
+        let again = |leaves: &Leaves| -> Vec<Leaf> {
+            let all = leaves.list.iter().cloned();
+            all.map(|leaf| Leaf { calls: vec!["c7".to_owned(), leaf.id.clone()], ..leaf }).collect()
+        };
+        let (one, other) = (again(&leaves(&notation)), again(&leaves(&other)));
+        let cut = cut.min(one.len());
+        let mut grown: Leaves = one.iter().take(cut).chain(&other).cloned().collect();
+        grown.truncate(cut);
+        for leaf in one.iter().skip(cut) {
+            grown.push(leaf.clone());
+        }
+        prop_assert_eq!(fold(&grown, &finished), fold(&one.into_iter().collect(), &finished));
+    }
+
     /// What was folded stays folded while the conversation only grows, and what a person said is
     /// always there.
     #[test]
@@ -139,13 +227,14 @@ proptest! {
                 ..messages(&one.min(other).to_string(), &one.max(other).to_string())
             })
             .collect();
-        let earlier = fold(&all[..cut.min(all.len())], &finished);
-        let later = fold(&all, &finished);
-        for id in &earlier.dropped {
-            prop_assert!(later.dropped.contains(id));
+        let later = ids(&all, &finished);
+        let mut cut_short = all.clone();
+        cut_short.truncate(cut);
+        for id in ids(&cut_short, &finished) {
+            prop_assert!(later.contains(&id));
         }
-        for leaf in all.iter().filter(|leaf| leaf.kind == LeafKind::Person) {
-            prop_assert!(!later.dropped.contains(&leaf.id));
+        for leaf in all.list.iter().filter(|leaf| leaf.kind == LeafKind::Person) {
+            prop_assert!(!later.contains(&leaf.id));
         }
     }
 }

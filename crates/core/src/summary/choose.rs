@@ -37,8 +37,8 @@ impl Ord for Offer {
 pub(super) struct Choice<'a> {
     units: &'a [Unit],
     phrases: &'a Phrases,
-    worth: &'a [f32],
-    covered: Vec<bool>,
+    /// What each phrase would still bring; nothing once it is in.
+    worth: Vec<f32>,
     /// Which passages are in.
     pub(super) chosen: Vec<bool>,
     /// Which moments have a passage in.
@@ -51,12 +51,16 @@ const HEADER: f32 = 14.0;
 
 impl<'a> Choice<'a> {
     /// Nothing is chosen yet. `worth` says for every phrase how likely it is needed.
-    pub(super) fn new(units: &'a [Unit], phrases: &'a Phrases, worth: &'a [f32]) -> Self {
+    pub(super) fn new(units: &'a [Unit], phrases: &'a Phrases, mut worth: Vec<f32>) -> Self {
+        for (worth, phrase) in worth.iter_mut().zip(&phrases.all) {
+            if phrase.already {
+                *worth = 0.0;
+            }
+        }
         let mut choice = Self {
             units,
             phrases,
             worth,
-            covered: phrases.all.iter().map(|phrase| phrase.already).collect(),
             chosen: vec![false; units.len()],
             opened: vec![false; phrases.words.len()],
             heap: BinaryHeap::new(),
@@ -107,8 +111,8 @@ impl<'a> Choice<'a> {
     fn choose(&mut self, unit: usize) {
         let phrases: Vec<u32> = self.gains(unit).collect();
         for phrase in phrases {
-            if let Some(covered) = self.covered.get_mut(phrase as usize) {
-                *covered = true;
+            if let Some(worth) = self.worth.get_mut(phrase as usize) {
+                *worth = 0.0;
             }
         }
         if let Some(chosen) = self.chosen.get_mut(unit) {
@@ -151,7 +155,7 @@ impl<'a> Choice<'a> {
         Some(gain / (size + header))
     }
 
-    /// The phrases that a passage would add.
+    /// The phrases that a passage has, with those that reach over a seam to one that is in.
     fn gains(&self, unit: usize) -> impl Iterator<Item = u32> {
         let range = self.units.get(unit).map_or(0..0, |known| {
             let same = |other: Option<usize>| {
@@ -179,10 +183,7 @@ impl<'a> Choice<'a> {
             .and_then(|known| self.phrases.words.get(known.moment))
             .and_then(|words| words.get(range))
             .unwrap_or_default();
-        words
-            .iter()
-            .filter_map(|word| word.phrase)
-            .filter(|phrase| self.covered.get(*phrase as usize) == Some(&false))
+        words.iter().filter_map(|word| word.phrase)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Told;
 use super::choose::{Choice, Room};
+use super::claims::claims;
 use super::index::{Form, index};
 use super::phrase::{self, Phrases};
 use super::said::{said, todo_lines, told_lines};
@@ -14,9 +15,12 @@ use crate::tokens::{Tokenizer, prefix};
 use crate::transcript::Todo;
 
 /// Room for the headings and the seams between parts.
-const SEAMS: usize = 28;
+const SEAMS: usize = 36;
 /// No passage is shorter: what is left below this is left over.
 const SHORTEST_PASSAGE: usize = 12;
+/// When so many passages in a row are too long for what is left, no other is looked at: a
+/// conversation has thousands, and what is left is a passage's worth.
+const MOST_MISSES: usize = 64;
 
 /// From this many tokens on there is room for whole paths.
 const WHOLE_PATHS: usize = 2_000;
@@ -26,6 +30,7 @@ const WHOLE_PATHS: usize = 2_000;
 struct Shares {
     said: usize,
     todos: usize,
+    claims: usize,
     names: usize,
 }
 
@@ -42,6 +47,8 @@ impl Shares {
         Self {
             said: 220,
             todos: 60,
+            // A summary has them.
+            claims: if beside { 0 } else { 30 },
             names,
         }
     }
@@ -64,14 +71,7 @@ impl Draft<'_> {
         let names = self.names();
         let name_worths = worths(&names, &weights::NAMES);
         let phrases = Phrases::gather(self.moments, self.told.already);
-        let phrase_worths: Vec<f32> = phrases
-            .all
-            .iter()
-            .map(|known| {
-                let features = phrase::features(known, phrases.calls);
-                worth::probability(&features, &weights::PHRASES)
-            })
-            .collect();
+        let phrase_worths = phrase::worths(&phrases, &weights::PHRASES);
 
         let facts = told_lines(
             self.moments,
@@ -86,12 +86,15 @@ impl Draft<'_> {
             self.tokenizer,
         );
         let list = todo_lines(self.todos, share(shares.todos), self.tokenizer);
-        let fixed = self.count(&facts) + self.count(&words) + self.count(&list) + SEAMS;
+        let claims = claims(self.moments, &facts, share(shares.claims), self.tokenizer);
+        let parts = [&facts, &words, &list, &claims];
+        let fixed = parts.iter().map(|part| self.count(part)).sum::<usize>() + SEAMS;
 
         let units = units(self.moments, &phrases);
-        let mut choice = Choice::new(&units, &phrases, &phrase_worths);
+        let mut choice = Choice::new(&units, &phrases, phrase_worths);
         let mut used = 0;
         let mut fill = |choice: &mut Choice<'_>, room: usize| {
+            let mut misses = 0;
             choice.take(&mut |unit, opens| {
                 let known = units.get(unit);
                 let moment = known.and_then(|known| self.moments.get(known.moment));
@@ -106,8 +109,11 @@ impl Draft<'_> {
                 let cost = self.count(&text);
                 if used + cost <= room {
                     used += cost;
-                    Room::Enough
-                } else if used + SHORTEST_PASSAGE > room {
+                    misses = 0;
+                    return Room::Enough;
+                }
+                misses += 1;
+                if used + SHORTEST_PASSAGE > room || misses == MOST_MISSES {
                     Room::None
                 } else {
                     Room::TooLittle
@@ -120,7 +126,7 @@ impl Draft<'_> {
         );
         let body = story(self.moments, &units, &choice.chosen);
         let left = self.limit.saturating_sub(fixed + self.count(&body));
-        let elsewhere = [&facts, &words, &list, &body, self.told.already];
+        let elsewhere = [&facts, &words, &list, &claims, &body, self.told.already];
         let listed = index(
             &names,
             &name_worths,
@@ -143,6 +149,7 @@ impl Draft<'_> {
             ("", &facts),
             ("What the user said", &words),
             ("To do", &list),
+            ("Decided, and tried in vain", &claims),
             ("Names", &listed),
             (&self.story_title(), &body),
         ])

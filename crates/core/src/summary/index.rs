@@ -69,6 +69,7 @@ fn listed(names: &Names<'_>, order: &[(f32, usize)], room: usize, form: Form) ->
     let shown = |number: usize| {
         names.all.get(number).map_or("", |known| match form {
             Form::Whole => known.shown,
+            Form::Short if known.kind == NameKind::Quantity => known.shown,
             Form::Short => known.key,
         })
     };

@@ -2,7 +2,7 @@
 //! wrote before, phrase by phrase; a summary is good as far as it holds those that come again.
 
 use crate::anchor::moment::{Moment, Source};
-use crate::anchor::table::{Table, hash, mix};
+use crate::anchor::table::{Table, hash};
 use crate::anchor::worth::logarithm;
 
 /// How many words make a phrase.
@@ -82,27 +82,13 @@ impl Phrases {
             let this_turn = last_prompt.is_none_or(|prompt| number >= prompt);
             let text = looked_at(moment);
             let mut places = split(text, &mut hashes);
-            for at in 0..places.len().saturating_sub(WORDS - 1) {
-                let Some(four) = hashes.get(at..at + WORDS) else {
-                    break;
-                };
-                let (phrase, new) = table.number(joined(four));
-                if let Some(place) = places.get_mut(at) {
-                    place.phrase = Some(phrase);
-                }
-                if new {
-                    all.push(Phrase {
-                        last: 0,
-                        last_by_model: None,
-                        by_model: 0,
-                        outside: 0,
-                        source: moment.source,
-                        prompted: false,
-                        this_turn: false,
-                        already: false,
-                        stamp: 0,
-                    });
-                }
+            // First all numbers, then all phrases: each pass waits for memory, and neither for the
+            // other's.
+            for (place, four) in places.iter_mut().zip(hashes.windows(WORDS)) {
+                place.phrase = Some(table.number(joined(four)).0);
+            }
+            all.resize(table.members(), Phrase::new(moment.source));
+            for phrase in places.iter().filter_map(|place| place.phrase) {
                 if let Some(known) = all.get_mut(phrase as usize) {
                     known.meet(number, moment, this_turn);
                 }
@@ -121,6 +107,21 @@ impl Phrases {
 }
 
 impl Phrase {
+    /// Not met yet.
+    fn new(source: Source) -> Self {
+        Self {
+            last: 0,
+            last_by_model: None,
+            by_model: 0,
+            outside: 0,
+            source,
+            prompted: false,
+            this_turn: false,
+            already: false,
+            stamp: 0,
+        }
+    }
+
     fn meet(&mut self, number: usize, moment: &Moment<'_>, this_turn: bool) {
         let stamp = u32::try_from(number).unwrap_or(u32::MAX - 1) + 1;
         if self.stamp == stamp {
@@ -148,7 +149,6 @@ fn split(text: &str, hashes: &mut Vec<u64>) -> Vec<Word> {
     hashes.clear();
     let bytes = text.as_bytes();
     let mut words = Vec::with_capacity(bytes.len() / 8);
-    let mut start = None;
     let mut push = |from: usize, to: usize, hashes: &mut Vec<u64>| {
         hashes.push(hash(bytes.get(from..to).unwrap_or_default()));
         words.push(Word {
@@ -158,34 +158,38 @@ fn split(text: &str, hashes: &mut Vec<u64>) -> Vec<Word> {
         });
     };
     let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if byte.is_ascii_alphanumeric() || *byte == b'_' {
-            start.get_or_insert(at);
+    while let Some(&byte) = bytes.get(at) {
+        let from = at;
+        if is_word(byte) {
             at += 1;
-            continue;
-        }
-        if let Some(from) = start.take() {
+            while bytes.get(at).is_some_and(|byte| is_word(*byte)) {
+                at += 1;
+            }
             push(from, at, hashes);
-        }
-        if byte.is_ascii() {
+        } else if byte.is_ascii() {
             at += 1;
-            continue;
+        } else {
+            let wide = text.get(at..).and_then(|rest| rest.chars().next());
+            at += wide.map_or(1, char::len_utf8);
+            if wide.is_some_and(char::is_alphanumeric) {
+                push(from, at, hashes);
+            }
         }
-        let wide = text.get(at..).and_then(|rest| rest.chars().next());
-        let length = wide.map_or(1, char::len_utf8);
-        if wide.is_some_and(char::is_alphanumeric) {
-            push(at, at + length, hashes);
-        }
-        at += length;
-    }
-    if let Some(from) = start {
-        push(from, bytes.len(), hashes);
     }
     words
 }
 
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The hash of a phrase. The words are hashes already: what is left is to tell their order.
 fn joined(words: &[u64]) -> u64 {
-    words.iter().fold(0, |sum, word| mix(sum, *word))
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let sum = words.iter().fold(0u64, |sum, word| {
+        sum.rotate_left(17).wrapping_add(*word).wrapping_mul(ODD)
+    });
+    sum ^ sum >> 29
 }
 
 /// How many features a phrase has.
@@ -257,4 +261,124 @@ pub fn features(phrase: &Phrase, calls: u32) -> [f32; FEATURES] {
         model_within(10),
         model_within(30),
     ]
+}
+
+/// How likely each phrase is needed again: [`features`] weighted and summed, through the logistic
+/// function. There are as many phrases as words, so what many of them share is summed once.
+pub(crate) fn worths(phrases: &Phrases, weights: &[f32; FEATURES]) -> Vec<f32> {
+    let [
+        always,
+        age,
+        age_by_model,
+        by_model,
+        outside,
+        by_model_twice,
+        sources @ ..,
+        prompted,
+        this_turn,
+        age_1,
+        age_3,
+        age_8,
+        age_20,
+        age_50,
+        model_age_3,
+        model_age_10,
+        model_age_30,
+    ] = *weights;
+    let within = |age: u32, steps: &[(u32, f32)]| -> f32 {
+        let steps = steps.iter().filter(|(limit, _)| age <= *limit);
+        steps.map(|(_, weight)| weight).sum()
+    };
+    let steps = [
+        (1, age_1),
+        (3, age_3),
+        (8, age_8),
+        (20, age_20),
+        (50, age_50),
+    ];
+    let of_age: Vec<f32> = (0..=phrases.calls)
+        .map(|calls| age * logarithm(calls) + within(calls, &steps))
+        .collect();
+    let steps = [(3, model_age_3), (10, model_age_10), (30, model_age_30)];
+    let of_model_age: Vec<f32> = (0..=phrases.calls)
+        .map(|calls| age_by_model * logarithm(calls) + within(calls, &steps))
+        .collect();
+    let logarithms: [f32; FEW] =
+        std::array::from_fn(|count| logarithm(u32::try_from(count).unwrap_or_default()));
+    let ln = |count: u16| {
+        let known = logarithms.get(usize::from(count));
+        known
+            .copied()
+            .unwrap_or_else(|| logarithm(u32::from(count)))
+    };
+    let at = |sums: &[f32], age: u32| sums.get(age as usize).copied().unwrap_or_default();
+    let worth = |known: &Phrase| {
+        let mut sum = always + at(&of_age, phrases.calls.saturating_sub(known.last));
+        if let Some(last) = known.last_by_model {
+            sum += at(&of_model_age, phrases.calls.saturating_sub(last));
+        }
+        sum += by_model * ln(known.by_model) + outside * ln(known.outside);
+        sum += sources
+            .get(known.source as usize)
+            .copied()
+            .unwrap_or_default();
+        for (is, weight) in [
+            (known.by_model >= 2, by_model_twice),
+            (known.prompted, prompted),
+            (known.this_turn, this_turn),
+        ] {
+            if is {
+                sum += weight;
+            }
+        }
+        1.0 / (1.0 + (-sum).exp())
+    };
+    phrases.all.iter().map(worth).collect()
+}
+
+/// Logarithms of counts below this are at hand.
+const FEW: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::anchor::weights;
+    use crate::anchor::worth::probability;
+
+    #[test]
+    fn what_is_summed_at_once_is_the_weighted_sum_of_the_features() {
+        let mut all = Vec::new();
+        for (nth, source) in Source::ALL.into_iter().cycle().take(400).enumerate() {
+            let nth = u16::try_from(nth).unwrap();
+            all.push(Phrase {
+                last: u32::from(nth),
+                last_by_model: (nth % 3 > 0).then_some(u32::from(nth / 2)),
+                by_model: nth % 5 * 40,
+                outside: nth % 7,
+                prompted: nth % 4 == 0,
+                this_turn: nth % 11 == 0,
+                ..Phrase::new(source)
+            });
+        }
+        let phrases = Phrases {
+            all,
+            words: Vec::new(),
+            calls: 400,
+        };
+        let sums = worths(&phrases, &weights::PHRASES);
+        for (known, sum) in phrases.all.iter().zip(sums) {
+            let expected = probability(&features(known, phrases.calls), &weights::PHRASES);
+            assert!((sum - expected).abs() < 1e-5, "{known:?}: {sum} {expected}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_words_makes_a_phrase() {
+        let mut words = Vec::new();
+        split("a b c d c b a d", &mut words);
+        let mut hashes: Vec<u64> = words.windows(WORDS).map(joined).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 5);
+    }
 }

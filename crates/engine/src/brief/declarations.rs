@@ -161,6 +161,7 @@ fn parse(text: &str, origin: &str) -> Result<Workflow, Wrong> {
 struct Written {
     name: Spanned<String>,
     folder: Spanned<String>,
+    pieces: Option<Spanned<String>>,
     #[serde(default)]
     requires: Vec<Spanned<String>>,
     #[serde(default)]
@@ -239,7 +240,10 @@ impl Written {
             let remedy = "give the workflow a name";
             return Err(Wrong::at(&self.name, "`name` is empty".to_owned(), remedy));
         }
-        let place = place(&self.folder)?;
+        let place = match &self.pieces {
+            Some(form) => files(&self.folder, form)?,
+            None => place(&self.folder)?,
+        };
         for path in &self.requires {
             inside(path)?;
         }
@@ -378,6 +382,31 @@ fn place(folder: &Spanned<String>) -> Result<Place, Wrong> {
     }
 }
 
+/// A folder with a file for each piece of work.
+fn files(folder: &Spanned<String>, form: &Spanned<String>) -> Result<Place, Wrong> {
+    inside(folder)?;
+    inside(form)?;
+    let path = folder.get_ref().trim_end_matches('/');
+    if path.contains('<') {
+        let problem = format!("`folder` is `{path}`, and there is `pieces`");
+        let remedy = "where pieces of work are files, name their folder without a placeholder";
+        return Err(Wrong::at(folder, problem, remedy));
+    }
+    let file = form.get_ref().rsplit('/').next().unwrap_or_default();
+    let is_one = file.matches("<name>").count() == 1
+        && form.get_ref().matches('<').count() == 1
+        && file != "<name>";
+    if !is_one {
+        let problem = format!("`pieces` is `{}`", form.get_ref());
+        let remedy = "write <name> once, in the name of the file, such as stories/<name>.md";
+        return Err(Wrong::at(form, problem, remedy));
+    }
+    Ok(Place::Files {
+        folder: path.to_owned(),
+        form: form.get_ref().clone(),
+    })
+}
+
 /// A path that stays inside the project.
 fn inside(path: &Spanned<String>) -> Result<(), Wrong> {
     let text = path.get_ref();
@@ -462,7 +491,7 @@ mod tests {
             workflows.problems[0].to_string()
         };
         insta::assert_snapshot!(said("name = 'x'\nfolder = \n"), @"team.toml:2: string values must be quoted, expected literal string; docs/briefs.md lists what a declaration may say");
-        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a'\nstages = 3\n"), @"team.toml:3: unknown field `stages`, expected one of `name`, `folder`, `requires`, `skip`, `finished_by`, `artifact`, `stage`; docs/briefs.md lists what a declaration may say");
+        insta::assert_snapshot!(said("name = 'x'\nfolder = 'a'\nstages = 3\n"), @"team.toml:3: unknown field `stages`, expected one of `name`, `folder`, `pieces`, `requires`, `skip`, `finished_by`, `artifact`, `stage`; docs/briefs.md lists what a declaration may say");
         insta::assert_snapshot!(said("name = 'x'\nfolder = '../a/<name>'\n"), @"team.toml:2: the path `../a/<name>` does not stay inside the project; write it relative to the project, without `..`");
         insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>/b'\n"), @"team.toml:2: `folder` is `a/<name>/b`; let it end in /<name>, or name a folder without a placeholder");
         insta::assert_snapshot!(said("name = 'x'\nfolder = 'a/<name>'\n"), @"team.toml:1: there is no [[stage]]; declare at least one stage");

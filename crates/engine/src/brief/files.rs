@@ -1,14 +1,17 @@
 //! Reading a project's files safely: inside the project only, never too much, whatever is in them.
 
+use std::fs::FileType;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use flamestack_core::brief::Document;
+use flamestack_core::brief::{Document, Extent};
 
 /// A project's files, and what was wrong with some of them.
 pub(super) struct Files {
     root: PathBuf,
     pub(super) notes: Vec<String>,
+    /// How much was read.
+    pub(super) read: Extent,
 }
 
 /// How much of a file is read: from its beginning, and from its end if it is longer.
@@ -24,11 +27,21 @@ impl Files {
         Self {
             root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
             notes: Vec::new(),
+            read: Extent::default(),
         }
     }
 
-    /// The text of a file, if there is one that can be read.
+    /// The text of a file, if there is one that can be read, without secrets.
     pub(super) fn read(&mut self, path: &str, limit: Limit) -> Option<Document> {
+        let document = self.glance(path, limit)?;
+        Some(Document {
+            text: flamestack_store::redact::redact_owned(document.text),
+            ..document
+        })
+    }
+
+    /// The text of a file as it is: for finding something out, never for showing it.
+    pub(super) fn glance(&mut self, path: &str, limit: Limit) -> Option<Document> {
         let place = self.inside(path)?;
         let metadata = match fs_err::metadata(&place) {
             Ok(metadata) => metadata,
@@ -39,19 +52,20 @@ impl Files {
         };
         // Reading a pipe or a device could take for ever.
         if !metadata.is_file() {
-            self.notes
-                .push(format!("`{path}` is no file and was not read."));
+            self.remark(format!("`{path}` is no file and was not read."));
             return None;
         }
         match read(&place, metadata.len(), limit) {
             Ok(found) => {
+                self.read.files += 1;
+                self.read.bytes += metadata.len().min(limit.head + limit.tail);
                 if found.is_damaged {
-                    self.notes.push(format!(
+                    self.remark(format!(
                         "`{path}` is not all text; what is not was replaced by �."
                     ));
                 }
                 if found.counted.is_some() {
-                    self.notes.push(format!(
+                    self.remark(format!(
                         "`{path}` has {} kB: its first {} kB and its last {} kB were read.",
                         metadata.len() / 1024,
                         limit.head / 1024,
@@ -60,7 +74,7 @@ impl Files {
                 }
                 Some(Document {
                     path: path.to_owned(),
-                    text: flamestack_store::redact::redact_owned(found.text),
+                    text: found.text,
                     counted: found.counted,
                 })
             }
@@ -73,6 +87,15 @@ impl Files {
 
     /// The names of the folders in a folder, in order.
     pub(super) fn folders(&mut self, path: &str, most: usize) -> Vec<String> {
+        self.names(path, most, |kind| !kind.is_file())
+    }
+
+    /// The names of the files in a folder, in order.
+    pub(super) fn files(&mut self, path: &str, most: usize) -> Vec<String> {
+        self.names(path, most, |kind| !kind.is_dir())
+    }
+
+    fn names(&mut self, path: &str, most: usize, fits: fn(FileType) -> bool) -> Vec<String> {
         let Some(place) = self.inside(path) else {
             return Vec::new();
         };
@@ -87,7 +110,7 @@ impl Files {
         };
         let mut names: Vec<String> = entries
             .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()))
+            .filter(|entry| entry.file_type().is_ok_and(fits))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.') && !name.contains(char::is_control))
             .take(most)
@@ -111,7 +134,7 @@ impl Files {
         match fs_err::canonicalize(self.root.join(path)) {
             Ok(place) if place.starts_with(&self.root) => Some(place),
             Ok(_) => {
-                self.notes.push(format!(
+                self.remark(format!(
                     "`{path}` leads out of the project and was not read."
                 ));
                 None
@@ -127,8 +150,14 @@ impl Files {
 
     fn note(&mut self, path: &str, error: &std::io::Error) {
         let kind = error.kind();
-        self.notes
-            .push(format!("`{path}` could not be read: {kind}."));
+        self.remark(format!("`{path}` could not be read: {kind}."));
+    }
+
+    /// Notes something, once: a file may be looked at twice.
+    fn remark(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod defects;
 mod doubts;
 mod frames;
 mod generic;
+mod habits;
 mod hostile;
 mod other_workflows;
 mod specs;

@@ -189,3 +189,116 @@ fn what_was_said_before_a_push_stays_with_the_frame_that_it_was_said_in() {
     let own = engine.frame_named("opencode:ses_1").unwrap();
     assert!(engine.raw_text(&own, 1).unwrap().contains("Build the shop"));
 }
+
+fn frame_named(engine: &Engine, title: &str) -> flamestack_core::Frame {
+    let found = engine.read(|reading: &dyn Reading| {
+        let mut open: Vec<_> = reading.rows(&Slice::default())?;
+        while let Some(row) = open.pop() {
+            if row.frame.title.as_str() == title {
+                return Ok(reading.whole_frame(&row.frame.id)?);
+            }
+            open.extend(reading.rows(&Slice {
+                parent: Some(row.frame.id),
+                ..Slice::default()
+            })?);
+        }
+        Ok(None)
+    });
+    found.unwrap().unwrap()
+}
+
+fn inside(agent: &str, mut entries: Vec<Entry>) -> Vec<Entry> {
+    for entry in &mut entries {
+        entry.agent = Some(agent.to_owned());
+    }
+    entries
+}
+
+/// A subagent that changes a file and returns some words.
+fn delegated(id: &str, words: &str) -> Vec<Entry> {
+    let mut entries = vec![entry(
+        &format!("start_{id}"),
+        What::SubagentStarted {
+            id: id.to_owned(),
+            call: None,
+            kind: None,
+            title: format!("Task {id}"),
+            prompt: "Find out why the cookie is lost".to_owned(),
+        },
+    )];
+    entries.extend(inside(
+        id,
+        call(&format!("c_{id}"), "src/cookie_jar.rs").into(),
+    ));
+    entries.push(entry(
+        &format!("end_{id}"),
+        What::SubagentEnded {
+            id: id.to_owned(),
+            ok: true,
+            text: words.to_owned(),
+        },
+    ));
+    entries
+}
+
+#[test]
+fn a_frame_that_ended_without_a_word_is_summed_up_from_what_is_kept() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    engine
+        .witness(&who, &[user("p1", "Fix the login")])
+        .unwrap();
+    engine.witness(&who, &delegated("one", "")).unwrap();
+    let wordless = frame_named(engine, "Task one");
+    insta::assert_snapshot!(wordless.results.unwrap().as_str(), @r"
+    Ended without a word.
+    ## Names
+    src/cookie_jar.rs
+    ");
+    assert!(engine.examine(&mut |_, _| ()).unwrap().is_well());
+}
+
+#[test]
+fn long_results_have_a_dense_form_that_knows_the_names() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    engine
+        .witness(&who, &[user("p1", "Fix the login")])
+        .unwrap();
+    let long = format!(
+        "The cookie was lost. {}",
+        "And so on and so forth. ".repeat(100)
+    );
+    engine.witness(&who, &delegated("two", &long)).unwrap();
+    let frame = frame_named(engine, "Task two");
+    assert_eq!(frame.results.as_ref().unwrap().as_str(), long.trim());
+    let dense = frame.results_compacted.unwrap();
+    assert!(dense.as_str().starts_with("The cookie was lost."));
+    assert!(dense.as_str().contains("src/cookie_jar.rs"), "{dense}");
+    assert!(dense.as_str().len() <= 4 * flamestack_engine::resume::DENSE_TOKENS);
+    // Short results are dense enough.
+    engine
+        .witness(&who, &delegated("three", "It works."))
+        .unwrap();
+    assert_eq!(frame_named(engine, "Task three").results_compacted, None);
+}
+
+#[test]
+fn long_results_of_a_pop_have_one_too_and_undo_takes_back_both() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    ground.push("opencode:ses_1", "Cookies");
+    engine
+        .witness(&who, &call("c1", "src/cookie_jar.rs"))
+        .unwrap();
+    ground.pop("opencode:ses_1", &"The cookie was lost. ".repeat(100));
+    let dense = frame_named(engine, "Cookies").results_compacted.unwrap();
+    assert!(dense.as_str().contains("src/cookie_jar.rs"), "{dense}");
+    engine
+        .execute(&who, &flamestack_engine::Request::Undo)
+        .unwrap();
+    assert_eq!(frame_named(engine, "Cookies").results_compacted, None);
+}

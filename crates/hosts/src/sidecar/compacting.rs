@@ -1,4 +1,5 @@
-//! A conversation around a compaction: what its summariser is told, and what is put back.
+//! A conversation around a compaction or a long pause: what its summariser is told, what is put back,
+//! and where a workflow stands when somebody comes back to it.
 
 use flamestack_core::compaction::{has_restored, without_restored};
 use flamestack_core::transcript::Todo;
@@ -39,6 +40,12 @@ impl Conversation {
             &sidecar.workflows,
         )?;
         Ok(Rewritten { text })
+    }
+
+    /// Where the workflow stands, for a conversation that is taken up again.
+    pub(super) fn resuming(&self, sidecar: &Sidecar) -> Result<Option<String>, EngineError> {
+        let asked = self.asked(sidecar.restore_budget);
+        sidecar.engine.after_pause(&asked, &sidecar.workflows)
     }
 
     fn asked(&self, budget: usize) -> Asked {

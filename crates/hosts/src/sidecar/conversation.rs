@@ -8,7 +8,7 @@ use std::sync::Arc;
 use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
-use flamestack_core::folding::{Leaf, LeafKind};
+use flamestack_core::folding::{Folding, Leaf, LeafKind, Leaves};
 use flamestack_core::id::{SessionRef, Timestamp};
 use flamestack_engine::context::{Wanted, Whose};
 use flamestack_engine::folding::Spans;
@@ -16,6 +16,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::compacting::rewritten;
+use super::entries::came_back;
 use super::observing::Seen;
 use super::queues::Queues;
 use super::wire::{
@@ -41,16 +42,28 @@ pub(super) struct Conversation {
     /// Whether the host lets the model change anything.
     pub(super) mode: Mode,
     /// The messages of the last `prepare`.
-    leaves: Vec<Leaf>,
+    leaves: Leaves,
     spans: Spans,
+    /// What was last said of them.
+    told: Option<Told>,
     /// What the system prompt ends with, once that is settled.
     header: Option<String>,
     /// The model that the journal knows of.
     model: Option<super::wire::Model>,
+    /// When its host last asked for anything.
+    asked: Option<Timestamp>,
     /// Whether the host says which conversation started which.
     pub(super) without_parents: bool,
     /// What is still to be handled, by conversation.
     pub(super) queues: Arc<Queues>,
+}
+
+/// An answer, as far as it is needed to know whether the next one is the same.
+struct Told {
+    plan: String,
+    folding: Folding,
+    system: Option<String>,
+    tail: Option<String>,
 }
 
 /// Whether a text in a conversation was put there by Flamestack.
@@ -69,10 +82,12 @@ impl Conversation {
             seen: Seen::default(),
             todos: Vec::new(),
             mode: Mode::default(),
-            leaves: Vec::new(),
+            leaves: Leaves::default(),
             spans: Spans::default(),
+            told: None,
             header: None,
             model: None,
+            asked: None,
             without_parents,
             queues,
         }
@@ -92,6 +107,7 @@ impl Conversation {
         sidecar: &Sidecar,
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
+        self.seen.removed = false;
         self.saw(std::slice::from_ref(&prompt.message));
         if self.without_parents {
             sidecar.engine.settle_idle()?;
@@ -111,11 +127,12 @@ impl Conversation {
         let mut append = None;
         if sidecar.placement == Placement::Auto {
             let actor = self.actor(sidecar, Some(&prompt.message.id));
-            let resumed = self.was_resumed(sidecar)?.then_some(Reason::Resume);
-            match sidecar
-                .engine
-                .deliver(&actor, resumed, &Wanted::default())?
-            {
+            let resumed = self.was_resumed(sidecar)?;
+            if resumed {
+                append = self.resuming(sidecar)?;
+            }
+            let after = resumed.then_some(Reason::Resume);
+            match sidecar.engine.deliver(&actor, after, &Wanted::default())? {
                 Delivery::Update(text) => append = Some(text),
                 Delivery::Header(text) => self.header = Some(text),
                 Delivery::Nothing => {}
@@ -124,20 +141,26 @@ impl Conversation {
         Ok(Prompted { append })
     }
 
-    /// Whether the conversation was left for so long that it begins anew.
-    fn was_resumed(&self, sidecar: &Sidecar) -> Result<bool, EngineError> {
-        let last = sidecar
+    /// Whether the conversation was left for so long that it begins anew. One that has been told
+    /// nothing for long, because nothing changed, may be in full swing.
+    fn was_resumed(&mut self, sidecar: &Sidecar) -> Result<bool, EngineError> {
+        let sent = sidecar
             .engine
             .read(|reading| Ok(reading.last_sent(&self.session)?))?;
         let now = sidecar.engine.clock().now();
-        Ok(last.is_some_and(|last| now.0.saturating_sub(last.at.0) > RESUMED_AFTER_MS))
+        let asked = self.asked.replace(now);
+        let Some(sent) = sent else {
+            return Ok(false);
+        };
+        let last = asked.map_or(sent.at, |asked| asked.max(sent.at));
+        Ok(now.0.saturating_sub(last.0) > RESUMED_AFTER_MS)
     }
 
     /// The messages of the next request to the model.
     pub(super) fn prepare(
         &mut self,
         sidecar: &Sidecar,
-        prepare: &Prepare,
+        prepare: Prepare,
     ) -> Result<Prepared, EngineError> {
         if prepare.compacting {
             return self.prepare_summary(sidecar, &prepare.messages);
@@ -148,21 +171,65 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
-        self.leaves.truncate(prepare.known);
-        self.leaves.extend(prepare.messages.iter().map(leaf));
-        self.saw(&prepare.messages);
-        self.take_back(sidecar, &prepare.messages)?;
-        self.use_model(sidecar, prepare.model.as_ref())?;
-        let leaves = std::mem::take(&mut self.leaves);
-        let folded = self.folded(sidecar, &leaves);
-        self.leaves = leaves;
-        let mut prepared = folded?;
-        match sidecar.placement {
-            Placement::Auto => prepared.system = self.header(sidecar)?,
-            Placement::System => prepared.system = self.everything(sidecar)?,
-            Placement::Message => prepared.tail = self.everything(sidecar)?,
+        self.asked = Some(sidecar.engine.clock().now());
+        if prepare.known < self.leaves.len() {
+            self.leaves.truncate(prepare.known);
+            // Something else is in those places now.
+            self.told = None;
         }
-        Ok(named(prepared, prepare.has.as_deref()))
+        for message in &prepare.messages {
+            self.leaves.push(leaf(message));
+        }
+        let delegated = came_back(&prepare.messages);
+        self.seen.later(prepare.messages);
+        if let Some(cut_off) = delegated {
+            self.take_back(sidecar, cut_off)?;
+        }
+        self.use_model(sidecar, prepare.model.as_ref())?;
+        let (mut system, mut tail) = (None, None);
+        match sidecar.placement {
+            Placement::Auto => system = self.header(sidecar)?,
+            Placement::System => system = self.everything(sidecar)?,
+            Placement::Message => tail = self.everything(sidecar)?,
+        }
+        let folding =
+            sidecar
+                .engine
+                .fold(&self.session, &mut self.spans, &self.leaves, sidecar.fold)?;
+        // Most requests only add to the one before: what is left out of it stays what it was.
+        let again = self.told.as_ref().filter(|told| {
+            told.folding == folding
+                && told.system == system
+                && told.tail == tail
+                && prepare.has.as_ref() == Some(&told.plan)
+        });
+        if let Some(told) = again {
+            return Ok(Prepared {
+                same: true,
+                plan: told.plan.clone(),
+                ..Prepared::default()
+            });
+        }
+        let prepared = Prepared {
+            system: system.clone(),
+            tail: tail.clone(),
+            ..folded(sidecar, &mut self.spans, &self.leaves, &folding)?
+        };
+        let prepared = named(prepared, prepare.has.as_deref());
+        self.told = Some(Told {
+            plan: prepared.plan.clone(),
+            folding,
+            system,
+            tail,
+        });
+        Ok(prepared)
+    }
+
+    /// Learns of what was finished, so that the next request need not wait for that.
+    pub(super) fn look_ahead(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        sidecar
+            .engine
+            .look_for_finished(&self.session, &mut self.spans, sidecar.fold)
     }
 
     /// What goes to the summariser: folded, and without what is ours. Nothing is added.
@@ -171,8 +238,12 @@ impl Conversation {
         sidecar: &Sidecar,
         messages: &[Message],
     ) -> Result<Prepared, EngineError> {
-        let leaves: Vec<Leaf> = messages.iter().map(leaf).collect();
-        let mut prepared = self.folded(sidecar, &leaves)?;
+        let leaves: Leaves = messages.iter().map(leaf).collect();
+        let spans = &mut self.spans;
+        let folding = sidecar
+            .engine
+            .fold(&self.session, spans, &leaves, sidecar.fold)?;
+        let mut prepared = folded(sidecar, spans, &leaves, &folding)?;
         let parts = messages.iter().flat_map(|message| &message.parts);
         prepared.strip = parts
             .filter_map(|part| match part {
@@ -182,22 +253,6 @@ impl Conversation {
             .collect();
         prepared.rewrite = rewritten(messages);
         Ok(prepared)
-    }
-
-    fn folded(&mut self, sidecar: &Sidecar, leaves: &[Leaf]) -> Result<Prepared, EngineError> {
-        let folded = sidecar
-            .engine
-            .fold(&self.session, &mut self.spans, leaves, sidecar.fold)?;
-        let insert = folded.results.into_iter().map(|untold| Insertion {
-            before: untold.before,
-            id: format!("flame_{}", untold.frame),
-            text: untold.text,
-        });
-        Ok(Prepared {
-            insert: insert.collect(),
-            drop: folded.dropped,
-            ..Prepared::default()
-        })
     }
 
     /// The header that this conversation was sent; it is settled by its first message.
@@ -262,6 +317,34 @@ impl Conversation {
         }
         Ok(())
     }
+}
+
+/// A folding in the protocol's words.
+fn folded(
+    sidecar: &Sidecar,
+    spans: &mut Spans,
+    leaves: &Leaves,
+    folding: &Folding,
+) -> Result<Prepared, EngineError> {
+    let mut insert = Vec::new();
+    for (frame, place) in &folding.untold {
+        let Some(next) = leaves.get(*place) else {
+            continue;
+        };
+        insert.push(Insertion {
+            before: next.id.clone(),
+            id: format!("flame_{frame}"),
+            text: sidecar.engine.results_in_place(spans, frame)?,
+        });
+    }
+    Ok(Prepared {
+        insert,
+        drop: folding
+            .dropped(leaves)
+            .map(|leaf| leaf.id.clone())
+            .collect(),
+        ..Prepared::default()
+    })
 }
 
 /// Gives a plan its name, and leaves it out where the shim holds it already.

@@ -174,9 +174,24 @@ pub(super) fn cost_of(message: &Message) -> Option<Entry> {
     Some(entry(message, &message.id, What::Usage(cost(usage))))
 }
 
-/// Subagents whose calls are in a request to the model without an answer: no host asks its model
-/// while such a call runs, so they were cut off with the host.
-pub(super) fn cut_off(messages: &[Message]) -> Vec<Entry> {
+/// Whether a request to the model has calls to subagents, and those among them that have no answer:
+/// no host asks its model while such a call runs, so they were cut off with the host.
+pub(super) fn came_back(messages: &[Message]) -> Option<Vec<Entry>> {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts
+        .any(|part| {
+            matches!(
+                part,
+                Part::Call {
+                    session: Some(_),
+                    ..
+                }
+            )
+        })
+        .then(|| cut_off(messages))
+}
+
+fn cut_off(messages: &[Message]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for message in messages {
         for part in &message.parts {

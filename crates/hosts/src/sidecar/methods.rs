@@ -50,13 +50,13 @@ pub(super) fn handle<W: Write>(
         ),
         "prompt" => answers.answer(
             id,
-            &asking(asked, |prompt: &Prompt| {
-                conversation.prompt(sidecar, prompt)
+            &asking(asked, |prompt: Prompt| {
+                conversation.prompt(sidecar, &prompt)
             }),
         ),
         "prepare" => answers.answer(
             id,
-            &asking(asked, |prepare: &Prepare| {
+            &asking(asked, |prepare: Prepare| {
                 conversation.prepare(sidecar, prepare)
             }),
         ),
@@ -66,8 +66,8 @@ pub(super) fn handle<W: Write>(
         ),
         "delegating" => answers.answer(
             id,
-            &asking(asked, |delegating: &Delegating| {
-                delegated_before(sidecar, conversation, delegating)
+            &asking(asked, |delegating: Delegating| {
+                delegated_before(sidecar, conversation, &delegating)
             }),
         ),
         "returned" => answers.answer(
@@ -76,33 +76,35 @@ pub(super) fn handle<W: Write>(
         ),
         "summarizing" => answers.answer(
             id,
-            &asking(asked, |_: &Summarizing| conversation.summarizing(sidecar)),
+            &asking(asked, |_: Summarizing| conversation.summarizing(sidecar)),
         ),
         "written" => answers.answer(
             id,
-            &asking(asked, |written: &Written| {
-                conversation.written(sidecar, written)
+            &asking(asked, |written: Written| {
+                conversation.written(sidecar, &written)
             }),
         ),
         _ => answers.answer(
             id,
-            &asking(asked, |show: &Show| shown(sidecar, conversation, show)),
+            &asking(asked, |show: Show| shown(sidecar, conversation, &show)),
         ),
     }
     // Nobody waits for this: whoever asked has the answer already.
     if let Err(error) = conversation.record(sidecar) {
         tracing::warn!(session = %conversation.session, "not recorded: {error}");
     }
+    if let Err(error) = conversation.look_ahead(sidecar) {
+        tracing::debug!(session = %conversation.session, "not looked at: {error}");
+    }
 }
 
 /// Reads the parameters, asks, and says what went wrong in words.
-fn asking<T, A>(asked: &Asked, ask: impl FnOnce(&T) -> Result<A, EngineError>) -> Result<A, Fault>
+fn asking<T, A>(asked: &Asked, ask: impl FnOnce(T) -> Result<A, EngineError>) -> Result<A, Fault>
 where
     T: serde::de::DeserializeOwned,
     A: Serialize,
 {
-    let asking = params(asked)?;
-    ask(&asking).map_err(|error| failed(&error))
+    ask(params(asked)?).map_err(|error| failed(&error))
 }
 
 fn failed(error: &EngineError) -> Fault {

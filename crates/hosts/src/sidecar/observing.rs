@@ -3,6 +3,9 @@
 //! A message may be seen twice, in a request to the model and in an event of the host; it carries
 //! the host's names, by which it is recorded once.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use flamestack_core::command::Command;
 use flamestack_core::compaction::without_restored;
 use flamestack_core::session::{Description, DiffTotals};
@@ -13,7 +16,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::conversation::Conversation;
-use super::entries::{self, cost_of, cut_off, of_message, of_todos};
+use super::entries::{self, cost_of, of_message, of_todos};
 use super::wire::{Happening, Message, Part, Returned, Role, SessionFacts};
 
 /// A text that a host says of a conversation, if it is one.
@@ -28,6 +31,8 @@ const MOST_WAITING: usize = 10_000;
 /// until more is seen.
 #[derive(Default)]
 pub(super) struct Seen {
+    /// Messages of the model's next request, which waits for an answer first.
+    unread: Vec<Message>,
     waiting: Vec<Entry>,
     /// The newest message of the model.
     last: Option<String>,
@@ -37,10 +42,17 @@ pub(super) struct Seen {
     automatic: bool,
     /// The user stopped the work, and no message has said so yet.
     stopped: bool,
+    /// When messages began that were seen, as far as they say so.
+    began: BTreeMap<String, i64>,
+    /// Messages were taken out for good: what was wound back stays so.
+    pub(super) removed: bool,
 }
 
 impl Seen {
     fn message(&mut self, message: &Message) {
+        if let Some(at) = message.at {
+            self.began.insert(message.id.clone(), at);
+        }
         if message.role == Role::Assistant {
             self.last = Some(message.id.clone());
         }
@@ -65,6 +77,11 @@ impl Seen {
         }
     }
 
+    /// Messages to look at when nobody waits for an answer.
+    pub(super) fn later(&mut self, messages: Vec<Message>) {
+        self.unread.extend(messages);
+    }
+
     fn add(&mut self, id: Option<String>, what: What) {
         let entry = entries::plain(what);
         self.waiting.push(Entry { id, ..entry });
@@ -72,7 +89,7 @@ impl Seen {
 }
 
 impl Conversation {
-    /// Messages of the model's next request that have not been seen before.
+    /// Messages that have not been seen before.
     pub(super) fn saw(&mut self, messages: &[Message]) {
         for message in messages {
             self.seen.message(message);
@@ -83,14 +100,11 @@ impl Conversation {
     pub(super) fn take_back(
         &mut self,
         sidecar: &Sidecar,
-        messages: &[Message],
+        cut_off: Vec<Entry>,
     ) -> Result<(), EngineError> {
-        self.seen.waiting.extend(cut_off(messages));
-        let came_back = |entry: &Entry| matches!(entry.what, What::SubagentEnded { .. });
-        if self.seen.waiting.iter().any(came_back) {
-            self.record(sidecar)?;
-        }
-        Ok(())
+        self.record(sidecar)?;
+        self.seen.waiting.extend(cut_off);
+        self.record(sidecar)
     }
 
     /// A conversation that was made for a frame has ended.
@@ -153,10 +167,43 @@ impl Conversation {
                     self.seen.add(None, What::Interrupted { how });
                 }
                 self.record(sidecar)?;
-                sidecar.engine.settle(&self.actor(sidecar, None))?;
+                let actor = self.actor(sidecar, None);
+                sidecar.engine.settle(&actor)?;
+                let archive = Request::Ready(Command::Archive);
+                sidecar.engine.execute(&actor, &archive)?;
             }
-            Happening::Removed { .. } | Happening::Reverted { .. } | Happening::Shim { .. } => {}
+            Happening::Reverted { message } => self.wound(sidecar, message.as_deref())?,
+            Happening::Removed { .. } => self.seen.removed = true,
+            Happening::Shim { .. } => {}
         }
+        Ok(())
+    }
+
+    /// The conversation was wound back to before a message, or forward again.
+    fn wound(&mut self, sidecar: &Sidecar, message: Option<&str>) -> Result<(), EngineError> {
+        if message.is_none() && self.seen.removed {
+            return Ok(());
+        }
+        self.record(sidecar)?;
+        let (mut behind, mut earlier) = (Vec::new(), Vec::new());
+        if let Some(message) = message {
+            behind.push(message.to_owned());
+            let began = |id: &str| self.seen.began.get(id).map(|at| (*at, id.to_owned()));
+            if let Some(place) = began(message) {
+                let mut others: Vec<(i64, String)> =
+                    self.seen.began.keys().filter_map(|id| began(id)).collect();
+                others.sort();
+                for other in others {
+                    match other.cmp(&place) {
+                        Ordering::Less => earlier.push(other.1),
+                        Ordering::Equal => {}
+                        Ordering::Greater => behind.push(other.1),
+                    }
+                }
+            }
+        }
+        let actor = self.actor(sidecar, None);
+        sidecar.engine.wind(&actor, &behind, &earlier)?;
         Ok(())
     }
 
@@ -216,6 +263,8 @@ impl Conversation {
 
     /// Records what was seen.
     pub(super) fn record(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        let unread = std::mem::take(&mut self.seen.unread);
+        self.saw(&unread);
         if self.seen.waiting.is_empty() {
             return Ok(());
         }

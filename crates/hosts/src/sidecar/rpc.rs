@@ -166,6 +166,10 @@ fn parse(line: &[u8]) -> Line {
 /// The parameters of a method as its own type, or what is wrong with them and where.
 pub(super) fn params<T: DeserializeOwned>(asked: &Asked) -> Result<T, Fault> {
     let text = asked.params.as_deref().map_or("{}", RawValue::get);
+    if let Ok(params) = serde_json::from_str(text) {
+        return Ok(params);
+    }
+    // Once more, to see where it is wrong: keeping track of that costs.
     let mut deserializer = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let place = error.path().to_string();

@@ -1,12 +1,13 @@
-//! Who handles what: one worker a conversation, so that conversations do not wait for each other
-//! and what belongs to one of them keeps its order.
+//! Who handles what. Whoever has read a request answers it, and somebody else reads on: a question
+//! never waits for a thread to wake up, conversations do not wait for each other, and what belongs to
+//! one of them keeps its order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, Write};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
 
 use flamestack_core::id::SessionRef;
 use serde::Deserialize;
@@ -24,87 +25,183 @@ const SILENCE: Duration = Duration::from_mins(10);
 /// Serves a host until the input ends.
 pub fn serve<R, W>(sidecar: &Sidecar, input: R, output: W) -> io::Result<()>
 where
-    R: BufRead,
+    R: BufRead + Send,
     W: Write + Send,
 {
-    let answers = Answers::new(output);
-    let answers = &answers;
-    let mut lines = Lines::new(input);
+    let desk = Desk {
+        sidecar,
+        answers: Answers::new(output),
+        door: Mutex::new(Door {
+            lines: Lines::new(input),
+            host: None,
+            without_parents: false,
+            queues: Arc::default(),
+            conversations: BTreeMap::new(),
+            ended: None,
+        }),
+        waiting: AtomicUsize::new(0),
+    };
     thread::scope(|scope| {
         // The first question that needs tokens counted should not wait for that.
         scope.spawn(|| sidecar.engine.warm_up());
-        let queues = Arc::new(Queues::default());
-        let mut host: Option<String> = None;
-        let mut without_parents = false;
-        let mut workers: BTreeMap<String, Sender<Asked>> = BTreeMap::new();
+        desk.attend(scope);
+    });
+    let door = desk.door.into_inner();
+    let door = door.unwrap_or_else(PoisonError::into_inner);
+    door.ended.unwrap_or(Ok(()))
+}
+
+/// Where the threads that serve a host meet.
+struct Desk<'a, R, W> {
+    sidecar: &'a Sidecar,
+    answers: Answers<W>,
+    /// One thread at a time reads.
+    door: Mutex<Door<R>>,
+    /// How many others wait for that.
+    waiting: AtomicUsize,
+}
+
+struct Door<R> {
+    lines: Lines<R>,
+    /// Who is there.
+    host: Option<String>,
+    /// Whether it does not say which conversation started which.
+    without_parents: bool,
+    /// What is still to be handled.
+    queues: Arc<Queues>,
+    conversations: BTreeMap<String, Arc<Room>>,
+    /// How the input ended, once it has.
+    ended: Option<io::Result<()>>,
+}
+
+/// One conversation, and what was asked in it that nobody has answered yet.
+struct Room {
+    conversation: Mutex<Conversation>,
+    asked: Mutex<Queue>,
+}
+
+struct Queue {
+    waiting: VecDeque<Asked>,
+    /// Somebody is answering, and goes on until nothing is left.
+    attended: bool,
+    last: Instant,
+}
+
+impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
+    /// Reads and answers until the input ends.
+    fn attend<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         loop {
-            let asked = match lines.next()? {
-                Line::End => return Ok(()),
-                Line::Bad(id, fault) => {
-                    answers.refuse(&id.unwrap_or(Value::Null), &fault);
-                    continue;
-                }
-                Line::Asked(asked) => asked,
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            let mut door = locked(&self.door);
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            let Some(room) = self.next(&mut door) else {
+                return;
             };
-            if asked.method == "hello" {
-                let welcome = hello(sidecar, &asked);
-                if let Ok((greeting, _)) = &welcome {
-                    host = Some(greeting.host.clone());
-                    without_parents = greeting.without_parents;
-                }
-                answers.answer(asked.id.as_ref(), &welcome.map(|(_, welcome)| welcome));
-                continue;
+            if self.waiting.load(Ordering::SeqCst) == 0 {
+                scope.spawn(|| self.attend(scope));
             }
-            let (name, session) = match whose(host.as_deref(), &asked) {
-                Ok(named) => named,
-                Err(fault) => {
-                    answers.answer::<()>(asked.id.as_ref(), &Err(fault));
-                    continue;
-                }
-            };
-            queues.came(&session);
-            let Some(asked) = handed_over(&workers, &name, asked) else {
-                continue;
-            };
-            let (sender, receiver) = channel();
-            // The worker is there before anything can be sent to it, and ends with the sender.
-            if sender.send(asked).is_ok() {
-                workers.insert(name, sender);
-                let conversation = Conversation::new(session, without_parents, Arc::clone(&queues));
-                scope.spawn(move || attend(sidecar, answers, conversation, &receiver));
-            }
-        }
-    })
-}
-
-/// Gives a request to the worker of its conversation; gives it back where there is none (any more).
-fn handed_over(
-    workers: &BTreeMap<String, Sender<Asked>>,
-    name: &str,
-    asked: Asked,
-) -> Option<Asked> {
-    match workers.get(name) {
-        Some(worker) => worker.send(asked).err().map(|refused| refused.0),
-        None => Some(asked),
-    }
-}
-
-/// Serves one conversation until it has been silent for long, or the host is gone.
-fn attend<W: Write>(
-    sidecar: &Sidecar,
-    answers: &Answers<W>,
-    mut conversation: Conversation,
-    requests: &Receiver<Asked>,
-) {
-    loop {
-        match requests.recv_timeout(SILENCE) {
-            Ok(asked) => {
-                handle(sidecar, answers, &mut conversation, &asked);
+            drop(door);
+            let mut conversation = locked(&room.conversation);
+            while let Some(asked) = room.next() {
+                handle(self.sidecar, &self.answers, &mut conversation, &asked);
                 conversation.queues.handled(&conversation.session);
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
     }
+
+    /// The next conversation in which something is asked that nobody attends to; nothing, once the
+    /// input has ended.
+    fn next(&self, door: &mut Door<R>) -> Option<Arc<Room>> {
+        while door.ended.is_none() {
+            let asked = match door.lines.next() {
+                Ok(Line::Asked(asked)) => asked,
+                Ok(Line::Bad(id, fault)) => {
+                    self.answers.refuse(&id.unwrap_or(Value::Null), &fault);
+                    continue;
+                }
+                Ok(Line::End) => {
+                    door.ended = Some(Ok(()));
+                    continue;
+                }
+                Err(error) => {
+                    door.ended = Some(Err(error));
+                    continue;
+                }
+            };
+            if asked.method == "hello" {
+                let welcome = hello(self.sidecar, &asked);
+                if let Ok((greeting, _)) = &welcome {
+                    door.host = Some(greeting.host.clone());
+                    door.without_parents = greeting.without_parents;
+                }
+                let welcome = welcome.map(|(_, welcome)| welcome);
+                self.answers.answer(asked.id.as_ref(), &welcome);
+                continue;
+            }
+            match whose(door.host.as_deref(), &asked) {
+                Ok((name, session)) => {
+                    door.queues.came(&session);
+                    let room = door.room(name, session);
+                    if room.put(asked) {
+                        return Some(room);
+                    }
+                }
+                Err(fault) => self.answers.answer::<()>(asked.id.as_ref(), &Err(fault)),
+            }
+        }
+        None
+    }
+}
+
+impl<R> Door<R> {
+    fn room(&mut self, name: String, session: SessionRef) -> Arc<Room> {
+        if let Some(room) = self.conversations.get(&name) {
+            return Arc::clone(room);
+        }
+        self.conversations.retain(|_, room| !room.is_silent());
+        let room = Arc::new(Room {
+            conversation: Mutex::new(Conversation::new(
+                session,
+                self.without_parents,
+                Arc::clone(&self.queues),
+            )),
+            asked: Mutex::new(Queue {
+                waiting: VecDeque::new(),
+                attended: false,
+                last: Instant::now(),
+            }),
+        });
+        self.conversations.insert(name, Arc::clone(&room));
+        room
+    }
+}
+
+impl Room {
+    /// Takes a request, and says whether nobody is there to answer it.
+    fn put(&self, asked: Asked) -> bool {
+        let mut queue = locked(&self.asked);
+        queue.waiting.push_back(asked);
+        queue.last = Instant::now();
+        !std::mem::replace(&mut queue.attended, true)
+    }
+
+    /// What is to be answered next. When there is nothing, whoever asked for it is free to go.
+    fn next(&self) -> Option<Asked> {
+        let mut queue = locked(&self.asked);
+        let next = queue.waiting.pop_front();
+        queue.attended = next.is_some();
+        next
+    }
+
+    fn is_silent(&self) -> bool {
+        let queue = locked(&self.asked);
+        !queue.attended && queue.last.elapsed() > SILENCE
+    }
+}
+
+/// What was left when a thread failed is still a whole request, or a whole conversation.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The conversation that a request is about.

@@ -26,6 +26,8 @@ pub struct Header {
     pub directory: Option<String>,
     /// Its title.
     pub title: Option<String>,
+    /// The files that whoever recorded it saw change, by git.
+    pub touched: Vec<String>,
 }
 
 /// The first line.
@@ -41,6 +43,7 @@ fn header_of(value: &Value) -> Option<Header> {
         parent: some(value, "parent"),
         directory: some(value, "cwd"),
         title: some(value, "title"),
+        touched: texts(value, "files_touched"),
     })
 }
 

@@ -20,6 +20,7 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut lines = Lines::open(path)?;
     let mut session: Option<SessionRef> = None;
+    let mut directory = String::new();
     // A message may grow with the next line, so it is told when another one begins.
     let mut growing: Option<Value> = None;
     loop {
@@ -35,11 +36,12 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
                 match known {
                     Ok(known) => {
                         let directories = items(&value, "directories");
-                        let directory = directories.first().and_then(Value::as_str);
+                        let first = directories.first().and_then(Value::as_str);
+                        first.unwrap_or_default().clone_into(&mut directory);
                         found.push(Item::Session(About {
                             session: known.clone(),
                             parent: None,
-                            directory: directory.map(str::to_owned),
+                            directory: first.map(str::to_owned),
                         }));
                         session = Some(known);
                     }
@@ -49,7 +51,7 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
                 }
                 // Older versions hold the whole chat in one object.
                 for message in items(&value, "messages") {
-                    told(message, &mut found, &mut report);
+                    told(message, &directory, &mut found, &mut report);
                 }
             } else if session.is_none() {
                 report.problem(path, format!("line {number}"), "comes before the header");
@@ -61,11 +63,11 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
                     .is_some_and(|known| text(known, "id") == text(&value, "id"));
                 let finished = growing.replace(value).filter(|_| !same);
                 if let Some(message) = finished {
-                    told(&message, &mut found, &mut report);
+                    told(&message, &directory, &mut found, &mut report);
                 }
             }
         } else if let Some(message) = growing.take() {
-            told(&message, &mut found, &mut report);
+            told(&message, &directory, &mut found, &mut report);
         }
         if ended {
             found.extend(session.take().map(Item::Ended));
@@ -99,7 +101,7 @@ fn titled(set: &Value, found: &mut Vec<Item>) {
     }
 }
 
-fn told(message: &Value, found: &mut Vec<Item>, report: &mut Report) {
+fn told(message: &Value, directory: &str, found: &mut Vec<Item>, report: &mut Report) {
     let id = text(message, "id");
     let at = time(message, "timestamp");
     let said = content(message.get("content").unwrap_or(&Value::Null));
@@ -121,7 +123,7 @@ fn told(message: &Value, found: &mut Vec<Item>, report: &mut Report) {
                 found.push(entry(format!("{id}.thought.{n}"), id, at, what));
             }
             for call in items(message, "toolCalls") {
-                tool(call, id, at, found);
+                tool(call, directory, id, at, found);
             }
             if !said.trim().is_empty() {
                 found.push(entry(id.to_owned(), id, at, What::Assistant { text: said }));
@@ -180,10 +182,16 @@ fn usage(message: &Value, id: &str, at: Option<Timestamp>, found: &mut Vec<Item>
     found.push(entry(id.to_owned(), id, at, what));
 }
 
-fn tool(call: &Value, message: &str, at: Option<Timestamp>, found: &mut Vec<Item>) {
+fn tool(
+    call: &Value,
+    directory: &str,
+    message: &str,
+    at: Option<Timestamp>,
+    found: &mut Vec<Item>,
+) {
     let (id, name) = (text(call, "id").to_owned(), text(call, "name"));
     let input = call.get("args").unwrap_or(&Value::Null);
-    let made = tools::call(&id, name, input, input.to_string(), "");
+    let made = tools::call(&id, name, input, input.to_string(), directory);
     let kind = made.kind;
     found.push(entry(id.clone(), message, at, What::Call(made)));
     let ok = match text(call, "status") {

@@ -1,5 +1,14 @@
 //! A host that summarises, badly.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use flamestack_core::FrameId;
+use flamestack_core::id::Timestamp;
+use flamestack_engine::Engine;
+use flamestack_engine::clock::{Clock, StoryClock};
 use serde_json::{Value, json};
 
 use crate::sidecar::{Served, answered, said};
@@ -93,14 +102,16 @@ fn the_next_summary_is_not_made_of_what_was_restored() {
     );
 }
 
-#[test]
-fn a_workflow_is_told_and_restored() {
-    let mut host = session();
-    let spec = host.dir.path().join(".codex/specs/login");
+/// A specification with one task done and two to do.
+fn specification(root: &Path) {
+    let spec = root.join(".codex/specs/login");
     fs_err::create_dir_all(&spec).unwrap();
     for (file, text) in [
         ("requirements.md", "# Requirements\nLogin works."),
-        ("design.md", "# Design\nCookies."),
+        (
+            "design.md",
+            "# Design\nCookies.\n## Open Questions\n- How long is a session?",
+        ),
         (
             "tasks.md",
             "- [x] 1. Write the test\n- [ ] 2. Mend the redirect\n",
@@ -109,11 +120,108 @@ fn a_workflow_is_told_and_restored() {
         fs_err::write(spec.join(file), text).unwrap();
     }
     let log = "# Session\n\n## Focus\n- spec-execute for login\n";
-    fs_err::write(host.dir.path().join("SESSION.md"), log).unwrap();
+    fs_err::write(root.join("SESSION.md"), log).unwrap();
+}
+
+#[test]
+fn a_workflow_is_told_and_restored() {
+    let mut host = session();
+    specification(host.dir.path());
     let text = written(&mut host, FORGETFUL);
     for kept in ["spec-execute", ".codex/specs/login", "Mend the redirect"] {
         assert!(text.contains(kept), "{kept:?} is lost:\n{text}");
     }
     let told = host.ask("summarizing", json!({ "session": "s" }));
     assert_ne!(told["instructions"][0], Value::Null);
+}
+
+#[test]
+fn long_words_of_the_user_do_not_push_the_stage_out() {
+    let mut host = Served::new();
+    specification(host.dir.path());
+    for n in 1..=8 {
+        let words = format!(
+            "Wish {n}: {}",
+            "and mind the many small things of old ".repeat(60)
+        );
+        host.turn("s", n, &words, "Noted.");
+    }
+    let text = written(&mut host, FORGETFUL);
+    for kept in [
+        "## Canonical Workflow Stage\n- spec-execute\n",
+        "## Current Artifact\n- .codex/specs/login/tasks.md\n",
+        "`.codex/scripts/harness.sh spec gate login 2`",
+        "- How long is a session?\n",
+        "2 — Mend the redirect — next in spec-execute of login.",
+    ] {
+        assert!(text.contains(kept), "{kept:?} is lost:\n{text}");
+    }
+}
+
+/// A clock that somebody else moves.
+struct Wound(Arc<AtomicI64>, StoryClock);
+
+impl Clock for Wound {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+
+    fn draw_id(&self) -> FrameId {
+        self.1.draw_id()
+    }
+}
+
+#[test]
+fn whoever_comes_back_is_told_where_the_workflow_stands() {
+    let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+    let clock = Wound(Arc::clone(&time), StoryClock::starting_at(0));
+    let mut host = Served::with(|sidecar| {
+        let project = sidecar.engine.project().clone();
+        sidecar.engine = Engine::new(project, Box::new(clock), Duration::from_secs(5));
+    });
+    let hour = 60 * 60 * 1000;
+    specification(host.dir.path());
+    assert_eq!(host.prompt("s", "1", "Fix the login"), json!({}));
+    // A conversation in full swing is not taken up again, however little it is told.
+    for n in 2..5 {
+        time.fetch_add(hour / 2, Ordering::Relaxed);
+        let answer = host.prompt("s", &n.to_string(), "And then?");
+        assert!(!answer.to_string().contains("resume"), "{answer}");
+    }
+    time.fetch_add(9 * hour, Ordering::Relaxed);
+    let answer = host.prompt("s", "9", "Good morning");
+    let told = answer["append"].as_str().unwrap();
+    assert!(
+        told.starts_with("<stack-update after=\"resume\">\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("## Canonical Workflow Stage\n- spec-execute\n"),
+        "{told}"
+    );
+    assert!(told.contains("2 — Mend the redirect"), "{told}");
+    assert!(told.contains("How long is a session?"), "{told}");
+    // Once is enough, and a summary is not made of it.
+    assert_eq!(host.prompt("s", "10", "Go on"), json!({}));
+    let mut message = said("9", "Good morning");
+    let part = json!({ "kind": "text", "id": "9a", "text": told, "synthetic": true });
+    message["parts"].as_array_mut().unwrap().push(part);
+    let prepared = host.ask(
+        "prepare",
+        json!({ "session": "s", "known": 0, "messages": [message], "compacting": true }),
+    );
+    assert_eq!(prepared["strip"], json!(["9a"]));
+}
+
+#[test]
+fn whoever_comes_back_to_no_workflow_is_told_nothing_of_one() {
+    let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+    let clock = Wound(Arc::clone(&time), StoryClock::starting_at(0));
+    let mut host = Served::with(|sidecar| {
+        let project = sidecar.engine.project().clone();
+        sidecar.engine = Engine::new(project, Box::new(clock), Duration::from_secs(5));
+    });
+    host.prompt("s", "1", "Fix the login");
+    time.fetch_add(9 * 60 * 60 * 1000, Ordering::Relaxed);
+    assert_eq!(host.prompt("s", "2", "Good morning"), json!({}));
 }

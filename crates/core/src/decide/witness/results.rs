@@ -10,13 +10,23 @@ use crate::text::Prose;
 /// How much of the model's last words is kept as results, in bytes.
 pub(super) const LAST_WORDS: usize = 4000;
 
+/// The results of what ended and said nothing.
+pub(super) const WORDLESS: &str = "Ended without a word.";
+/// The same, where the user stopped it.
+const INTERRUPTED: &str = "Interrupted by the user.";
+
+/// Whether results only say that there were no words to take them from.
+pub fn is_wordless(results: &str) -> bool {
+    matches!(results, WORDLESS | INTERRUPTED)
+}
+
 /// What came out of a turn, by the model's last words in it.
 pub(super) fn derived_results(said: Option<&str>, interrupted: bool) -> Results {
     let said = said.and_then(|said| prose(said, LAST_WORDS));
     let text = match (said, interrupted) {
         (Some(said), false) => said,
-        (None, false) => fixed("Ended without a word."),
-        (None, true) => fixed("Interrupted by the user."),
+        (None, false) => fixed(WORDLESS),
+        (None, true) => fixed(INTERRUPTED),
         (Some(said), true) => fixed(&format!("Interrupted by the user. Said last: {said}")),
     };
     as_is(text)

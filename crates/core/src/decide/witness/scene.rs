@@ -30,8 +30,9 @@ pub(super) struct Scene<'a, 't, N: Neighbourhood + ?Sized> {
     pub(super) said: Option<String>,
     /// What is to be recorded first, under the message that it began in.
     pub(super) opening: Option<(Option<String>, Decision)>,
-    /// A failure that was seen for the first time.
-    pub(super) failure: Option<Mark>,
+    /// What later entries will want to know of: a failure that was seen for the first time, that the
+    /// session changes files.
+    pub(super) noticed: Vec<Mark>,
     /// What was recorded just before, which the tree does not know yet.
     pub(super) told: &'a BTreeSet<Mark>,
     pub(super) draw: &'a mut dyn FnMut() -> FrameId,

@@ -4,7 +4,7 @@
 //! out to have been too short to be worth one, the frame leaves the tree again, and its raw text
 //! goes to the frame that it was started from.
 
-use super::results::{LAST_WORDS, as_is, plain};
+use super::results::{LAST_WORDS, WORDLESS, as_is, plain};
 use super::words::{prose, title};
 use super::{Ruling, Scene, TITLE_LENGTH};
 use crate::Rejected;
@@ -232,7 +232,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         }
         let results = match prose(text, usize::MAX) {
             Some(text) => as_is(text),
-            None => plain("Ended without a word."),
+            None => plain(WORDLESS),
         };
         let closing = match end {
             End::Done => Closing::Completed,

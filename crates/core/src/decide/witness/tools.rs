@@ -1,10 +1,12 @@
-//! What tools did: files that changed, commands that ran, attempts that fail again and again.
+//! What tools did: files that changed, commands that ran, attempts that fail again and again. Which
+//! files a command changed is told by [`super::changes`].
 //!
 //! Of commands those are kept that say something about the work: tests, builds, linters, commits
 //! and the like, and whatever else failed, except for looking around. The same command with the
 //! same outcome is kept once until its outcome changes, and a frame with a hundred of them keeps
 //! only those that fail.
 
+use super::changes::{Changes, changes};
 use super::words::prose;
 use super::{Ruling, Scene};
 use crate::Rejected;
@@ -179,6 +181,9 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             CallKind::Edit | CallKind::Write if answer.ok => self.produced(&call.paths)?,
             CallKind::Execute => {
                 if let Some(command) = &call.command {
+                    if !failed {
+                        self.changed(command, &answer.text)?;
+                    }
                     self.ran(command, answer)?;
                 }
             }
@@ -198,6 +203,37 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let here = self.here()?.id;
         for path in paths.iter().filter_map(|path| prose(path, usize::MAX)) {
             self.note(&here, Note::Artifact(path))?;
+        }
+        for mark in self.changing() {
+            if !self.is_known(mark)? {
+                self.noticed.push(mark);
+            }
+        }
+        Ok(())
+    }
+
+    /// By what it is known that this session changes files, or one that this is part of.
+    fn changing(&self) -> impl Iterator<Item = Mark> + use<N> {
+        let sessions = [Some(self.session()), self.parent.clone()];
+        let sessions = sessions.into_iter().flatten();
+        sessions.map(|session| Mark::of(&session, "changes files", ""))
+    }
+
+    fn is_known(&self, mark: Mark) -> Ruling<bool, N> {
+        let tree = self.ground.tree;
+        Ok(self.told.contains(&mark) || tree.is_seen(mark).map_err(Rejected::Unreadable)?)
+    }
+
+    /// Files that a command changed, and those that git says differ if this session changes files.
+    fn changed(&mut self, command: &str, output: &str) -> Ruling<(), N> {
+        let Changes { made, differing } = changes(command, output);
+        self.produced(&made)?;
+        let mut ours = !made.is_empty();
+        for mark in self.changing() {
+            ours |= self.is_known(mark)?;
+        }
+        if ours {
+            self.produced(&differing)?;
         }
         Ok(())
     }
@@ -243,10 +279,8 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         let error = error_line(&answer.text);
         let name = format!("{}\n{}\n{}", call.tool, same(attempt), same(&error));
         let mark = Mark::of(&self.session(), "failure", &name);
-        let tree = self.ground.tree;
-        let seen = self.told.contains(&mark) || tree.is_seen(mark).map_err(Rejected::Unreadable)?;
-        if !seen {
-            self.failure = Some(mark);
+        if !self.is_known(mark)? {
+            self.noticed.push(mark);
             return Ok(());
         }
         let text = match (&call.command, call.paths.is_empty()) {

@@ -1,6 +1,6 @@
 //! Workflows of others: shipped ones, and what a team declares.
 
-use super::said;
+use super::{Files, said};
 
 #[test]
 fn spec_kit() {
@@ -101,7 +101,6 @@ Old.
       openspec/changes/add-2fa/tasks.md  [openspec/changes/add-2fa/tasks.md]
     Artifact Status
       add-2fa: 1 task complete, 1 remaining; next task is 1.2 — Verify (1. Server).  [openspec/changes/add-2fa/tasks.md]
-      `design.md` is missing or empty.  [openspec/changes/add-2fa/design.md]
     Approved Decisions
       add-2fa: approval of `proposal.md` is inferred from `tasks.md` being there; none is recorded.  [openspec/changes/add-2fa/proposal.md]
     Dependencies / Preconditions
@@ -194,6 +193,114 @@ gate = 'just check <task>'
     Artifact Status
       plan: 1 task complete, 1 remaining; next task is Build it.  [docs/plan.md]
     ");
+}
+
+#[test]
+fn stories_that_are_files() {
+    const TREE: &str = r"
+=== .flamestack/workflows/bmad.toml
+name = 'bmad'
+folder = 'docs'
+pieces = 'stories/<name>.md'
+finished_by = [{ file = 'stories/<name>.md', text = ['Status: Done'] }]
+[[artifact]]
+file = 'prd.md'
+[[artifact]]
+file = 'stories/<name>.md'
+role = 'tasks'
+approval = ['story']
+[[stage]]
+name = 'sm-draft'
+objective = 'A story <name> that can be built.'
+current_step = '<name> is being written.'
+next_action = 'The approval of <name>.'
+current_artifact = 'stories/<name>.md'
+[[stage]]
+name = 'dev-story'
+objective = '<name>, task by task.'
+current_step = 'The tasks of <name>.'
+next_action = 'The review of <name>.'
+current_artifact = 'stories/<name>.md'
+markers = [{ file = 'stories/<name>.md', text = ['Status: InProgress'] }, { file = 'stories/<name>.md', has = 'tasks' }]
+gate = 'QA'
+commands = ['qa-gate <name>']
+=== docs/prd.md
+# PRD
+A shop.
+=== docs/stories/1.1.cart.md
+# Story 1.1
+## Status
+Done
+## Tasks / Subtasks
+- [x] Table
+- [ ] Nice to have
+=== docs/stories/1.2.pay.md
+# Story 1.2
+## Status
+
+InProgress
+## Tasks / Subtasks
+- [x] Form
+- [ ] Provider (AC: 2)
+  - [ ] Retry
+";
+    insta::assert_snapshot!(said(TREE), @"
+    Primary Objective
+      1.2.pay, task by task.  [workflow bmad]
+    Current Step
+      Task at hand by `stories/1.2.pay.md`: Retry (in Provider (AC: 2)).  [docs/stories/1.2.pay.md:8]
+    Status
+      1.2.pay is in dev-story (inferred from `stories/1.2.pay.md`); 1 task complete and 1 remaining.  [docs/stories/1.2.pay.md]
+    Completed
+      Form (Tasks / Subtasks)  [docs/stories/1.2.pay.md:6]
+    Remaining
+      Retry (in Provider (AC: 2))  [docs/stories/1.2.pay.md:8]
+    Active Files
+      docs/prd.md  [docs/prd.md]
+      docs/stories/1.2.pay.md  [docs/stories/1.2.pay.md]
+    Next Action
+      Retry (in Provider (AC: 2)) — next in dev-story of 1.2.pay.  [docs/stories/1.2.pay.md:8]
+    Canonical Workflow Stage
+      dev-story  [docs/stories/1.2.pay.md]
+    Current Artifact
+      docs/stories/1.2.pay.md  [docs/stories/1.2.pay.md]
+    Artifact Status
+      1.2.pay: 1 task complete, 1 remaining; next task is Retry (in Provider (AC: 2)).  [docs/stories/1.2.pay.md]
+    Approved Decisions
+      1.2.pay: approval of `stories/1.2.pay.md` is inferred from tasks that are done; none is recorded.  [docs/stories/1.2.pay.md]
+    ");
+}
+
+#[test]
+fn a_story_is_named_by_its_path() {
+    let files = Files::drawn(
+        r"
+=== .flamestack/workflows/stories.toml
+name = 'stories'
+folder = 'stories'
+pieces = '<name>.story.md'
+[[artifact]]
+file = '<name>.story.md'
+role = 'tasks'
+[[stage]]
+name = 'doing'
+objective = 'o'
+current_step = 'c'
+next_action = 'n'
+current_artifact = '<name>.story.md'
+=== stories/one.story.md
+- [ ] a
+=== stories/two.story.md
+- [ ] b
+=== stories/README.md
+- [ ] no
+=== SESSION.md
+[Focus: two]
+- Continue stories/two.story.md
+",
+    );
+    let standing = files.brief().standing.unwrap();
+    assert_eq!(standing.unit.as_deref(), Some("two"));
 }
 
 #[test]

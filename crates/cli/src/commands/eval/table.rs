@@ -1,0 +1,205 @@
+//! What was measured, for people.
+
+use std::collections::BTreeMap;
+
+use flamestack_engine::resume::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
+use flamestack_engine::views::{counted, grouped};
+use flamestack_eval::cost::Policy;
+use flamestack_eval::report::Means;
+
+use super::measured::{Measured, share};
+use crate::failure::Failure;
+use crate::output::{BOLD, DIM, Output, painted};
+
+/// How many files that were read again are named.
+const NAMED: usize = 10;
+
+/// Tells what was measured, as answers to what people ask.
+pub(super) fn tell(
+    all: &Measured,
+    groups: &BTreeMap<String, Measured>,
+    budget: usize,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    output.line(format!(
+        "{} with {}",
+        counted(all.sessions as u64, "session", "sessions"),
+        counted(all.calls as u64, "tool call", "tool calls"),
+    ))?;
+    lost(all, output)?;
+    kept(all, groups, budget, output)?;
+    cost(all, output)
+}
+
+fn title(text: &str, output: &mut Output) -> Result<(), Failure> {
+    output.line(format!("\n{}", painted(BOLD, text)))
+}
+
+fn lost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
+    title("What did compactions lose?", output)?;
+    if all.compactions == 0 {
+        return output
+            .line("There were none that left a summary and were followed by enough work to tell.");
+    }
+    let means = all.summaries.means();
+    let percent = |share: Option<f64>| {
+        share.map_or("–".to_owned(), |share| format!("{:.0}%", 100.0 * share))
+    };
+    output.line(format!(
+        "{}. Of the names that the next {} used, the host's summaries had {}; of those not met for \
+         a while {}; of the wording {}.",
+        counted(all.compactions as u64, "compaction", "compactions"),
+        counted(all.calls_after as u64, "call", "calls"),
+        percent(means.names),
+        percent(means.old_names),
+        percent(means.phrases),
+    ))?;
+    output.line(format!(
+        "{} known before came back from tools, and {} again{}",
+        counted(all.found_again as u64, "name", "names"),
+        counted(
+            all.read_again.len() as u64,
+            "file was read",
+            "files were read"
+        ),
+        if all.read_again.is_empty() { "." } else { ":" },
+    ))?;
+    let mut most: Vec<_> = all.read_again.iter().collect();
+    most.sort_by_key(|(path, count)| (std::cmp::Reverse(**count), *path));
+    for (path, count) in most.iter().take(NAMED) {
+        let path = flamestack_engine::views::printable(path);
+        output.line(format!("  {count:3}×  {path}"))?;
+    }
+    if most.len() > NAMED {
+        let more = most.len() - NAMED;
+        output.line(painted(DIM, format!("  and {more} more; `--json` has all")))?;
+    }
+    Ok(())
+}
+
+fn kept(
+    all: &Measured,
+    groups: &BTreeMap<String, Measured>,
+    budget: usize,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    title("What would Flamestack have kept?", output)?;
+    if all.briefs.means().cuts + all.compactions == 0 {
+        output.line("No session is long enough to tell (60 tool calls).")?;
+    } else {
+        output.line(painted(
+            DIM,
+            format!(
+                "{:34} {:>5} {:>6} {:>8} {:>6} {:>6} {:>8}",
+                "of what the next 40 calls used",
+                "cuts",
+                "names",
+                "old ones",
+                "words",
+                "H",
+                "prompts"
+            ),
+        ))?;
+        output.line(row(
+            &format!("brief of {budget} tokens"),
+            &all.briefs.means(),
+        ))?;
+        for (name, group) in groups.iter().filter(|_| groups.len() > 1) {
+            let means = group.briefs.means();
+            if means.cuts > 0 {
+                let name = flamestack_engine::views::printable(name);
+                output.line(painted(DIM, row(&format!("  {}", short(&name)), &means)))?;
+            }
+        }
+        if all.compactions > 0 {
+            output.line(row("host's summaries", &all.summaries.means()))?;
+            let both = format!("  with a brief of {BESIDE_SUMMARY_TOKENS} beside");
+            output.line(row(&both, &all.beside.means()))?;
+        }
+    }
+    if let Some(names) = all.pops.means().names {
+        output.line(format!(
+            "Of the names that parents used of {}, results of {RESULT_TOKENS} tokens have {:.0}%.",
+            counted(
+                all.pop_count as u64,
+                "finished subagent",
+                "finished subagents"
+            ),
+            100.0 * names
+        ))?;
+    }
+    if let Some(ranking) = all.ranking() {
+        output.line(format!(
+            "Finished prompts are ranked for {} at nDCG@5 {ranking:.2} (1 is best).",
+            counted(all.rankings.1 as u64, "later one", "later ones"),
+        ))?;
+    }
+    let [host, recorder] = all.changed;
+    for (found, whose) in [(host, "the host"), (recorder, "the recorder")] {
+        if let Some(recall) = share(found.right, found.changed) {
+            output.line(format!(
+                "Of {} that {whose} saw change, {:.0}% are found without being told.",
+                counted(found.changed as u64, "file", "files"),
+                100.0 * recall
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn cost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
+    title("What would folding have cost or saved?", output)?;
+    if all.bills.iter().all(|bill| bill.calls == 0) {
+        return output.line("No session is long enough to tell (60 tool calls).");
+    }
+    output.line(painted(
+        DIM,
+        format!(
+            "{:30} {:>16} {:>7} {:>12} {:>9}",
+            "all prompts together", "tokens", "cached", "longest", "cost"
+        ),
+    ))?;
+    for (policy, bill, ratio) in all.costs() {
+        output.line(format!(
+            "{:30} {:>16} {:>6.1}% {:>12} {:>8.0}%",
+            policy.label(),
+            grouped(bill.prompt),
+            100.0 * bill.stable_prefix(),
+            grouped(bill.longest),
+            100.0 * ratio
+        ))?;
+    }
+    let fold = all.costs().find(|(policy, _, _)| *policy == Policy::Fold);
+    if let Some((_, _, ratio)) = fold {
+        let percent = 100.0 * (ratio - 1.0).abs();
+        let word = if ratio <= 1.0 { "saves" } else { "adds" };
+        output.line(format!(
+            "Folding finished prompts {word} {percent:.0}% of what prompts cost where the host compacts."
+        ))?;
+    }
+    Ok(())
+}
+
+fn row(name: &str, means: &Means) -> String {
+    let share = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{share:.2}"));
+    format!(
+        "{name:34} {:>5} {:>6} {:>8} {:>6} {:>6} {:>8}",
+        means.cuts,
+        share(means.names),
+        share(means.old_names),
+        share(means.phrases),
+        share(means.harmonic()),
+        share(means.prompts)
+    )
+}
+
+/// The end of a long name.
+fn short(name: &str) -> String {
+    const LONGEST: usize = 32;
+    let length = name.chars().count();
+    if length <= LONGEST {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(length - LONGEST + 1).collect();
+    format!("…{end}")
+}

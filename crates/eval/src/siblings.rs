@@ -1,0 +1,221 @@
+//! Which of the finished frames beside it does a frame need? How well a ranking knows is measured
+//! as nDCG@5: what the first five bring, against the best five.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flamestack_core::context::Interest;
+use flamestack_core::frame::{Frame, Origin, Rank, Status};
+use flamestack_core::id::{FrameId, Seq, Timestamp};
+use flamestack_core::note::Note;
+use flamestack_core::text::{Prose, Title};
+use flamestack_core::transcript::{CallKind, Voice, What};
+
+use crate::recording::Recording;
+
+/// A frame with fewer earlier ones has nothing to rank.
+const FEWEST: usize = 4;
+/// With fewer calls a frame needs nothing.
+const FEWEST_CALLS: usize = 3;
+/// With fewer names a frame needs nothing.
+const FEWEST_NAMES: usize = 2;
+/// What was met in so many calls before a frame is in front of the model anyway.
+const TAIL: usize = 10;
+/// How many of a ranking count.
+const DEPTH: usize = 5;
+/// How much of a title, of criteria and of results is shown, in characters.
+const SHOWN: (usize, usize, usize) = (80, 400, 800);
+
+/// A prompt and what became of it.
+struct Turn<'a> {
+    start: usize,
+    goal: &'a str,
+    said: &'a str,
+    files: Vec<&'a str>,
+    /// Names in the model's own words.
+    names: BTreeSet<u32>,
+}
+
+/// How well the frames of a session are ranked for each that comes after them.
+pub fn rankings(recording: &Recording<'_>) -> Vec<f64> {
+    let turns = turns(recording);
+    let mut spread: BTreeMap<u32, usize> = BTreeMap::new();
+    for name in turns.iter().flat_map(|turn| &turn.names) {
+        *spread.entry(*name).or_default() += 1;
+    }
+    let weight = |name: &u32| {
+        let met = spread.get(name).copied().unwrap_or(1).max(1);
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        let share = turns.len() as f64 / met as f64;
+        share.ln_1p()
+    };
+    let shown: Vec<BTreeSet<u32>> = turns
+        .iter()
+        .map(|turn| recording.interned.present(&turn.shown()).known)
+        .collect();
+    let mut found = Vec::new();
+    for (number, turn) in turns.iter().enumerate().skip(FEWEST) {
+        let end = turns.get(number + 1).map(|next| next.start);
+        let need = needed(recording, turn.start, end.unwrap_or(recording.thread.len()));
+        let gains: Vec<f64> = shown
+            .iter()
+            .take(number)
+            .map(|shown| need.intersection(shown).map(weight).sum())
+            .collect();
+        if need.len() < FEWEST_NAMES || gains.iter().sum::<f64>() == 0.0 {
+            continue;
+        }
+        let interest = Interest::of(&turn.frame(Status::InProgress));
+        let mut comparison = interest.comparison();
+        let mut order: Vec<(i64, usize)> = turns
+            .iter()
+            .take(number)
+            .map(|other| comparison.with(&other.frame(Status::Completed)).score)
+            .zip(0..)
+            .collect();
+        order.sort_unstable_by(|a, b| b.cmp(a));
+        let ours = order.iter().filter_map(|(_, at)| gains.get(*at).copied());
+        let mut best = gains.clone();
+        best.sort_unstable_by(|a, b| b.total_cmp(a));
+        found.push(discounted(ours) / discounted(best.into_iter()));
+    }
+    found
+}
+
+fn discounted(gains: impl Iterator<Item = f64>) -> f64 {
+    let places = gains.take(DEPTH).zip(2u32..);
+    places
+        .map(|(gain, place)| gain / f64::from(place).log2())
+        .sum()
+}
+
+fn turns<'a>(recording: &Recording<'a>) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
+    for at in 0..recording.thread.len() {
+        let Some(entry) = recording.entry(at) else {
+            continue;
+        };
+        let prompt = match &entry.what {
+            What::User {
+                voice: Voice::Person | Voice::Slash,
+                text,
+            } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        };
+        if prompt.is_some() || turns.is_empty() {
+            turns.push(Turn {
+                start: at,
+                goal: prompt.unwrap_or_default(),
+                said: "",
+                files: Vec::new(),
+                names: BTreeSet::new(),
+            });
+        }
+        let Some(turn) = turns.last_mut() else {
+            continue;
+        };
+        match &entry.what {
+            What::Assistant { text } => turn.said = text,
+            What::Call(call) if matches!(call.kind, CallKind::Edit | CallKind::Write) => {
+                for path in &call.paths {
+                    if !turn.files.contains(&path.as_str()) {
+                        turn.files.push(path);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let moment = recording.moment(at);
+        let ours = moment.filter(|number| {
+            let moment = recording.moments.get(*number);
+            moment.is_some_and(|moment| moment.source.by_model())
+        });
+        let names = ours.and_then(|number| recording.names.get(number));
+        turn.names.extend(names.into_iter().flatten());
+    }
+    turns
+}
+
+/// The names that a frame used before anything told it again, and that were neither in its prompt
+/// nor met just before.
+fn needed(recording: &Recording<'_>, start: usize, end: usize) -> BTreeSet<u32> {
+    let names_at = |at: usize| {
+        let moment = recording.moment(at);
+        let names = moment.and_then(|moment| recording.names.get(moment));
+        names.into_iter().flatten().copied()
+    };
+    let is_call = |at: usize| matches!(recording.entry(at).map(|it| &it.what), Some(What::Call(_)));
+    let mut need = BTreeSet::new();
+    if (start..end).filter(|at| is_call(*at)).count() < FEWEST_CALLS {
+        return need;
+    }
+    let known: BTreeSet<u32> = (0..=start).flat_map(names_at).collect();
+    let mut near: BTreeSet<u32> = names_at(start).collect();
+    let mut calls = 0;
+    for at in (0..start).rev() {
+        near.extend(names_at(at));
+        calls += usize::from(is_call(at));
+        if calls >= TAIL {
+            break;
+        }
+    }
+    let mut told = BTreeSet::new();
+    for at in start + 1..end {
+        let moment = recording.moment(at);
+        let moment = moment.and_then(|number| recording.moments.get(number));
+        if moment.is_some_and(|moment| moment.source.by_model()) {
+            let new = |name: &u32| known.contains(name) && !told.contains(name);
+            need.extend(names_at(at).filter(new));
+        } else {
+            told.extend(names_at(at));
+        }
+    }
+    need.retain(|name| !near.contains(name) && recording.interned.is_measured(*name));
+    need
+}
+
+impl Turn<'_> {
+    fn title(&self) -> String {
+        let line = self.goal.trim().lines().next().unwrap_or_default();
+        beginning(line, SHOWN.0)
+    }
+
+    /// What a reader would see of it.
+    fn shown(&self) -> String {
+        let (criteria, said) = (beginning(self.goal, SHOWN.1), beginning(self.said, SHOWN.2));
+        let files = self.files.join(", ");
+        format!("{}\n{criteria}\n{said}\n{files}", self.title())
+    }
+
+    fn frame(&self, status: Status) -> Frame {
+        let prose = |text: String| (!text.is_empty()).then(|| Prose::recorded(text));
+        let files = self.files.iter().map(|path| (*path).to_owned());
+        Frame {
+            id: FrameId::from_entropy(self.start as u64),
+            parent: None,
+            rank: Rank::default(),
+            status,
+            origin: Origin::Prompt,
+            title: Title::recorded(self.title()),
+            criteria: prose(beginning(self.goal, SHOWN.1)),
+            criteria_compacted: None,
+            results: prose(beginning(self.said, SHOWN.2)),
+            results_compacted: None,
+            notes: files.map(Prose::recorded).map(Note::Artifact).collect(),
+            log: Vec::new(),
+            blocked_on: None,
+            invalidation: None,
+            span: None,
+            session: None,
+            aliases: Vec::new(),
+            foreign: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            changed: Seq(1),
+            closed: None,
+        }
+    }
+}
+
+fn beginning(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}

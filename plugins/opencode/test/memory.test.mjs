@@ -1,0 +1,87 @@
+// What can happen to messages that were told already, as the host does it: all objects are made anew.
+
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Memory } from "../dist/memory.js"
+import { alike, mark } from "../dist/messages.js"
+
+const time = { start: 1, end: 2 }
+const user = (id) => ({ info: { id, role: "user", time: { created: 1 } }, parts: [{ id: `${id}p`, type: "text", text: id }] })
+const call = (id, state = {}, info = {}) => ({
+  info: { id, role: "assistant", time: { created: 1, completed: 2 }, ...info },
+  parts: [
+    { id: `${id}t`, type: "text", text: "I look", time },
+    { id: `${id}c`, type: "tool", callID: id, tool: "bash", state: { status: "completed", input: {}, output: "ok", time, ...state } },
+  ],
+})
+const told = (...list) => {
+  const memory = new Memory({ id: ({ info }) => info.id, mark, alike })
+  memory.keep(structuredClone(list))
+  return memory
+}
+/** How much of the first list is known in the second. */
+const known = (before, now) => told(...before).keep(now).known
+const story = () => [user("a"), call("b"), call("c"), user("d"), call("e")]
+
+
+test("what is only longer is known up to there", () => {
+  assert.equal(known(story(), story()), 5)
+  assert.equal(known(story(), [...story(), call("f")]), 5)
+  assert.equal(known([], story()), 0)
+})
+
+test("wound back, removed, summarised: known up to the first that is another", () => {
+  const [a, b, c, d, e] = story()
+  assert.equal(known(story(), [a, b]), 2, "wound back")
+  assert.equal(known(story(), [a, b, user("x")]), 2, "wound back, and on from there")
+  assert.equal(known(story(), [a, c, d, e]), 1, "one in the middle was removed")
+  assert.equal(known(story(), [a, b, user("x"), d, e]), 2, "one in the middle is another")
+  assert.equal(known(story(), [user("s"), call("t", {}, { summary: true }), e]), 0, "summarised")
+  assert.equal(known(story(), []), 0)
+})
+
+test("parts that were removed or came later", () => {
+  const fewer = story()
+  fewer[1].parts.pop()
+  assert.equal(known(story(), fewer), 1)
+  const more = story()
+  more[2].parts.push({ id: "p", type: "patch", files: ["/a"] })
+  assert.equal(known(story(), more), 2)
+})
+
+test("a call that still ran is looked at again, wherever it is, and told again when it has changed", () => {
+  const running = call("b", { status: "running", output: undefined })
+  const before = [user("a"), running, call("c")]
+  assert.equal(known(before, structuredClone(before)), 3)
+  assert.equal(known(before, [user("a"), call("b"), call("c")]), 1)
+  assert.equal(known(before, [user("a"), call("b", { status: "error", error: "Tool execution aborted" }), call("c")]), 1)
+})
+
+test("a message that was being written is told again when it has changed", () => {
+  const before = [user("a"), call("b", {}, { time: { created: 1 } })]
+  assert.equal(known(before, structuredClone(before)), 2)
+  assert.equal(known(before, [user("a"), call("b")]), 1)
+  const failed = call("b", {}, { time: { created: 1 }, error: { name: "MessageAbortedError" } })
+  assert.equal(known(before, [user("a"), failed]), 1)
+})
+
+test("an edit or a pruned output is told by its event, once", () => {
+  const memory = told(...story())
+  const pruned = () => story().with(2, call("c", { time: { ...time, compacted: 3 } }))
+  memory.changed("c")
+  memory.changed("never told")
+  assert.equal(memory.keep(pruned()).known, 2)
+  assert.equal(memory.keep(pruned()).known, 5)
+  memory.changed("e")
+  assert.equal(memory.keep([user("a")]).known, 1)
+  assert.equal(memory.keep(story()).known, 1)
+})
+
+test("a list is named, and so is the one before it", () => {
+  const memory = told()
+  const first = memory.keep([user("a")])
+  const second = memory.keep([user("a"), user("b")])
+  assert.deepEqual([second.before, second.known], [first.list, 1])
+  memory.forget()
+  assert.notEqual(memory.keep([user("a")]).before, second.list)
+})
