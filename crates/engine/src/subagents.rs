@@ -26,7 +26,7 @@ const DEEPEST: usize = 64;
 pub type Gather = Box<dyn Fn() -> Result<Settings, EngineError> + Send + Sync>;
 
 /// How subagents are tracked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Tracking {
     /// Which of them become frames.
     pub framing: Framing,
@@ -36,6 +36,18 @@ pub struct Tracking {
     pub complete_after: Option<i64>,
     /// For how many milliseconds those that have ended are listed.
     pub listed_for: i64,
+}
+
+impl Default for Tracking {
+    /// Every subagent is a frame, and none is known by its title.
+    fn default() -> Self {
+        Self {
+            framing: Framing::ALL,
+            patterns: Vec::new(),
+            complete_after: None,
+            listed_for: 60 * 60 * 1000,
+        }
+    }
 }
 
 impl Tracking {
