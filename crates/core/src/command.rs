@@ -125,6 +125,18 @@ pub enum Command {
     },
     /// Take back the session's last command.
     Undo,
+    /// The host wound the session back: what happened in these messages and behind them counts no
+    /// longer.
+    Revert {
+        /// The first message that counts no longer, and those behind it as far as they are known.
+        messages: Vec<String>,
+        /// Messages known to be in front of it; what is late of them stays.
+        earlier: Vec<String>,
+    },
+    /// The host wound the session forward again.
+    Unrevert,
+    /// The host deleted the session: what it left open is nothing to do any more.
+    Archive,
     /// Bring in frames from a file.
     Import(Box<Import>),
     /// Forget raw text that was dropped.

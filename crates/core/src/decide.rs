@@ -10,8 +10,10 @@
 //! - finished work is not changed, except that its results may be corrected.
 
 mod adopt;
+mod archive;
 mod close;
 mod open;
+mod revert;
 mod revise;
 mod witness;
 
@@ -99,6 +101,9 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Bind { frame, session } => ground.bind(frame, session)?,
         Command::Unbind { session } => ground.unbind(session)?,
         Command::Undo => ground.undo()?,
+        Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
+        Command::Unrevert => ground.unrevert()?,
+        Command::Archive => ground.archive()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {
             ground.first_seen = false;

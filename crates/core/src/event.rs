@@ -5,11 +5,11 @@
 
 mod rewrite;
 
-use crate::context::Sending;
+use crate::context::{Delivery, Sending};
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::session::{Description, Model};
+use crate::session::{Description, Glimpse, Model};
 use crate::subagent::{End, Start};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
@@ -98,6 +98,33 @@ pub enum Event {
         session: SessionRef,
         /// What.
         usage: Usage,
+    },
+    /// The host wound a conversation back to before a message: some of its events count no longer,
+    /// until it is wound forward again. Its next prompt makes that final.
+    SessionReverted {
+        /// The conversation.
+        session: SessionRef,
+        /// The host's name of the first message that counts no longer.
+        to: String,
+        /// The events.
+        masked: Vec<Seq>,
+        /// What the conversation worked on until then.
+        stood: Option<FrameId>,
+        /// What was seen of it until then.
+        was: Glimpse,
+        /// What was seen of it as far as it still counts.
+        seen: Glimpse,
+    },
+    /// The host wound a conversation forward again.
+    SessionRestored {
+        /// The conversation.
+        session: SessionRef,
+        /// The event that wound it back.
+        reverted: Seq,
+        /// The events that count again. Others stay out where somebody has built on their absence.
+        shown: Vec<Seq>,
+        /// What was seen of the conversation, all in all.
+        seen: Glimpse,
     },
     /// A conversation was given work by another one, or by a host that does not say by whom.
     SubagentStarted(Box<Start>),
@@ -425,6 +452,8 @@ impl Event {
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
+            | Self::SessionReverted { .. }
+            | Self::SessionRestored { .. }
             | Self::SubagentStarted(_)
             | Self::SubagentEnded { .. }
             | Self::SessionWaiting { .. }
@@ -438,6 +467,48 @@ impl Event {
         }
     }
 
+    /// Whether it goes with its message when a conversation is wound back. What a conversation
+    /// cost, that it was summarised and what its host says of it stay facts; so does its header,
+    /// which no message holds.
+    pub fn goes_with_its_message(&self) -> bool {
+        match self {
+            Self::SessionFocused { .. }
+            | Self::SessionBound { .. }
+            | Self::SessionUnbound { .. }
+            | Self::SessionPrompted { .. }
+            | Self::SessionTurned { .. }
+            | Self::SessionInterrupted { .. }
+            | Self::FrameOpened { .. }
+            | Self::FrameStarted { .. }
+            | Self::FrameClosed { .. }
+            | Self::FrameBlocked { .. }
+            | Self::FrameUnblocked { .. }
+            | Self::FrameEdited { .. }
+            | Self::FrameInvalidated { .. }
+            | Self::FrameMoved { .. }
+            | Self::FrameDeleted { .. }
+            | Self::Noted { .. }
+            | Self::FrameReopened { .. }
+            | Self::Logged { .. } => true,
+            Self::ContextSent(sending) => !matches!(sending.delivery, Delivery::Header(_)),
+            Self::SessionOpened { .. }
+            | Self::SessionCompacted { .. }
+            | Self::SessionSpent { .. }
+            | Self::SessionReverted { .. }
+            | Self::SessionRestored { .. }
+            | Self::SubagentStarted(_)
+            | Self::SubagentEnded { .. }
+            | Self::SessionWaiting { .. }
+            | Self::SessionWitnessed { .. }
+            | Self::FrameImported(_)
+            | Self::StackImported { .. }
+            | Self::CommandUndone { .. }
+            | Self::BlobDropped { .. }
+            | Self::SessionDescribed(_)
+            | Self::ModelUsed(_) => false,
+        }
+    }
+
     /// Whether a command of which this is part is what somebody means by "my last command". Files
     /// brought in, texts dropped and what hosts report are facts, and no undo takes them back.
     pub fn can_be_undone(&self) -> bool {
@@ -446,6 +517,8 @@ impl Event {
             Self::StackImported { .. }
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
+                | Self::SessionReverted { .. }
+                | Self::SessionRestored { .. }
                 | Self::SessionWitnessed { .. }
                 | Self::SubagentStarted(_)
                 | Self::SubagentEnded { .. }

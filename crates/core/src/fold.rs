@@ -32,6 +32,20 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
     }
 }
 
+/// The frame that events come to which all name it; nothing, if it is not there after them.
+pub fn frame<'e>(events: impl IntoIterator<Item = &'e Recorded>) -> Option<Frame> {
+    let mut frame: Option<Frame> = None;
+    for recorded in events {
+        match (opened(recorded), &mut frame) {
+            (Some(opened), _) => frame = Some(opened),
+            (None, _) if matches!(recorded.event, Event::FrameDeleted { .. }) => frame = None,
+            (None, Some(frame)) => change(frame, recorded),
+            (None, None) => {}
+        }
+    }
+    frame
+}
+
 /// The turn that an event is, where a session turned to another frame by itself and its host names
 /// its messages.
 pub fn turn(recorded: &Recorded) -> Option<Turn> {
@@ -135,6 +149,8 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
         | Event::SessionSpent { .. }
+        | Event::SessionReverted { .. }
+        | Event::SessionRestored { .. }
         | Event::SubagentStarted(_)
         | Event::SubagentEnded { .. }
         | Event::SessionWaiting { .. }

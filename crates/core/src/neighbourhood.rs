@@ -4,7 +4,9 @@
 //! command is about, so that its cost follows the neighbourhood and not the history. A store
 //! answers from its projections, [`crate::Tree`] from memory.
 
-use crate::event::Event;
+use std::collections::BTreeSet;
+
+use crate::event::{Event, Recorded};
 use crate::frame::{FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
@@ -77,8 +79,46 @@ pub trait Neighbourhood {
     fn is_imported(&self, source: &str) -> Result<bool, Self::Error>;
     /// The frame that a former name belongs to.
     fn alias(&self, alias: &str) -> Result<Option<FrameId>, Self::Error>;
+    /// Events by their places, as they were recorded.
+    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, Self::Error>;
+    /// What a session did from the first of these messages on, as far as it counts.
+    fn passage(
+        &self,
+        session: &SessionRef,
+        messages: &[String],
+    ) -> Result<Vec<Recorded>, Self::Error>;
+    /// What a session did from a point on, as far as it counts.
+    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, Self::Error>;
+    /// What was seen of a session's last turn before a point, from its prompt on, as far as it
+    /// counts.
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, Self::Error>;
+    /// The events from a point on that count and change a frame or need it to be there. What is
+    /// merely noted or kept in it is neither.
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, Self::Error>;
+    /// A frame as it would be if other events counted; nothing, if it would not be there.
+    fn otherwise(
+        &self,
+        frame: &FrameId,
+        counting: &Otherwise,
+    ) -> Result<Option<FrameHead>, Self::Error>;
     /// The last command of a session that still counts: its events, first to last.
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Self::Error>;
+}
+
+/// Which events count otherwise than they do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Otherwise {
+    /// Those that would not.
+    pub hidden: BTreeSet<Seq>,
+    /// Those that would, and do not because a session was wound back.
+    pub shown: BTreeSet<Seq>,
+}
+
+impl Otherwise {
+    /// Whether an event would count that does so now, or does not because of a revert.
+    pub fn counts(&self, seq: Seq, masked: bool) -> bool {
+        !self.hidden.contains(&seq) && (!masked || self.shown.contains(&seq))
+    }
 }
 
 /// A command that could be taken back.

@@ -1,7 +1,7 @@
 //! What is known of a conversation: its own frame, the frame it works on, and what was seen of it.
 
 use crate::event::{Event, Recorded};
-use crate::id::{FrameId, SessionRef};
+use crate::id::{FrameId, Seq, SessionRef};
 use crate::text::{Prose, Title};
 use crate::transcript::Usage;
 
@@ -18,6 +18,8 @@ pub struct Session {
     pub active: Option<FrameId>,
     /// When it last turned to another frame by itself, where its host names its messages.
     pub turn: Option<Turn>,
+    /// The event that wound it back, as long as it can be wound forward again.
+    pub reverted: Option<Seq>,
 }
 
 /// A message in which a session turned from one frame to another.
@@ -40,6 +42,7 @@ impl Session {
             own: None,
             active: None,
             turn: None,
+            reverted: None,
         }
     }
 }
@@ -116,7 +119,33 @@ pub struct Conversation {
     pub spent: Usage,
 }
 
+/// The part of a [`Conversation`] that its messages made: what changes when it is wound back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Glimpse {
+    /// How often a person spoke.
+    pub prompts: u64,
+    /// The host's message in which a person first spoke.
+    pub opening: Option<String>,
+    /// What the model said last in the turn that ended last.
+    pub said: Option<Prose>,
+    /// The user stopped the work and has not spoken since.
+    pub interrupted: bool,
+    /// How often the user stopped the work.
+    pub interruptions: u64,
+}
+
 impl Conversation {
+    /// The part that its messages made.
+    pub fn glimpse(&self) -> Glimpse {
+        Glimpse {
+            prompts: self.prompts,
+            opening: self.opening.clone(),
+            said: self.said.clone(),
+            interrupted: self.interrupted,
+            interruptions: self.interruptions,
+        }
+    }
+
     /// The session that an event says something of, in this sense.
     pub fn concerned(event: &Event) -> Option<&SessionRef> {
         match event {
@@ -124,7 +153,9 @@ impl Conversation {
             | Event::SessionTurned { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionCompacted { session, .. }
-            | Event::SessionSpent { session, .. } => Some(session),
+            | Event::SessionSpent { session, .. }
+            | Event::SessionReverted { session, .. }
+            | Event::SessionRestored { session, .. } => Some(session),
             _ => None,
         }
     }
@@ -156,6 +187,14 @@ impl Conversation {
             Event::SessionSpent { usage, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.spent.add(usage);
+            }
+            Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
+                let seen = seen.clone();
+                self.prompts = seen.prompts;
+                self.opening = seen.opening;
+                self.said = seen.said;
+                self.interrupted = seen.interrupted;
+                self.interruptions = seen.interruptions;
             }
             _ => {}
         }

@@ -28,6 +28,8 @@ pub struct Tree {
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
+    /// Events that count no longer because a session was wound back.
+    masked: BTreeSet<Seq>,
 }
 
 impl Tree {
@@ -45,12 +47,25 @@ impl Tree {
     /// An event about a frame that is not there changes nothing: a journal from which a damaged
     /// part was lost still folds into what is left of it.
     pub fn apply(&mut self, recorded: Recorded) {
-        if let Event::CommandUndone { batch } = recorded.event {
-            self.undone.insert(batch);
+        let rewritten = match &recorded.event {
+            Event::CommandUndone { batch } => self.undone.insert(*batch),
+            Event::SessionReverted { masked, .. } => {
+                self.masked.extend(masked);
+                true
+            }
+            Event::SessionRestored { shown, .. } => {
+                self.masked.retain(|seq| !shown.contains(seq));
+                true
+            }
+            _ => false,
+        };
+        if rewritten {
             let journal = std::mem::take(&mut self.journal);
             let undone = std::mem::take(&mut self.undone);
+            let masked = std::mem::take(&mut self.masked);
             *self = Self {
                 undone,
+                masked,
                 ..Self::default()
             };
             for earlier in journal {
@@ -95,12 +110,27 @@ impl Tree {
             .filter_map(|(_, id)| self.frames.get(id))
     }
 
+    /// Whether an event counts: nobody took it back, and no session was wound back behind it.
+    pub fn counts(&self, recorded: &Recorded) -> bool {
+        !self.undone.contains(&recorded.batch) && !self.masked.contains(&recorded.seq)
+    }
+
     fn count(&mut self, recorded: &Recorded) {
         // That a session exists is a fact about its host, which undo does not take back.
-        let counts = !self.undone.contains(&recorded.batch)
-            || matches!(recorded.event, Event::SessionOpened { .. });
-        if counts {
+        if self.counts(recorded) || matches!(recorded.event, Event::SessionOpened { .. }) {
             self.count_event(recorded);
+        } else if !self.undone.contains(&recorded.batch) {
+            // What ran has run, whether the conversation that started it was wound back or not.
+            self.count_run(recorded);
+        }
+    }
+
+    fn count_run(&mut self, recorded: &Recorded) {
+        if let Some(session) = Run::concerned(recorded) {
+            let known = self.runs.remove(session);
+            let session = session.clone();
+            self.runs
+                .extend(Run::after(known, recorded).map(|run| (session, run)));
         }
     }
 
@@ -126,6 +156,15 @@ impl Tree {
                     self.session_mut(session).own = Some(frame.id.clone());
                 }
             }
+            Event::SessionReverted { session, .. } => {
+                self.session_mut(session).reverted = Some(recorded.seq);
+            }
+            Event::SessionRestored { session, .. } | Event::SessionPrompted { session } => {
+                // Nobody goes back to before a revert once the conversation has gone on.
+                if let Some(known) = self.sessions.get_mut(session) {
+                    known.reverted = None;
+                }
+            }
             Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
@@ -145,12 +184,7 @@ impl Tree {
             let known = self.conversations.entry(session.clone()).or_default();
             known.change(recorded);
         }
-        if let Some(session) = Run::concerned(recorded) {
-            let known = self.runs.remove(session);
-            let session = session.clone();
-            self.runs
-                .extend(Run::after(known, recorded).map(|run| (session, run)));
-        }
+        self.count_run(recorded);
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);
             return;

@@ -7,17 +7,17 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-use flamestack_core::command::Actor;
+use flamestack_core::command::{Actor, Command};
 use flamestack_core::decide::{Kept, Rejected, Sight, Watching};
-use flamestack_core::event::Recorded;
+use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Mark, SessionRef, Timestamp};
 use flamestack_core::text::Title;
 use flamestack_core::transcript::{Entry, What};
 use flamestack_store::{NextStep, Step, Store, transcript};
 
-use crate::Engine;
 use crate::error::EngineError;
+use crate::{Engine, Request};
 
 /// Raw text of a session is kept in pieces of about this many bytes, or a turn at a time.
 const PIECE: usize = 256 * 1024;
@@ -136,6 +136,45 @@ impl Engine {
             Ok(sight.map(|sight| step(sight, clock.now())))
         })?);
         recorded.extend(self.sum_up(actor, &recorded)?);
+        Ok(recorded)
+    }
+
+    /// The host wound a session back to before a message, or forward again where there is none.
+    ///
+    /// `messages` begins with that message and names those behind it, as far as they are known;
+    /// `earlier` names those in front of it.
+    pub fn wind(
+        &self,
+        actor: &Actor,
+        messages: &[String],
+        earlier: &[String],
+    ) -> Result<Vec<Recorded>, EngineError> {
+        let mut recorded = self.keep_pending(actor)?;
+        let pending = self.read(|reading| {
+            let session = reading.session(&actor.session)?;
+            let reverted = session.and_then(|known| known.reverted);
+            Ok(reading.recorded(reverted.as_slice())?)
+        })?;
+        let pending = pending.into_iter().find_map(|entry| match entry.event {
+            Event::SessionReverted { to, .. } => Some(to),
+            _ => None,
+        });
+        if pending.as_ref() == messages.first() {
+            return Ok(recorded);
+        }
+        // Further back, or not so far: from where everything counts.
+        if pending.is_some() {
+            let forward = Request::Ready(Command::Unrevert);
+            recorded.extend(self.execute(actor, &forward)?.events);
+        }
+        if !messages.is_empty() {
+            let (messages, earlier) = (messages.to_vec(), earlier.to_vec());
+            let back = Request::Ready(Command::Revert { messages, earlier });
+            recorded.extend(self.execute(actor, &back)?.events);
+        }
+        if let Some(watch) = self.watches().get_mut(&actor.session) {
+            watch.watching.was_wound(&actor.session);
+        }
         Ok(recorded)
     }
 

@@ -274,6 +274,14 @@ fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<Fra
                 .flat_map(|entry| entry.event.frames().collect::<Vec<_>>())
                 .collect())
         }
+        Event::SessionReverted { masked: seqs, .. }
+        | Event::SessionRestored { shown: seqs, .. } => {
+            let changed = reading.recorded(seqs)?;
+            Ok(changed
+                .iter()
+                .flat_map(|entry| entry.event.frames())
+                .collect())
+        }
         Event::SessionBound { .. }
         | Event::SessionUnbound { .. }
         | Event::FrameStarted { .. }

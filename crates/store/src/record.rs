@@ -62,6 +62,21 @@ enum Record {
         #[serde(flatten)]
         usage: UsageRecord,
     },
+    SessionReverted {
+        session: String,
+        to: String,
+        masked: Vec<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stood: Option<String>,
+        was: GlimpseRecord,
+        seen: GlimpseRecord,
+    },
+    SessionRestored {
+        session: String,
+        reverted: i64,
+        shown: Vec<i64>,
+        seen: GlimpseRecord,
+    },
     SubagentStarted(StartRecord),
     SubagentEnded {
         session: String,
@@ -232,6 +247,19 @@ struct UsageRecord {
     reasoning: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     micro_dollars: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GlimpseRecord {
+    prompts: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    opening: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+    #[serde(default)]
+    interruptions: u64,
 }
 
 #[derive(Serialize, Deserialize)]

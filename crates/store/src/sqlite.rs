@@ -11,6 +11,7 @@ mod pages;
 mod project;
 mod reading;
 mod recover;
+mod revert;
 mod rows;
 mod runs;
 mod sent;

@@ -8,7 +8,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::event::{Goal, Results};
 use flamestack_core::text::{Prose, Title};
 
-pub use wish::{Wish, wishes};
+pub use wish::{Wish, rewinding, wishes};
 
 /// Somebody at the terminal of a worktree.
 pub fn shell(worktree: &str) -> Actor {

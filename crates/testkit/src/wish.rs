@@ -26,6 +26,20 @@ pub struct Wish {
     text: u8,
 }
 
+/// Sequences of commands between which conversations are wound back and forward again and again.
+pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<Wish>> {
+    (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
+        for (place, wish) in wishes.iter_mut().enumerate() {
+            if (bits >> (place % 64)).trailing_zeros() >= 2 {
+                wish.verb = 19;
+            } else if wish.verb < 22 && wish.verb > 13 {
+                wish.verb = 22 + wish.verb % 8;
+            }
+        }
+        wishes
+    })
+}
+
 /// Sequences of commands.
 pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
     let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
@@ -218,10 +232,7 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
-            19 => Command::UseModel(Model {
-                name: Title::recorded(text),
-                window: Some(u64::from(self.b % 3)),
-            }),
+            19 => self.host(&text),
             20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
                 agent: Some(prose(&text)),
                 parent: self.a.is_multiple_of(3).then(|| shell("main").session),
@@ -233,6 +244,35 @@ impl Wish {
                 entry: self.entry(),
             },
         }
+    }
+
+    /// What only a host asks for.
+    fn host(&self, text: &str) -> Command {
+        match self.b % 3 {
+            1 => Command::Revert {
+                messages: self.messages(self.a).collect(),
+                earlier: self
+                    .messages(self.b / 4)
+                    .filter(|_| self.a % 4 == 3)
+                    .collect(),
+            },
+            2 if self.a % 5 == 4 => Command::Archive,
+            2 => Command::Unrevert,
+            _ => Command::UseModel(Model {
+                name: Title::recorded(text.to_owned()),
+                window: Some(u64::from(self.b % 5)),
+            }),
+        }
+    }
+
+    /// Messages in which something may have been done or seen.
+    fn messages(&self, n: u16) -> impl Iterator<Item = String> {
+        let done = std::iter::once(format!("msg_{}", self.text / 64));
+        let seen = (22..30).flat_map(move |verb| {
+            let some = (0..40).filter(move |place| (place + n % 5).is_multiple_of(5));
+            some.map(move |place| format!("{verb}-{place}"))
+        });
+        done.chain(seen)
     }
 
     fn send(&self, text: &str, frame: Option<FrameId>) -> Command {

@@ -75,6 +75,33 @@ describe("a sidecar that misbehaves", () => {
   })
 })
 
+test("late, with the deadline that everybody has: no hook waits for an answer", async () => {
+  const door = mkdtempSync(join(tmpdir(), "flame-door-"))
+  writeFileSync(join(door, "mode"), "late")
+  const lab = await Lab.start({ plugin: { deadline: undefined, command: [process.execPath, saboteur, door, FLAME] } })
+  try {
+    // Not one answer comes before both turns are over.
+    const session = await lab.session({ title: "Late" })
+    for (const text of ["Work although it is late", "Work on although it is late"]) {
+      assert.equal((await turn(lab, session, text)).length, 2)
+    }
+    const heard = readFileSync(join(door, "heard"), "utf8").split("\n").filter((line) => line !== "")
+    const messages = heard.map((line) => JSON.parse(line))
+    const hooks = messages
+      .filter((one) => one.method === "observe")
+      .flatMap((one) => one.params.happenings)
+      .flatMap((one) => (one.kind === "shim" ? one.hooks : []))
+    const asking = hooks.filter((hook) => ["chat.message", "experimental.chat.messages.transform"].includes(hook.name))
+    assert.ok(asking.some((hook) => hook.failures > 0), "they missed the deadline")
+    // A deadline of a quarter of a second, on a machine that may have other things to do.
+    for (const hook of hooks) assert.ok(hook.slowestMs < 5_000, `${hook.name} waited ${hook.slowestMs} ms`)
+    assert.deepEqual(lab.model.problems, [])
+    assert.deepEqual(lab.noise(), [])
+  } finally {
+    await lab.stop()
+  }
+})
+
 test("a sidecar that is not there: OpenCode works as if nothing were installed", async () => {
   const lab = await Lab.start({ plugin: { command: "/nowhere/flame" } })
   try {

@@ -47,6 +47,8 @@ export class Events {
   take(event: Event): void {
     switch (event.type) {
       case "session.created":
+        this.session(event.properties.info, true)
+        break
       case "session.updated":
         this.session(event.properties.info)
         break
@@ -88,7 +90,7 @@ export class Events {
   }
 
   /** Takes what is known of a session, from an event or from asking. */
-  session(info: SessionInfo): void {
+  session(info: SessionInfo, fresh = false): void {
     const link = (info.metadata?.[LINK] ?? {}) as Link
     const facts: SessionFacts = { title: info.title, directory: info.directory }
     if (info.parentID) facts.parent = info.parentID
@@ -107,7 +109,8 @@ export class Events {
     }
     const revert = info.revert?.messageID
     if (revert !== undefined && revert !== before?.revert) this.#add(info.id, { kind: "reverted", message: revert })
-    if (revert === undefined && before?.revert !== undefined) this.#add(info.id, { kind: "reverted" })
+    // Of a session that was there before the plugin was it is not known how it was left.
+    if (revert === undefined && (before ? before.revert !== undefined : !fresh)) this.#add(info.id, { kind: "reverted" })
     this.#sessions.set(info.id, { facts: text, revert })
   }
 

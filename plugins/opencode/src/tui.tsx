@@ -2,18 +2,19 @@
 // The terminal's side of the plugin: `/status` and `/tree` without a model's turn, and the tree in
 // the sidebar. It runs in another process than the hooks and has a sidecar of its own.
 
-import { createSignal } from "solid-js"
+import type { TuiPlugin, TuiPluginModule } from "@opencode-ai/plugin/tui"
+import { type Accessor, createSignal } from "solid-js"
 import { sidecarCommand } from "./binary.js"
 import { VERSION } from "./declared.js"
+import { PROTOCOL } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
 
-const PROTOCOL = 1
 /** A person waits longer than a hook may. */
 const PATIENCE = 2_000
 
-const tui = async (api, options = {}) => {
+const tui: TuiPlugin = async (api, options = {}) => {
   const sidecar = new Sidecar({
-    command: sidecarCommand(options.command),
+    command: sidecarCommand(options["command"]),
     hello: {
       protocol: PROTOCOL,
       host: "opencode",
@@ -25,14 +26,18 @@ const tui = async (api, options = {}) => {
   })
   api.lifecycle.onDispose(() => sidecar.close())
 
-  const show = async (what, session) => {
+  const show = async (what: "status" | "tree", session?: string) => {
     const asked = { what, ...(session && { session }) }
     const answer = await sidecar.ask("show", asked, PATIENCE).catch(() => undefined)
     return answer?.text
   }
-  const open = () => (api.route.current.name === "session" ? api.route.current.params.sessionID : undefined)
+  const open = () => {
+    const { current } = api.route
+    const session = "params" in current ? current.params?.["sessionID"] : undefined
+    return current.name === "session" && typeof session === "string" ? session : undefined
+  }
 
-  const command = (name, title) => ({
+  const command = (name: "status" | "tree", title: string) => ({
     name: `flamestack.${name}`,
     title,
     namespace: "palette",
@@ -47,19 +52,24 @@ const tui = async (api, options = {}) => {
   })
 
   // One text a session, asked for again when a turn of it is over.
-  const trees = new Map()
-  const tree = (session) => {
+  type Shown = { text: Accessor<string>; refresh: () => Promise<void> }
+  const trees = new Map<string, Shown>()
+  const tree = (session: string): Shown => {
     let found = trees.get(session)
     if (!found) {
       const [text, set] = createSignal("")
-      found = { text, refresh: () => show("status", session).then((words) => words !== undefined && set(words)) }
+      const refresh = async () => {
+        const words = await show("status", session)
+        if (words !== undefined) set(words)
+      }
+      found = { text, refresh }
       trees.set(session, found)
       void found.refresh()
     }
     return found
   }
   api.event.on("session.idle", (event) => void trees.get(event.properties.sessionID)?.refresh())
-  api.event.on("session.deleted", (event) => trees.delete(event.properties.info.id))
+  api.event.on("session.deleted", (event) => void trees.delete(event.properties.info.id))
   api.slots.register({
     slots: {
       sidebar_content: (context, { session_id }) => (
@@ -69,4 +79,5 @@ const tui = async (api, options = {}) => {
   })
 }
 
-export default { id: "flamestack", tui }
+const plugin: TuiPluginModule = { id: "flamestack", tui }
+export default plugin

@@ -98,8 +98,8 @@ pub struct Sent {
 /// Decides what a conversation is sent next.
 ///
 /// `around` is what surrounds the frame that it works on, if it works on one. `since` holds the
-/// events behind `sent.position` and, with each [`Event::CommandUndone`], the events that it took
-/// back. Without a reason, only what was never sent anything is sent a header: what has been sent
+/// events behind `sent.position` and, with each [`Event::CommandUndone`] and each conversation that
+/// was wound back or forward, the events that count otherwise since. Without a reason, only what was never sent anything is sent a header: what has been sent
 /// is a prefix of what will have been sent.
 pub fn deliver(
     sent: Option<&Sent>,
@@ -131,7 +131,8 @@ pub fn deliver(
 }
 
 fn known(around: &Surroundings) -> Vec<FrameId> {
-    let open = all_frames(around).filter(|frame| frame.status.is_open());
+    // What only mirrors a host's lists comes and goes, and nobody misses it.
+    let open = all_frames(around).filter(|it| it.status.is_open() && !it.origin.is_mirror());
     let known: BTreeSet<FrameId> = open.map(|frame| frame.id.clone()).collect();
     known.into_iter().collect()
 }
@@ -159,6 +160,30 @@ struct Changes<'a> {
     said: Vec<&'a Directive>,
 }
 
+/// Events that count otherwise since, because their conversation was wound back or forward: each
+/// with the event that says so.
+#[derive(Default)]
+struct Wound<'a> {
+    back: BTreeMap<Seq, &'a Recorded>,
+    forward: BTreeMap<Seq, &'a Recorded>,
+}
+
+impl<'a> Wound<'a> {
+    fn take(&mut self, recorded: &'a Recorded) {
+        let (seqs, out, into) = match &recorded.event {
+            Event::SessionReverted { masked, .. } => (masked, &mut self.forward, &mut self.back),
+            Event::SessionRestored { shown, .. } => (shown, &mut self.back, &mut self.forward),
+            _ => return,
+        };
+        for seq in seqs {
+            // There and back again is as if nothing had been.
+            if out.remove(seq).is_none() {
+                into.insert(*seq, recorded);
+            }
+        }
+    }
+}
+
 struct Touch<'a> {
     seq: Seq,
     by: &'a SessionRef,
@@ -180,13 +205,27 @@ impl<'a> Changes<'a> {
         };
         let foreign = |recorded: &Recorded| Some(&recorded.session) != around.session.as_ref();
         let mut undone: BTreeMap<Seq, &Recorded> = BTreeMap::new();
+        let mut wound = Wound::default();
         for recorded in since {
             if let Event::CommandUndone { batch } = recorded.event {
                 undone.insert(batch, recorded);
             }
+            wound.take(recorded);
         }
         for recorded in since {
             let is_new = recorded.seq > sent.position;
+            if let Some(revert) = wound.back.get(&recorded.seq) {
+                if !is_new && foreign(revert) {
+                    changes.taken_back(sent, recorded, revert);
+                }
+                continue;
+            }
+            if let Some(restored) = wound.forward.get(&recorded.seq) {
+                if foreign(restored) {
+                    changes.came_back(sent, recorded, restored);
+                }
+                continue;
+            }
             match undone.get(&recorded.batch) {
                 // Done and taken back between two messages: as if it had never been.
                 Some(_) if is_new => {}
@@ -223,9 +262,19 @@ impl<'a> Changes<'a> {
         }
     }
 
+    fn came_back(&mut self, sent: &Sent, recorded: &'a Recorded, restored: &'a Recorded) {
+        for (frame, fate) in visible(&recorded.event) {
+            self.touch(sent, frame, restored, fate);
+        }
+    }
+
     fn touch(&mut self, sent: &Sent, frame: &'a FrameId, by: &'a Recorded, fate: Fate<'a>) {
-        let here = self.here.contains_key(frame);
-        if here || (fate.is_some() && sent.known.contains(frame)) {
+        let here = self.here.get(frame);
+        // How another conversation goes about its work is nobody's news; a person's hand is.
+        if here.is_some_and(|frame| frame.origin.is_mirror()) && !by.session.is_shell() {
+            return;
+        }
+        if here.is_some() || (fate.is_some() && sent.known.contains(frame)) {
             let touch = Touch {
                 seq: by.seq,
                 by: &by.session,
@@ -390,6 +439,8 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
         | Event::SessionSpent { .. }
+        | Event::SessionReverted { .. }
+        | Event::SessionRestored { .. }
         | Event::SubagentStarted(_)
         | Event::SubagentEnded { .. }
         | Event::SessionWaiting { .. }

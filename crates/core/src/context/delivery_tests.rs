@@ -12,6 +12,7 @@ use crate::context::grammar::{Grammar, read};
 use crate::event::{Closing, Edit, Goal, Results};
 use crate::frame::{Origin, Rank};
 use crate::note::Note;
+use crate::session::Glimpse;
 use crate::text::Title;
 use crate::tokens::Estimate;
 use crate::tree::Tree;
@@ -78,17 +79,19 @@ impl Conversation {
     fn hear_of(&mut self, around: &Surroundings, after: Option<Reason>) -> Delivery {
         let heard = self.sent.as_ref().map_or(Seq(0), |sent| sent.position);
         let journal = self.tree.journal();
-        let undone: Vec<Seq> = journal
-            .iter()
-            .filter(|recorded| recorded.seq > heard)
-            .filter_map(|recorded| match recorded.event {
-                Event::CommandUndone { batch } => Some(batch),
-                _ => None,
-            })
-            .collect();
+        let mut undone: Vec<Seq> = Vec::new();
+        let mut wound: Vec<Seq> = Vec::new();
+        for recorded in journal.iter().filter(|recorded| recorded.seq > heard) {
+            match &recorded.event {
+                Event::CommandUndone { batch } => undone.push(*batch),
+                Event::SessionReverted { masked: seqs, .. }
+                | Event::SessionRestored { shown: seqs, .. } => wound.extend(seqs),
+                _ => {}
+            }
+        }
         let since: Vec<Recorded> = journal
             .iter()
-            .filter(|recorded| recorded.seq > heard || undone.contains(&recorded.batch))
+            .filter(|it| it.seq > heard || undone.contains(&it.batch) || wound.contains(&it.seq))
             .cloned()
             .collect();
         let sent = self.sent.as_ref();
@@ -321,6 +324,99 @@ fn what_was_done_and_taken_back_between_two_messages_never_was() {
     talk.happens(&another(), closed("Database", "done"))
         .happens(&another(), Event::CommandUndone { batch });
     assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn what_another_conversation_took_back_with_its_messages_is_told_as_it_is_now() {
+    let mut talk = Conversation::about("doing Shop\n  doing Database\n  * Cart");
+    let done = Seq(talk.next_seq());
+    talk.happens(&another(), closed("Database", "done"));
+    talk.hear(None);
+    let reverted = Seq(talk.next_seq());
+    let wound_back = |masked| Event::SessionReverted {
+        session: another(),
+        to: "m".to_owned(),
+        masked,
+        stood: None,
+        was: Glimpse::default(),
+        seen: Glimpse::default(),
+    };
+    talk.happens(&another(), wound_back(vec![done]));
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <frame id="gnhe05ek" status="in_progress" by="codex:42">
+    <title>Database</title>
+    </frame>
+    </stack-update>
+    "#);
+    let forward = Event::SessionRestored {
+        session: another(),
+        reverted,
+        shown: vec![done],
+        seen: Glimpse::default(),
+    };
+    talk.happens(&another(), forward.clone());
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <frame id="gnhe05ek" status="completed" log="flame log gnhe05ek" by="codex:42">
+    <title>Database</title>
+    <results>done</results>
+    </frame>
+    </stack-update>
+    "#);
+    talk.happens(&another(), wound_back(vec![done]))
+        .happens(&another(), forward);
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+}
+
+#[test]
+fn how_another_conversation_goes_about_its_work_is_no_news() {
+    let mut talk = Conversation::about("doing Shop\n  * Cart");
+    talk.hear(None);
+    for (title, origin) in [
+        ("Fix it", Origin::Prompt),
+        ("Write tests", Origin::Todo),
+        ("So far", Origin::Compaction),
+    ] {
+        let Event::FrameOpened {
+            frame,
+            parent,
+            rank,
+            planned,
+            goal,
+            ..
+        } = planned(title, "Shop")
+        else {
+            unreachable!("a plan opens a frame");
+        };
+        talk.happens(
+            &another(),
+            Event::FrameOpened {
+                frame,
+                parent,
+                rank,
+                planned,
+                origin,
+                goal,
+            },
+        );
+    }
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    talk.happens(&another(), closed("Write tests", "written"));
+    assert_eq!(talk.hear(None), Delivery::Nothing);
+    // What a person does to such a frame is.
+    talk.happens(&person(), closed("Fix it", "not any more"));
+    assert_snapshot!(text_of(talk.hear(None)), @r#"
+    update:
+    <stack-update from="stack" count="1">
+    <frame id="qem3jvkr" status="completed" log="flame log qem3jvkr" by="user">
+    <title>Fix it</title>
+    <results>not any more</results>
+    </frame>
+    </stack-update>
+    "#);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{Event, Recorded};
+use crate::event::Event;
 use crate::frame::{Frame, Status};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::note::Note;
@@ -169,16 +169,8 @@ impl Surroundings {
     /// What the user said here and above, by the events that still count.
     fn listen(&mut self, tree: &Tree) {
         let here: Vec<&Frame> = self.ancestors.iter().chain([&self.current]).collect();
-        let journal = tree.journal().iter();
-        let undone: BTreeSet<Seq> = journal
-            .filter_map(|recorded| match recorded.event {
-                Event::CommandUndone { batch } => Some(batch),
-                _ => None,
-            })
-            .collect();
         let mut heard = Vec::new();
-        let counts = |recorded: &&Recorded| !undone.contains(&recorded.batch);
-        for recorded in tree.journal().iter().filter(counts) {
+        for recorded in tree.journal().iter().filter(|it| tree.counts(it)) {
             let noted: &[Note] = match &recorded.event {
                 Event::Noted { note, .. } => std::slice::from_ref(note),
                 Event::FrameImported(frame) => &frame.notes,

@@ -5,6 +5,7 @@
 //! `-` invalidated, none in progress; `*` is in progress and active.
 
 mod one_message;
+mod winding;
 
 use std::collections::BTreeMap;
 

@@ -118,6 +118,13 @@ impl Watching {
         }
     }
 
+    /// The session was wound back or forward: what the model said last is in the journal, if it
+    /// counts at all.
+    pub fn was_wound(&mut self, session: &SessionRef) {
+        self.said.remove(session);
+        self.calls.clear();
+    }
+
     /// Learns which subagents become frames; until then, all of them do.
     pub fn frames(&mut self, framing: Framing) {
         self.framing = framing;

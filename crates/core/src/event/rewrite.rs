@@ -75,6 +75,11 @@ impl Rewrite for Event {
             | Self::SessionWaiting { on: text, .. } => {
                 text.rewrite(change);
             }
+            Self::SessionReverted { was, seen, .. } => {
+                was.said.rewrite(change);
+                seen.said.rewrite(change);
+            }
+            Self::SessionRestored { seen, .. } => seen.said.rewrite(change),
             Self::SubagentStarted(start) => {
                 start.goal.rewrite(change);
                 start.kind.rewrite(change);

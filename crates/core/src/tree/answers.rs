@@ -5,9 +5,10 @@ use std::convert::Infallible;
 
 use super::Tree;
 use crate::event::{Event, Recorded, Subject};
+use crate::fold;
 use crate::frame::{FrameHead, LogEntry, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
-use crate::neighbourhood::{LastCommand, Neighbourhood};
+use crate::neighbourhood::{LastCommand, Neighbourhood, Otherwise};
 use crate::note::{Evidence, Note};
 use crate::session::{Conversation, Description, Model, Session};
 use crate::subagent::Run;
@@ -180,10 +181,86 @@ impl Neighbourhood for Tree {
             .map(|frame| frame.id.clone()))
     }
 
+    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, Infallible> {
+        let journal = self.journal.iter();
+        let named = journal.filter(|recorded| places.contains(&recorded.seq));
+        Ok(named.cloned().collect())
+    }
+
+    fn passage(
+        &self,
+        session: &SessionRef,
+        messages: &[String],
+    ) -> Result<Vec<Recorded>, Infallible> {
+        let within = |recorded: &&Recorded| {
+            let message = recorded.message.as_ref();
+            message.is_none_or(|message| !messages.contains(message))
+        };
+        let of_session = self.of_session(session).skip_while(within);
+        Ok(of_session.cloned().collect())
+    }
+
+    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, Infallible> {
+        let of_session = self.of_session(session);
+        let since = of_session.filter(|recorded| recorded.seq >= from);
+        Ok(since.cloned().collect())
+    }
+
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, Infallible> {
+        let before = self
+            .of_session(session)
+            .filter(|recorded| recorded.seq < point);
+        let mut turn: Vec<Recorded> = Vec::new();
+        for recorded in before {
+            if Conversation::concerned(&recorded.event) != Some(session) {
+                continue;
+            }
+            if matches!(recorded.event, Event::SessionPrompted { .. }) {
+                turn.clear();
+            }
+            turn.push(recorded.clone());
+        }
+        Ok(turn)
+    }
+
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, Infallible> {
+        let about = BTreeSet::from([
+            Subject::Frame(frame.clone()),
+            Subject::Support(frame.clone()),
+        ]);
+        let changes = self.journal.iter().filter(|recorded| {
+            recorded.seq >= from
+                && self.counts(recorded)
+                && !matches!(recorded.event, Event::Noted { .. } | Event::Logged { .. })
+                && (self.opens_below(&recorded.event, &about)
+                    || recorded
+                        .event
+                        .subjects()
+                        .iter()
+                        .any(|subject| about.contains(subject)))
+        });
+        Ok(changes.map(|recorded| recorded.seq).collect())
+    }
+
+    fn otherwise(
+        &self,
+        frame: &FrameId,
+        counting: &Otherwise,
+    ) -> Result<Option<FrameHead>, Infallible> {
+        let journal = self.journal.iter().filter(|recorded| {
+            !self.undone.contains(&recorded.batch)
+                && counting.counts(recorded.seq, self.masked.contains(&recorded.seq))
+                && recorded.event.frames().any(|id| id == *frame)
+        });
+        Ok(fold::frame(journal).map(|frame| frame.head()))
+    }
+
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
         let kept = |batch: Seq| {
             let mut events = self.of_batch(batch);
-            events.any(|recorded| !recorded.event.can_be_undone())
+            events.any(|recorded| {
+                !recorded.event.can_be_undone() || self.masked.contains(&recorded.seq)
+            })
         };
         let last = self.journal.iter().rev().find(|recorded| {
             recorded.session == *session
@@ -214,7 +291,7 @@ impl Neighbourhood for Tree {
             .collect();
         let touching = self.journal.iter().rev().find(|later| {
             later.batch > batch
-                && !self.undone.contains(&later.batch)
+                && self.counts(later)
                 && !undo_batches.contains(&later.batch)
                 && (self.opens_below(&later.event, &changed)
                     || later
@@ -246,6 +323,13 @@ impl Neighbourhood for Tree {
 }
 
 impl Tree {
+    /// What a session did, as far as it counts.
+    fn of_session(&self, session: &SessionRef) -> impl Iterator<Item = &Recorded> {
+        let of_session = |recorded: &&Recorded| recorded.session == *session;
+        let journal = self.journal.iter().filter(move |it| of_session(it));
+        journal.filter(|recorded| self.counts(recorded))
+    }
+
     /// Whether an event opened a frame below one of these that is still there.
     fn opens_below(&self, event: &Event, changed: &BTreeSet<Subject>) -> bool {
         let Event::FrameOpened { frame, parent, .. } = event else {

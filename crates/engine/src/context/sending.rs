@@ -219,7 +219,8 @@ fn told(recorded: Recorded) -> Option<Told> {
     }
 }
 
-/// The events behind a point, and with each undo the events that it took back.
+/// The events behind a point, and with each undo and each conversation that was wound back or
+/// forward the events in front of it that count otherwise since.
 fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError> {
     let mut new = Vec::new();
     let mut last = point;
@@ -233,10 +234,16 @@ fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError>
     }
     let mut events = Vec::new();
     for recorded in &new {
-        if let Event::CommandUndone { batch } = recorded.event
-            && batch <= point
-        {
-            events.extend(of_batch(reading, batch)?);
+        match &recorded.event {
+            Event::CommandUndone { batch } if *batch <= point => {
+                events.extend(of_batch(reading, *batch)?);
+            }
+            Event::SessionReverted { masked: seqs, .. }
+            | Event::SessionRestored { shown: seqs, .. } => {
+                let told: Vec<Seq> = seqs.iter().copied().filter(|seq| *seq <= point).collect();
+                events.extend(reading.recorded(&told)?);
+            }
+            _ => {}
         }
     }
     events.extend(new);

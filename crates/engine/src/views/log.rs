@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Frame, Status};
+use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_core::id::{BlobId, FrameId, Seq};
 use flamestack_core::note::{Note, NoteKind};
 use flamestack_store::{FrameRow, Reading, Slice, StoreError, transcript};
@@ -18,6 +18,8 @@ use crate::error::EngineError;
 
 /// How many children a log lists.
 const CHILDREN: usize = 200;
+/// How much of the conversation a log holds, in bytes.
+const CONVERSATION: usize = 128 * 1024;
 
 /// Everything a log tells.
 #[derive(Clone, Debug)]
@@ -180,7 +182,10 @@ impl Engine {
     /// Renders a frame's log, keeps it under the frame's log path, and returns both.
     pub fn frame_log(&self, id: &FrameId) -> Result<(String, std::path::PathBuf), EngineError> {
         let log = self.read(|reading| gather(reading, id))?;
-        let text = markdown(&log);
+        let mut text = markdown(&log);
+        if let Some(frame) = &log.frame {
+            self.tell_conversation(&mut text, frame);
+        }
         let dir = self.project().logs_dir();
         let path = dir.join(format!("{id}.md"));
         let written = flamestack_store::private_dir(&dir)
@@ -191,6 +196,33 @@ impl Engine {
             tracing::warn!("log not kept: {failed}");
         }
         Ok((text, path))
+    }
+
+    /// What was said and done in the frame, as its host told it, with long answers of tools cut.
+    fn tell_conversation(&self, text: &mut String, frame: &Frame) {
+        let spoken = |(_, entry): &(usize, &LogEntry)| entry.label.as_str() == transcript::LABEL;
+        let mut room = CONVERSATION;
+        let mut left_out = Vec::new();
+        for (number, entry) in (1..).zip(&frame.log).filter(spoken) {
+            let told = match self.blobs().get(&entry.blob) {
+                Ok(Some(raw)) if left_out.is_empty() => transcript::markdown(&raw),
+                // What is gone is told among the raw texts.
+                Ok(None) | Err(_) => continue,
+                Ok(Some(_)) => String::new(),
+            };
+            if told.is_empty() || told.len() > room {
+                left_out.push(format!("`flame log {}#{number}`", frame.id));
+                continue;
+            }
+            if room == CONVERSATION {
+                text.push_str("\n## Conversation\n\n");
+            }
+            room -= told.len();
+            text.push_str(&printable(&told));
+        }
+        if !left_out.is_empty() {
+            text.push_str(&format!("More of it: {}\n", left_out.join(", ")));
+        }
     }
 
     /// A frame's raw text by its number in the log, from 1. What was said and done in a session is

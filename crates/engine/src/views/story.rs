@@ -16,6 +16,7 @@ pub fn line(recorded: &Recorded) -> String {
 }
 
 /// What happened, without naming the frame.
+#[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub fn happened(event: &Event) -> String {
     match event {
         Event::SessionOpened { session, .. } => format!("session {session} seen first"),
@@ -46,6 +47,16 @@ pub fn happened(event: &Event) -> String {
             true => format!("{session} was compacted by its host"),
             false => format!("{session} was compacted by the user"),
         },
+        Event::SessionReverted {
+            session, masked, ..
+        } => format!(
+            "{session} was wound back: {} events count no longer",
+            masked.len()
+        ),
+        Event::SessionRestored { session, shown, .. } => format!(
+            "{session} was wound forward: {} events count again",
+            shown.len()
+        ),
         Event::SessionSpent { session, usage } => format!(
             "{session} spent {} tokens in, {} out",
             usage

@@ -148,6 +148,7 @@ impl Stack {
                 own: renamed(&session.own),
                 active: renamed(&session.active),
                 turn: None,
+                reverted: None,
             })
             .collect()
     }

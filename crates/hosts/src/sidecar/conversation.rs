@@ -97,6 +97,7 @@ impl Conversation {
         sidecar: &Sidecar,
         prompt: &Prompt,
     ) -> Result<Prompted, EngineError> {
+        self.seen.removed = false;
         self.saw(std::slice::from_ref(&prompt.message));
         if let Some(agent) = &prompt.agent {
             self.mode = if agent == PLANNER {

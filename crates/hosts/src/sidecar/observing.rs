@@ -3,6 +3,9 @@
 //! A message may be seen twice, in a request to the model and in an event of the host; it carries
 //! the host's names, by which it is recorded once.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use flamestack_core::command::Command;
 use flamestack_core::compaction::without_restored;
 use flamestack_core::session::{Description, DiffTotals};
@@ -39,10 +42,17 @@ pub(super) struct Seen {
     automatic: bool,
     /// The user stopped the work, and no message has said so yet.
     stopped: bool,
+    /// When messages began that were seen, as far as they say so.
+    began: BTreeMap<String, i64>,
+    /// Messages were taken out for good: what was wound back stays so.
+    pub(super) removed: bool,
 }
 
 impl Seen {
     fn message(&mut self, message: &Message) {
+        if let Some(at) = message.at {
+            self.began.insert(message.id.clone(), at);
+        }
         if message.role == Role::Assistant {
             self.last = Some(message.id.clone());
         }
@@ -120,10 +130,43 @@ impl Conversation {
             }
             Happening::Deleted => {
                 self.record(sidecar)?;
-                sidecar.engine.settle(&self.actor(sidecar, None))?;
+                let actor = self.actor(sidecar, None);
+                sidecar.engine.settle(&actor)?;
+                let archive = Request::Ready(Command::Archive);
+                sidecar.engine.execute(&actor, &archive)?;
             }
-            Happening::Removed { .. } | Happening::Reverted { .. } | Happening::Shim { .. } => {}
+            Happening::Reverted { message } => self.wound(sidecar, message.as_deref())?,
+            Happening::Removed { .. } => self.seen.removed = true,
+            Happening::Shim { .. } => {}
         }
+        Ok(())
+    }
+
+    /// The conversation was wound back to before a message, or forward again.
+    fn wound(&mut self, sidecar: &Sidecar, message: Option<&str>) -> Result<(), EngineError> {
+        if message.is_none() && self.seen.removed {
+            return Ok(());
+        }
+        self.record(sidecar)?;
+        let (mut behind, mut earlier) = (Vec::new(), Vec::new());
+        if let Some(message) = message {
+            behind.push(message.to_owned());
+            let began = |id: &str| self.seen.began.get(id).map(|at| (*at, id.to_owned()));
+            if let Some(place) = began(message) {
+                let mut others: Vec<(i64, String)> =
+                    self.seen.began.keys().filter_map(|id| began(id)).collect();
+                others.sort();
+                for other in others {
+                    match other.cmp(&place) {
+                        Ordering::Less => earlier.push(other.1),
+                        Ordering::Equal => {}
+                        Ordering::Greater => behind.push(other.1),
+                    }
+                }
+            }
+        }
+        let actor = self.actor(sidecar, None);
+        sidecar.engine.wind(&actor, &behind, &earlier)?;
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod generated;
 mod laws;
 mod refusals;
 mod rescue;
+mod rewinding;
 mod secrets;
 mod sidecar;
 mod support;

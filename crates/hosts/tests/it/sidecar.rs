@@ -337,7 +337,7 @@ impl Served {
         self.ask("observe", params);
     }
 
-    fn tree(&mut self, session: &str) -> String {
+    pub(crate) fn tree(&mut self, session: &str) -> String {
         let shown = self.ask("show", json!({ "session": session, "what": "tree" }));
         let text = shown["text"].as_str().unwrap();
         let lines = text.lines().take_while(|line| !line.is_empty());

@@ -8,13 +8,14 @@ use flamestack_core::id::{
     BlobId, FrameId, Mark, NotAFrameId, NotASession, Seq, SessionRef, Timestamp,
 };
 use flamestack_core::note::{Evidence, Note};
+use flamestack_core::session::Glimpse;
 use flamestack_core::subagent::End;
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::transcript::Usage;
 
 use super::{
-    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
-    ResultsRecord, SendingRecord, UsageRecord,
+    EditRecord, FrameRecord, GlimpseRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord,
+    Record, ResultsRecord, SendingRecord, UsageRecord,
 };
 
 /// A frame id out of the journal.
@@ -86,6 +87,18 @@ impl From<UsageRecord> for Usage {
     }
 }
 
+impl From<GlimpseRecord> for Glimpse {
+    fn from(record: GlimpseRecord) -> Self {
+        Self {
+            prompts: record.prompts,
+            opening: record.opening,
+            said: record.said.map(Prose::recorded),
+            interrupted: record.interrupted,
+            interruptions: record.interruptions,
+        }
+    }
+}
+
 impl TryFrom<Record> for Event {
     type Error = String;
 
@@ -141,6 +154,32 @@ impl TryFrom<Record> for Event {
                 session: session(&key)?,
                 automatic,
                 tokens_before,
+            },
+            Record::SessionReverted {
+                session: key,
+                to,
+                masked,
+                stood,
+                was,
+                seen,
+            } => Self::SessionReverted {
+                session: session(&key)?,
+                to,
+                masked: masked.into_iter().map(Seq).collect(),
+                stood: opt_id(stood.as_ref())?,
+                was: was.into(),
+                seen: seen.into(),
+            },
+            Record::SessionRestored {
+                session: key,
+                reverted,
+                shown,
+                seen,
+            } => Self::SessionRestored {
+                session: session(&key)?,
+                reverted: Seq(reverted),
+                shown: shown.into_iter().map(Seq).collect(),
+                seen: seen.into(),
             },
             Record::SessionSpent {
                 session: key,

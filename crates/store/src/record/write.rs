@@ -7,12 +7,13 @@ use flamestack_core::event::{Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, LogEntry, Origin};
 use flamestack_core::id::{FrameId, Mark};
 use flamestack_core::note::{Evidence, Note};
+use flamestack_core::session::Glimpse;
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
 
 use super::{
-    EditRecord, FrameRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord, Record,
-    ResultsRecord, SendingRecord, UsageRecord,
+    EditRecord, FrameRecord, GlimpseRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord,
+    Record, ResultsRecord, SendingRecord, UsageRecord,
 };
 
 fn text(prose: &Prose) -> String {
@@ -25,6 +26,18 @@ fn text_of(prose: Option<&Prose>) -> Option<String> {
 
 fn ids(frames: &[FrameId]) -> Vec<String> {
     frames.iter().map(ToString::to_string).collect()
+}
+
+impl From<&Glimpse> for GlimpseRecord {
+    fn from(glimpse: &Glimpse) -> Self {
+        Self {
+            prompts: glimpse.prompts,
+            opening: glimpse.opening.clone(),
+            said: text_of(glimpse.said.as_ref()),
+            interrupted: glimpse.interrupted,
+            interruptions: glimpse.interruptions,
+        }
+    }
 }
 
 impl From<&Event> for Record {
@@ -71,6 +84,32 @@ impl From<&Event> for Record {
             Event::SessionSpent { session, usage } => Self::SessionSpent {
                 session: session.to_string(),
                 usage: usage.into(),
+            },
+            Event::SessionReverted {
+                session,
+                to,
+                masked,
+                stood,
+                was,
+                seen,
+            } => Self::SessionReverted {
+                session: session.to_string(),
+                to: to.clone(),
+                masked: masked.iter().map(|seq| seq.0).collect(),
+                stood: stood.as_ref().map(ToString::to_string),
+                was: was.into(),
+                seen: seen.into(),
+            },
+            Event::SessionRestored {
+                session,
+                reverted,
+                shown,
+                seen,
+            } => Self::SessionRestored {
+                session: session.to_string(),
+                reverted: reverted.0,
+                shown: shown.iter().map(|seq| seq.0).collect(),
+                seen: seen.into(),
             },
             Event::SubagentStarted(start) => Self::SubagentStarted(start.as_ref().into()),
             Event::SubagentEnded {

@@ -3,6 +3,8 @@
 //! What it means for a frame is `flamestack_core::fold`'s to say; this only brings the frame's row
 //! in and puts it back.
 
+use std::collections::BTreeSet;
+
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
@@ -10,7 +12,7 @@ use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{append, rows, runs, sent, sessions};
+use super::{append, revert, rows, runs, sent, sessions};
 use crate::error::StoreError;
 
 /// The scope of all roots in `totals`.
@@ -23,6 +25,12 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
     remember_subjects(connection, recorded)?;
     match &recorded.event {
         Event::CommandUndone { batch } => take_back(connection, recorded, *batch)?,
+        Event::SessionReverted { masked, .. } => {
+            revert::project(connection, recorded, masked, true)?;
+        }
+        Event::SessionRestored { shown, .. } => {
+            revert::project(connection, recorded, shown, false)?;
+        }
         Event::StackImported { source, foreign } => {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)")?
@@ -298,19 +306,34 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
         .prepare_cached("INSERT OR IGNORE INTO undone VALUES (?1, ?2)")?
         .execute(params![batch.0, undo.batch.0])?;
     let undone = of_batch(connection, batch)?;
-    let mut frames: Vec<FrameId> = undone
-        .iter()
-        .flat_map(|entry| entry.event.frames())
-        .collect();
-    frames.sort();
-    frames.dedup();
-    for id in frames {
+    fold_again(connection, &undone, undo.seq)
+}
+
+/// Folds the frames and sessions that some events changed once more, by the events before a point
+/// that count.
+pub(super) fn fold_again(
+    connection: &Connection,
+    changed: &[Recorded],
+    before: Seq,
+) -> Result<(), StoreError> {
+    // In the order of the events: what comes back has its parent there before it.
+    let mut folded = BTreeSet::new();
+    for id in changed.iter().flat_map(|entry| entry.event.frames()) {
+        if !folded.insert(id.clone()) {
+            continue;
+        }
         remove(connection, &id)?;
-        for entry in counting(connection, id.as_str(), 0, undo.seq)? {
-            project_frame(connection, &entry, &id)?;
+        let mut there = false;
+        for entry in counting(connection, id.as_str(), 0, before)? {
+            // What is noted in a frame that does not count is not noted.
+            there |= fold::opened(&entry).is_some();
+            if there {
+                project_frame(connection, &entry, &id)?;
+            }
+            there &= !matches!(entry.event, Event::FrameDeleted { .. });
         }
     }
-    for entry in &undone {
+    for entry in changed {
         if let Event::FrameMoved { frame, .. } | Event::FrameDeleted { frame, .. } = &entry.event {
             replant(connection, frame)?;
         }
@@ -318,7 +341,7 @@ fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(),
             &entry.event
         {
             sessions::own(connection, session, None)?;
-            for entry in counting(connection, &session.to_string(), 2, undo.seq)? {
+            for entry in counting(connection, &session.to_string(), 2, before)? {
                 if matches!(
                     entry.event,
                     Event::SessionBound { .. } | Event::SessionUnbound { .. }
@@ -361,6 +384,7 @@ fn counting(
             "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
              WHERE s.name = ?1 AND s.role = ?2 AND s.seq < ?3
                AND e.batch NOT IN (SELECT batch FROM undone)
+               AND e.seq NOT IN (SELECT seq FROM masked)
              ORDER BY s.seq"
         ),
         params![name, role, before.0],
@@ -373,19 +397,9 @@ pub(super) fn without(
     id: &FrameId,
     batch: Seq,
 ) -> Result<Option<FrameHead>, StoreError> {
-    let mut frame: Option<Frame> = None;
-    for entry in counting(connection, id.as_str(), 0, Seq(i64::MAX))? {
-        if entry.batch == batch {
-            continue;
-        }
-        match (fold::opened(&entry), &mut frame) {
-            (Some(opened), _) => frame = Some(opened),
-            (None, _) if matches!(entry.event, Event::FrameDeleted { .. }) => frame = None,
-            (None, Some(frame)) => fold::change(frame, &entry),
-            (None, None) => {}
-        }
-    }
-    Ok(frame.map(|frame| frame.head()))
+    let events = counting(connection, id.as_str(), 0, Seq(i64::MAX))?;
+    let events = events.iter().filter(|entry| entry.batch != batch);
+    Ok(fold::frame(events).map(|frame| frame.head()))
 }
 
 /// Reads events by a query that selects [`append::COLUMNS`].

@@ -292,7 +292,8 @@ impl Reading for SqliteView<'_> {
 
     fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM undone WHERE by > ?1 UNION ALL
-             SELECT 1 FROM reopened WHERE seq > ?1 LIMIT 1";
+             SELECT 1 FROM reopened WHERE seq > ?1 UNION ALL
+             SELECT 1 FROM rewound WHERE seq > ?1 LIMIT 1";
         Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
     }
 
@@ -360,6 +361,7 @@ impl Reading for SqliteView<'_> {
             &format!(
                 "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
                  WHERE s.name = ?1 AND s.role = 0 AND e.batch NOT IN (SELECT batch FROM undone)
+                   AND e.seq NOT IN (SELECT seq FROM masked)
                  ORDER BY s.seq"
             ),
             params![frame.as_str()],

@@ -115,8 +115,21 @@ fn salvage(
             moved.insert(seq, next);
             entry.seq = Seq(next);
             entry.batch = Seq(moved.get(&entry.batch.0).copied().unwrap_or(next));
-            if let Event::CommandUndone { batch } = &mut entry.event {
-                *batch = Seq(moved.get(&batch.0).copied().unwrap_or_default());
+            let there = |seq: &mut Seq| {
+                let place = moved.get(&seq.0).copied();
+                *seq = Seq(place.unwrap_or_default());
+                place.is_some()
+            };
+            match &mut entry.event {
+                Event::CommandUndone { batch } => drop(there(batch)),
+                Event::SessionReverted { masked, .. } => masked.retain_mut(there),
+                Event::SessionRestored {
+                    reverted, shown, ..
+                } => {
+                    there(reverted);
+                    shown.retain_mut(there);
+                }
+                _ => {}
             }
             append::insert(&transaction, &entry)?;
             project::project(&transaction, &entry)?;

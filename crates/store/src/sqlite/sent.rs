@@ -41,11 +41,7 @@ pub(super) fn project_sending(
     sending: &Sending,
 ) -> Result<(), StoreError> {
     let session = recorded.session.to_string();
-    let told = match sending.delivery {
-        Delivery::Header(_) => HEADER,
-        Delivery::Update(_) => UPDATE,
-        Delivery::Nothing => NOTHING,
-    };
+    let told = told(sending);
     if told == HEADER {
         connection
             .prepare_cached("DELETE FROM sent WHERE session = ?1")?
@@ -54,6 +50,42 @@ pub(super) fn project_sending(
     connection
         .prepare_cached("INSERT INTO sent VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![session, recorded.seq.0, recorded.message, told])?;
+    Ok(())
+}
+
+fn told(sending: &Sending) -> i64 {
+    match sending.delivery {
+        Delivery::Header(_) => HEADER,
+        Delivery::Update(_) => UPDATE,
+        Delivery::Nothing => NOTHING,
+    }
+}
+
+/// Lets a delivery behind the last header count again, or no longer.
+pub(super) fn count(
+    connection: &Connection,
+    recorded: &Recorded,
+    sending: &Sending,
+    counts: bool,
+) -> Result<(), StoreError> {
+    let session = recorded.session.to_string();
+    if counts {
+        connection
+            .prepare_cached(
+                "INSERT OR IGNORE INTO sent SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS
+                     (SELECT 1 FROM sent WHERE session = ?1 AND seq > ?2 AND told = 2)",
+            )?
+            .execute(params![
+                session,
+                recorded.seq.0,
+                recorded.message,
+                told(sending)
+            ])?;
+    } else {
+        connection
+            .prepare_cached("DELETE FROM sent WHERE session = ?1 AND seq = ?2")?
+            .execute(params![session, recorded.seq.0])?;
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::fold;
-use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::session::{Conversation, Description};
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
@@ -48,6 +48,13 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
             if let Some(session) = &frame.session {
                 own(connection, session, Some(&frame.id))?;
             }
+        }
+        Event::SessionReverted { session, .. } => {
+            require_session(connection, session)?;
+            wound_back(connection, session, Some(recorded.seq))?;
+        }
+        Event::SessionRestored { session, .. } | Event::SessionPrompted { session } => {
+            wound_back(connection, session, None)?;
         }
         Event::SessionWitnessed { marks, .. } => {
             connection
@@ -99,6 +106,17 @@ fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), 
     connection
         .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
         .execute(params![session.to_string(), session.id()])?;
+    Ok(())
+}
+
+fn wound_back(
+    connection: &Connection,
+    session: &SessionRef,
+    by: Option<Seq>,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("UPDATE sessions SET reverted = ?2 WHERE key = ?1 AND reverted IS NOT ?2")?
+        .execute(params![session.to_string(), by.map(|seq| seq.0)])?;
     Ok(())
 }
 

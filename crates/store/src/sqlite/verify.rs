@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 18] = [
+const COMPARED: [(&str, &str); 20] = [
     (
         "frames",
         "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
@@ -23,7 +23,7 @@ const COMPARED: [(&str, &str); 18] = [
     ("aliases", "alias, frame, n"),
     (
         "sessions",
-        "key, id, worktree, own, active, turn_message, turn_before",
+        "key, id, worktree, own, active, turn_message, turn_before, reverted",
     ),
     (
         "conversations",
@@ -40,6 +40,8 @@ const COMPARED: [(&str, &str); 18] = [
     ("witnessed", "batch"),
     ("subjects", "name, seq, role"),
     ("undone", "batch, by"),
+    ("masked", "seq"),
+    ("rewound", "seq"),
     ("imports", "source, foreign_json, seq"),
     ("dropped", "blob, bytes, seq"),
     (

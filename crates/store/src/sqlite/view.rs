@@ -3,7 +3,7 @@
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::frame::{FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
-use flamestack_core::neighbourhood::LastCommand;
+use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
 use flamestack_core::session::{Conversation, Description, Turn};
 use flamestack_core::subagent::Run;
@@ -11,7 +11,7 @@ use flamestack_core::text::{Prose, Title};
 use flamestack_core::{Model, Neighbourhood, Session};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{append, project, rows, runs, sessions};
+use super::{append, project, revert, rows, runs, sessions};
 use crate::error::StoreError;
 
 /// One point of the journal, seen through the projections.
@@ -92,7 +92,8 @@ impl<'c> SqliteView<'c> {
 }
 
 /// What [`session`] reads.
-pub(super) const SESSION_COLUMNS: &str = "key, worktree, own, active, turn_message, turn_before";
+pub(super) const SESSION_COLUMNS: &str =
+    "key, worktree, own, active, turn_message, turn_before, reverted";
 
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
@@ -107,6 +108,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
             }),
             None => None,
         },
+        reverted: row.get::<_, Option<i64>>(6)?.map(Seq),
     })
 }
 
@@ -293,6 +295,38 @@ impl Neighbourhood for SqliteView<'_> {
         self.one(sql, params![alias], |row| rows::id(row, 0))
     }
 
+    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, StoreError> {
+        revert::recorded(self.connection, places)
+    }
+
+    fn passage(
+        &self,
+        session: &SessionRef,
+        messages: &[String],
+    ) -> Result<Vec<Recorded>, StoreError> {
+        revert::passage(self.connection, session, messages)
+    }
+
+    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::done_since(self.connection, session, from)
+    }
+
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, StoreError> {
+        revert::turn_before(self.connection, session, point)
+    }
+
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, StoreError> {
+        revert::changed_since(self.connection, frame, from)
+    }
+
+    fn otherwise(
+        &self,
+        frame: &FrameId,
+        counting: &Otherwise,
+    ) -> Result<Option<FrameHead>, StoreError> {
+        revert::otherwise(self.connection, frame, counting)
+    }
+
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
         // Backwards from the end, without an index: undo is rare, and every command would write it.
         let sql = "SELECT seq FROM events
@@ -300,6 +334,7 @@ impl Neighbourhood for SqliteView<'_> {
                AND seq NOT IN (SELECT by FROM undone)
                AND seq NOT IN (SELECT batch FROM witnessed)
              ORDER BY seq DESC";
+        let masked = |entry: &Recorded| revert::is_masked(self.connection, entry.seq);
         let batches: Vec<i64> = {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut found = statement.query(params![session.to_string()])?;
@@ -308,7 +343,11 @@ impl Neighbourhood for SqliteView<'_> {
             while let Some(row) = found.next()? {
                 let batch = row.get(0)?;
                 let events = project::of_batch(self.connection, Seq(batch))?;
-                if events.iter().all(|entry| entry.event.can_be_undone()) {
+                let mut counts = events.iter().all(|entry| entry.event.can_be_undone());
+                for entry in &events {
+                    counts = counts && !masked(entry)?;
+                }
+                if counts {
                     batches.push(batch);
                     break;
                 }
@@ -358,7 +397,8 @@ impl SqliteView<'_> {
         };
         let columns = append::COLUMNS;
         let counts = "e.batch > ?2 AND e.batch NOT IN (SELECT batch FROM undone)
-                      AND e.batch NOT IN (SELECT by FROM undone)";
+                      AND e.batch NOT IN (SELECT by FROM undone)
+                      AND e.seq NOT IN (SELECT seq FROM masked)";
         let mut touching = project::events(
             self.connection,
             &format!(

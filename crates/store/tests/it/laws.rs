@@ -13,7 +13,7 @@ use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::Entry;
 use flamestack_core::{Neighbourhood, Tree, decide};
 use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Step, Store};
-use flamestack_testkit::{Wish, wishes};
+use flamestack_testkit::{Wish, rewinding, wishes};
 use proptest::prelude::*;
 
 fn journal(store: &SqliteStore) -> Vec<Recorded> {
@@ -95,6 +95,7 @@ fn sent(tree: &Tree, session: &SessionRef) -> Vec<Recorded> {
     for recorded in tree.journal() {
         if let Event::ContextSent(sending) = &recorded.event
             && recorded.session == *session
+            && tree.counts(recorded)
         {
             match sending.delivery {
                 Delivery::Nothing => {}
@@ -294,6 +295,26 @@ proptest! {
                 }
             }
         }
+    }
+
+    /// The same where conversations are wound back and forward again, and nobody is left standing
+    /// on what counts no longer.
+    #[test]
+    fn what_is_wound_back_is_the_fold_of_what_counts(wishes in rewinding(60)) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = OpenOptions::default().open(dir.path()).unwrap();
+        let mut tree = Tree::default();
+        let mut known = Vec::new();
+        for some in wishes.chunks(7) {
+            play_on(&mut store, &mut tree, &mut known, some);
+            assert_sound(&tree);
+            assert_same(&store, &tree);
+        }
+        assert_same(&store, &Tree::fold(journal(&store)));
+        let verified = store.verify(&mut |_, _| ()).unwrap();
+        prop_assert_eq!(verified.findings, vec![]);
+        store.rebuild(&mut |_, _| ()).unwrap();
+        assert_same(&store, &tree);
     }
 
     /// Store and tree decide alike, and what the store projects step by step is what its journal

@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn saying(message: &str) -> Actor {
+pub(super) fn saying(message: &str) -> Actor {
     Actor {
         message: Some(message.to_owned()),
         ..me()
     }
 }
 
-fn push(story: &mut Story, message: &str, name: &str) -> Answer {
+pub(super) fn push(story: &mut Story, message: &str, name: &str) -> Answer {
     story.draw(name);
     let id = story.id(name);
     let command = Command::Push {
@@ -20,7 +20,7 @@ fn push(story: &mut Story, message: &str, name: &str) -> Answer {
     story.does_as(&saying(message), &command)
 }
 
-fn pop(story: &mut Story, message: &str) -> Answer {
+pub(super) fn pop(story: &mut Story, message: &str) -> Answer {
     let command = Command::Pop {
         frame: None,
         outcome: Outcome::Completed,

@@ -314,6 +314,7 @@ impl TryFrom<WireSession> for Session {
             active: wire.active.as_deref().map(parsed).transpose()?,
             worktree: wire.worktree,
             turn: None,
+            reverted: None,
         })
     }
 }

@@ -78,7 +78,8 @@ CREATE TABLE sessions (
     own      TEXT,
     active   TEXT,
     turn_message TEXT,          -- the message in which it last turned to another frame by itself
-    turn_before  TEXT           -- and what it worked on before that
+    turn_before  TEXT,          -- and what it worked on before that
+    reverted     INTEGER        -- the event that wound it back, until that is final
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
@@ -149,6 +150,16 @@ CREATE TABLE undone (
     by    INTEGER NOT NULL      -- the batch of the undo
 ) STRICT;
 CREATE INDEX undone_by ON undone (by);
+
+-- Events that count no longer because their session was wound back.
+CREATE TABLE masked (
+    seq INTEGER PRIMARY KEY
+) STRICT;
+
+-- Events after which earlier ones count otherwise.
+CREATE TABLE rewound (
+    seq INTEGER PRIMARY KEY
+) STRICT;
 
 CREATE TABLE imports (
     source       TEXT PRIMARY KEY,
