@@ -10,6 +10,7 @@ mod planning;
 mod reading;
 mod recalling;
 mod searching;
+mod subagents;
 
 use flamestack_core::command::Actor;
 use serde::de::DeserializeOwned;
@@ -55,6 +56,10 @@ pub const ALL: &[Tool] = &[
     context::INFO,
     context::PREVIEW_TOOL,
     context::CLEAR,
+    subagents::LIST,
+    subagents::COMPLETE,
+    subagents::STATS,
+    subagents::CONFIG,
 ];
 
 /// Which tools a model is offered. Whichever it is, every tool can be called.

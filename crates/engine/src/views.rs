@@ -9,6 +9,7 @@ pub mod log;
 pub mod receipt;
 pub mod status;
 pub mod story;
+pub mod subagents;
 pub mod time;
 pub mod tree;
 

@@ -7,6 +7,7 @@
 //! - `conversation`: what is kept of one conversation while it is served;
 //! - `compacting`: what its summariser is told, and what is put back;
 //! - `observing`: what happens in it, as the engine is told it;
+//! - `queues`: what is still to be handled, by conversation;
 //! - [`figures`]: how the shim's hooks fare;
 //! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
 //! - `entries`: messages as the neutral entries that the engine takes.
@@ -20,6 +21,7 @@ pub mod figures;
 mod methods;
 mod observing;
 pub mod probe;
+mod queues;
 mod rpc;
 mod serve;
 #[cfg(test)]

@@ -362,6 +362,106 @@ export const TOOLS: ToolDeclaration[] = [
       },
       "type": "object"
     }
+  },
+  {
+    "description": "The subagents of this session's tree: status, goal, messages, cost, frame.",
+    "name": "stack_subagent_list",
+    "schema": {
+      "properties": {
+        "filter": {
+          "enum": [
+            "all",
+            "active",
+            "completed",
+            "with-frame",
+            "without-frame"
+          ],
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Say that a subagent has ended (by default the one that this session is).",
+    "name": "stack_subagent_complete",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "The subagent's session",
+          "type": "string"
+        },
+        "status": {
+          "enum": [
+            "completed",
+            "failed",
+            "blocked"
+          ],
+          "type": "string"
+        },
+        "summary": {
+          "description": "What it came to",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "How many subagents there were, how they ended, what they cost.",
+    "name": "stack_stats",
+    "schema": {
+      "properties": {
+        "reset": {
+          "description": "Count anew from now on",
+          "type": "boolean"
+        },
+        "showActive": {
+          "description": "Those that have not ended too",
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Show how subagents are tracked, or change it for this project.",
+    "name": "stack_config",
+    "schema": {
+      "properties": {
+        "addPattern": {
+          "description": "A regular expression",
+          "type": "string"
+        },
+        "autoCompleteOnIdle": {
+          "type": "boolean"
+        },
+        "enabled": {
+          "type": "boolean"
+        },
+        "idleCompletionDelay": {
+          "description": "Milliseconds",
+          "type": "number"
+        },
+        "injectParentContext": {
+          "type": "boolean"
+        },
+        "minDuration": {
+          "description": "Milliseconds",
+          "type": "number"
+        },
+        "minMessageCount": {
+          "type": "number"
+        },
+        "propagateSummaries": {
+          "type": "boolean"
+        },
+        "removePattern": {
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
   }
 ]
 

@@ -88,6 +88,17 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     )
   }
 
+  /** What to tell a model that is about to start a subagent for what another one is at. */
+  const sameTask = async (call: { tool: string; sessionID: string; callID: string }, args: unknown) => {
+    if (call.tool !== "task") return undefined
+    const { prompt, subagent_type: agent, task_id: resumed } = (args ?? {}) as Record<string, unknown>
+    if (typeof prompt !== "string" || (typeof resumed === "string" && resumed !== "")) return undefined
+    const message = events.messageOf(call.callID)
+    const question = { session: call.sessionID, prompt, ...(message && { message }) }
+    const known = typeof agent === "string" ? { ...question, agent } : question
+    return (await sidecar.ask("delegating", known)).running
+  }
+
   sidecar.start()
 
   return {
@@ -176,7 +187,15 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       },
     ),
 
-    "tool.execute.before": figures.guard("tool.execute.before", ({ sessionID }) => events.flush(sessionID)),
+    "tool.execute.before": async (call, { args }) => {
+      let running: string | undefined
+      await figures.guard("tool.execute.before", async () => {
+        events.flush(call.sessionID)
+        running = await sameTask(call, args)
+      })()
+      // The only way to answer a call in place of the tool: the model reads it as what the tool said.
+      if (running) throw new Error(running)
+    },
 
     "tool.execute.after": figures.guard("tool.execute.after", ({ sessionID }) => events.flush(sessionID)),
 

@@ -27,7 +27,11 @@ directory: string,
 /**
  * The shim's own version.
  */
-shimVersion: string | null, };
+shimVersion: string | null, 
+/**
+ * The host does not say which conversation started which.
+ */
+withoutParents?: boolean, };
 
 /**
  * The answer to `hello`.
@@ -203,7 +207,15 @@ changed?: Array<string>,
 /**
  * The conversation of the subagent that it started.
  */
-session?: string, } | { "kind": "changed", 
+session?: string, 
+/**
+ * When it began to run, in milliseconds since 1970.
+ */
+began?: number, 
+/**
+ * When it ended.
+ */
+ended?: number, } | { "kind": "changed", 
 /**
  * The host's name of it.
  */
@@ -283,7 +295,11 @@ message?: string, } | { "kind": "todos",
 /**
  * Its items.
  */
-items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
+items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "waiting", 
+/**
+ * For what.
+ */
+on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
 /**
  * One entry a hook.
  */
@@ -568,6 +584,36 @@ title: string,
  * Its first prompt.
  */
 prompt: string, };
+
+/**
+ * `delegating`: a model is about to start a subagent.
+ */
+export type Delegating = { 
+/**
+ * The conversation.
+ */
+session: string, 
+/**
+ * The message that holds the call.
+ */
+message?: string, 
+/**
+ * What kind of agent it is to be.
+ */
+agent?: string, 
+/**
+ * What it is told.
+ */
+prompt: string, };
+
+/**
+ * The answer to `delegating`.
+ */
+export type Delegated = { 
+/**
+ * The same is under way already: what the model is told instead.
+ */
+running?: string, };
 
 /**
  * `returned`: a conversation that was made for a frame has ended.

@@ -7,6 +7,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import type {
   Call,
   Called,
+  Delegated,
+  Delegating,
   Hello,
   Instructions,
   Observe,
@@ -42,6 +44,7 @@ type Methods = {
   prompt: [Prompt, Prompted]
   prepare: [Prepare, Prepared]
   call: [Call, Called]
+  delegating: [Delegating, Delegated]
   returned: [Returned, Called]
   summarizing: [Summarizing, Instructions]
   written: [Written, Rewritten]

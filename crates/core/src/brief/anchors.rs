@@ -157,6 +157,12 @@ pub(super) fn of(
             add(kind, &entry.text);
         }
     }
+    for entry in draft.entries(Heading::Status) {
+        let session = entry.text.strip_prefix(SUBAGENT);
+        if let Some((session, _)) = session.and_then(|text| text.split_once(": ")) {
+            add(AnchorKind::Subagent, session);
+        }
+    }
     found
 }
 
@@ -231,6 +237,8 @@ pub fn found_in(anchors: Vec<Anchor>, text: &str) -> (Vec<Anchor>, Vec<Anchor>) 
     let is_there = |anchor: &Anchor| text.contains(&bare(&anchor.text));
     anchors.into_iter().partition(is_there)
 }
+/// How a line begins that tells of a subagent at work.
+pub(super) const SUBAGENT: &str = "Subagent ";
 
 impl Brief {
     /// The anchors that a text has lost. Blanks, case and marks around words do not count.

@@ -447,17 +447,20 @@ pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
     let patterns = text.split(',').map(str::trim);
     patterns
         .filter(|pattern| !pattern.is_empty())
-        .map(|pattern| {
-            let built = regex::RegexBuilder::new(pattern)
-                .case_insensitive(true)
-                .size_limit(LARGEST_PATTERN)
-                .build();
-            built.map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => format!("`{pattern}` is too large"),
-                _ => format!("`{pattern}` is not a regular expression"),
-            })
-        })
+        .map(pattern)
         .collect()
+}
+
+/// A pattern, or what is wrong with it.
+pub fn pattern(text: &str) -> Result<regex::Regex, String> {
+    let built = regex::RegexBuilder::new(text)
+        .case_insensitive(true)
+        .size_limit(LARGEST_PATTERN)
+        .build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => format!("`{text}` is too large"),
+        _ => format!("`{text}` is not a regular expression"),
+    })
 }
 
 /// A size in bytes from a number with a unit; without one it means bytes.

@@ -3,6 +3,8 @@
 //! All of it can be had again: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
+use std::sync::Arc;
+
 use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
@@ -14,7 +16,9 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::compacting::{Advice, rewritten};
+use super::entries::came_back;
 use super::observing::Seen;
+use super::queues::Queues;
 use super::wire::{
     Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
 };
@@ -54,6 +58,10 @@ pub(super) struct Conversation {
     model: Option<super::wire::Model>,
     /// When its host last asked for anything.
     asked: Option<Timestamp>,
+    /// Whether the host says which conversation started which.
+    pub(super) without_parents: bool,
+    /// What is still to be handled, by conversation.
+    pub(super) queues: Arc<Queues>,
 }
 
 /// An answer, as far as it is needed to know whether the next one is the same.
@@ -73,7 +81,7 @@ pub(super) fn is_ours(text: &str) -> bool {
 }
 
 impl Conversation {
-    pub(super) fn new(session: SessionRef) -> Self {
+    pub(super) fn new(session: SessionRef, without_parents: bool, queues: Arc<Queues>) -> Self {
         Self {
             session,
             parent: None,
@@ -90,6 +98,8 @@ impl Conversation {
             header: None,
             model: None,
             asked: None,
+            without_parents,
+            queues,
         }
     }
 
@@ -109,6 +119,9 @@ impl Conversation {
     ) -> Result<Prompted, EngineError> {
         self.seen.removed = false;
         self.saw(std::slice::from_ref(&prompt.message));
+        if self.without_parents {
+            sidecar.engine.settle_idle()?;
+        }
         if let Some(agent) = &prompt.agent {
             self.mode = if agent == PLANNER {
                 Mode::ReadOnly
@@ -177,7 +190,11 @@ impl Conversation {
         for message in &prepare.messages {
             self.leaves.push(leaf(message));
         }
+        let delegated = came_back(&prepare.messages);
         self.seen.later(prepare.messages);
+        if let Some(cut_off) = delegated {
+            self.take_back(sidecar, cut_off)?;
+        }
         self.use_model(sidecar, prepare.model.as_ref())?;
         let (mut system, mut tail) = (None, None);
         if self.loops && !self.is_looping(sidecar)? {

@@ -24,7 +24,8 @@ fn protocol() -> String {
     let types = declarations!(config:
         Hello, Welcome, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
         CallState, Usage, Observe, Happening, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
-        Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Returned,
+        Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Delegating, Delegated,
+        Returned,
         Summaries, Summarizing, Instructions, Written, Rewritten, Show, Shown,
     );
     format!(

@@ -16,6 +16,7 @@ mod rescue;
 mod rewinding;
 mod secrets;
 mod sidecar;
+mod subagents;
 mod support;
 mod transcripts;
 mod written;
