@@ -50,6 +50,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Push(commands::push::Push),
     Pop(commands::pop::Pop),
+    Summarize(commands::summarize::Summarize),
     Plan(commands::plan::Plan),
     Activate(commands::activate::Activate),
     Note(commands::note::Note),

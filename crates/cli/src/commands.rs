@@ -29,6 +29,7 @@ pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sidecar;
 pub(crate) mod status;
+pub(crate) mod summarize;
 pub(crate) mod tool;
 pub(crate) mod tree;
 pub(crate) mod undo;
@@ -58,6 +59,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     match cli.command {
         Command::Push(command) => command.run(&place(output)?, output),
         Command::Pop(command) => command.run(&place(output)?, output),
+        Command::Summarize(command) => command.run(&place(output)?, output),
         Command::Plan(command) => command.run(&place(output)?, output),
         Command::Activate(command) => command.run(&place(output)?, output),
         Command::Note(command) => command.run(&place(output)?, output),

@@ -7,6 +7,7 @@ use flamestack_core::folding::Edge;
 use flamestack_core::id::SessionRef;
 use flamestack_engine::context::Preferences;
 use flamestack_engine::settings::Settings;
+use flamestack_engine::subagents::{Gather, Tracking};
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
 use flamestack_hosts::install::opencode;
 
@@ -27,11 +28,17 @@ impl Workplace {
     pub(crate) fn open(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
         let home = home()?;
         let project = project(dir, &home)?;
-        let settings = Settings::gather(&home, &project, &|name| std::env::var(name).ok())?;
+        let gathering = (home.clone(), project.clone());
+        let gather: Gather = Box::new(move || {
+            let (home, project) = &gathering;
+            Settings::gather(home, project, &|name| std::env::var(name).ok())
+        });
+        let settings = gather()?;
         diagnostics::begin(&project, &settings)?;
         let worktree = project.worktree.clone();
         let engine = Engine::new(project, Box::new(SystemClock), settings.busy_timeout()?)
-            .with_contexts(Preferences::from_settings(&settings)?);
+            .with_contexts(Preferences::from_settings(&settings)?)
+            .with_subagents(Tracking::from_settings(&settings)?, gather);
         let session_named = session.is_some();
         let session = match session {
             Some(name) => named_session(&engine, name)?,

@@ -37,7 +37,7 @@ use crate::tokens::Tokenizer;
 use crate::transcript::Todo;
 use crate::workflow::Workflow;
 
-pub use anchors::{Anchor, AnchorKind};
+pub use anchors::{Anchor, AnchorKind, found_in};
 pub use document::Document;
 pub use mentions::{Lead, Strength, leads};
 pub use tasks::{Mark, Task, TaskList};
@@ -408,7 +408,7 @@ pub fn compose(
     generic::from_current_frame(&mut draft, sources);
     generic::from_git(&mut draft, sources);
     let has_workflow = standing.is_some();
-    let anchors = anchors::of(&draft, choice.active.as_ref());
+    let anchors = anchors::of(&draft, choice.active.as_ref(), sources.around.as_ref());
     let rendered = render::render(&draft, has_workflow, budget, tokenizer);
     Brief {
         sections: rendered.sections,

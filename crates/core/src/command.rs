@@ -3,6 +3,7 @@
 //! Texts in a command are already checked, frames are already named by their full ids, and new ids
 //! are already drawn. Whether the wish can be granted is [`crate::decide()`]'s to say.
 
+use crate::compaction::{Checkpoint, Verdict};
 use crate::context::Sending;
 use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
@@ -123,6 +124,28 @@ pub enum Command {
         /// Which session.
         session: SessionRef,
     },
+    /// Have a frame wait for a summary: to end with it, or only to have it.
+    AwaitSummary {
+        /// Which.
+        frame: Option<FrameId>,
+        /// How it ends then, if it does.
+        outcome: Option<Outcome>,
+        /// What came out of it, as far as that was said.
+        given: Option<Results>,
+        /// Why a summary is wanted.
+        note: Option<Prose>,
+    },
+    /// End the wait of a frame with a text that stands for the summary.
+    TakeSummary {
+        /// Which.
+        frame: FrameId,
+        /// The text; none, if nothing is known that could stand for it.
+        text: Option<Prose>,
+    },
+    /// Remember where the session stands before it is compacted.
+    Checkpoint(Box<Checkpoint>),
+    /// Remember what the session's summary kept, and give it to the frames that wait for it.
+    Summarise(Box<Verdict>),
     /// Take back the session's last command.
     Undo,
     /// The host wound the session back: what happened in these messages and behind them counts no

@@ -15,6 +15,7 @@ mod close;
 mod open;
 mod revert;
 mod revise;
+mod summarise;
 mod witness;
 
 use std::collections::BTreeSet;
@@ -51,6 +52,8 @@ pub enum Remark {
     AlreadyImported,
     /// A root was popped: the whole tree is finished.
     TreeFinished,
+    /// The frame could not be ended with its summary, and goes on.
+    NotEnded(Box<Refusal>),
     /// The frame is only planned, because another one was begun in the same message.
     PlannedBeside(FrameHead),
 }
@@ -100,6 +103,19 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Delete { frame } => ground.delete(frame)?,
         Command::Bind { frame, session } => ground.bind(frame, session)?,
         Command::Unbind { session } => ground.unbind(session)?,
+        Command::AwaitSummary {
+            frame,
+            outcome,
+            given,
+            note,
+        } => ground.await_summary(frame.as_ref(), *outcome, given.as_ref(), note.as_ref())?,
+        Command::TakeSummary { frame, text } => ground.take_summary(frame, text.as_ref())?,
+        Command::Checkpoint(checkpoint) => {
+            ground
+                .events
+                .push(Event::CompactionBegun(checkpoint.clone()));
+        }
+        Command::Summarise(verdict) => ground.summarise(verdict)?,
         Command::Undo => ground.undo()?,
         Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
         Command::Unrevert => ground.unrevert()?,

@@ -5,6 +5,7 @@
 
 mod rewrite;
 
+use crate::compaction::{Checkpoint, Verdict};
 use crate::context::{Delivery, Sending};
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
@@ -91,6 +92,28 @@ pub enum Event {
         automatic: bool,
         /// How large the prompt was before.
         tokens_before: Option<u64>,
+    },
+    /// The conversation that caused it is about to be compacted; this is where it stood.
+    CompactionBegun(Box<Checkpoint>),
+    /// Its summary is there, and this is what it kept and lost.
+    CompactionChecked(Box<Verdict>),
+    /// A frame waits for a summary: to be completed with it, or to have it.
+    SummaryAwaited {
+        /// The frame.
+        frame: FrameId,
+        /// How it ends once the summary is there; none, if it goes on.
+        outcome: Option<Outcome>,
+        /// What was said to have come out of it.
+        given: Option<Results>,
+        /// Why a summary is wanted.
+        note: Option<Prose>,
+    },
+    /// A frame has a summary of what happened in it so far, and waits for none.
+    SummaryArrived {
+        /// The frame.
+        frame: FrameId,
+        /// The summary; none, if nobody waits for it any more.
+        summary: Option<Prose>,
     },
     /// A model call of a conversation cost something.
     SessionSpent {
@@ -423,6 +446,8 @@ impl Event {
             | Self::FrameUnblocked { frame: id }
             | Self::FrameReopened { frame: id }
             | Self::FrameEdited { frame: id, .. }
+            | Self::SummaryAwaited { frame: id, .. }
+            | Self::SummaryArrived { frame: id, .. }
             | Self::Noted { frame: id, .. }
             | Self::Logged { frame: id, .. } => vec![frame(id)],
             Self::FrameClosed {
@@ -451,6 +476,8 @@ impl Event {
             | Self::SessionTurned { .. }
             | Self::SessionInterrupted { .. }
             | Self::SessionCompacted { .. }
+            | Self::CompactionBegun(_)
+            | Self::CompactionChecked(_)
             | Self::SessionSpent { .. }
             | Self::SessionReverted { .. }
             | Self::SessionRestored { .. }
@@ -489,10 +516,14 @@ impl Event {
             | Self::FrameDeleted { .. }
             | Self::Noted { .. }
             | Self::FrameReopened { .. }
+            | Self::SummaryAwaited { .. }
+            | Self::SummaryArrived { .. }
             | Self::Logged { .. } => true,
             Self::ContextSent(sending) => !matches!(sending.delivery, Delivery::Header(_)),
             Self::SessionOpened { .. }
             | Self::SessionCompacted { .. }
+            | Self::CompactionBegun(_)
+            | Self::CompactionChecked(_)
             | Self::SessionSpent { .. }
             | Self::SessionReverted { .. }
             | Self::SessionRestored { .. }
@@ -520,6 +551,8 @@ impl Event {
                 | Self::SessionReverted { .. }
                 | Self::SessionRestored { .. }
                 | Self::SessionWitnessed { .. }
+                | Self::CompactionBegun(_)
+                | Self::CompactionChecked(_)
                 | Self::SubagentStarted(_)
                 | Self::SubagentEnded { .. }
                 | Self::SessionDescribed(_)

@@ -4,9 +4,10 @@
 //! come to mean different things.
 
 use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Frame, Invalidation, Origin, Rank, Span, Status};
+use crate::frame::{Awaiting, Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
+use crate::text::Prose;
 
 /// The frame that an event brings into being, if it is that kind of event.
 pub fn opened(recorded: &Recorded) -> Option<Frame> {
@@ -77,6 +78,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.blocked_on = None;
         }
+        Event::SummaryAwaited { .. } | Event::SummaryArrived { .. } => wait(frame, recorded),
         Event::FrameReopened { .. } => {
             frame.status = Status::InProgress;
             frame.invalidation = None;
@@ -90,6 +92,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             results,
             ..
         } if *closed == frame.id => {
+            frame.awaiting = None;
             frame.status = outcome.status();
             frame.results = Some(results.full.clone());
             frame.results_compacted.clone_from(&results.compacted);
@@ -104,6 +107,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         Event::FrameBlocked {
             reason, results, ..
         } => {
+            frame.awaiting = None;
             frame.status = Status::Blocked;
             frame.blocked_on = Some(reason.clone());
             if let Some(results) = results {
@@ -121,23 +125,12 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             reason,
             ..
         } if *given_up == frame.id => {
-            let invalidation = Invalidation {
-                reason: reason.clone(),
-                at: recorded.at,
-            };
-            give_up(frame, invalidation, recorded);
+            give_up(frame, reason.clone(), recorded);
         }
         // The frame is named by a cascade.
         Event::FrameInvalidated { .. } | Event::FrameClosed { .. } => {
             if let Some((reason, _)) = recorded.event.cascade() {
-                give_up(
-                    frame,
-                    Invalidation {
-                        reason,
-                        at: recorded.at,
-                    },
-                    recorded,
-                );
+                give_up(frame, reason, recorded);
             }
         }
         Event::Noted { note, .. } => frame.notes.push(note.clone()),
@@ -148,6 +141,8 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionTurned { .. }
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
+        | Event::CompactionBegun(_)
+        | Event::CompactionChecked(_)
         | Event::SessionSpent { .. }
         | Event::SessionReverted { .. }
         | Event::SessionRestored { .. }
@@ -164,6 +159,33 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}
+    }
+}
+
+/// Begins or ends the wait for a summary.
+fn wait(frame: &mut Frame, recorded: &Recorded) {
+    match &recorded.event {
+        Event::SummaryAwaited {
+            outcome,
+            given,
+            note,
+            ..
+        } => {
+            frame.awaiting = Some(Awaiting {
+                session: recorded.session.clone(),
+                since: recorded.at,
+                outcome: *outcome,
+                given: given.clone(),
+                note: note.clone(),
+            });
+        }
+        Event::SummaryArrived { summary, .. } => {
+            frame.awaiting = None;
+            if summary.is_some() {
+                frame.summary.clone_from(summary);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -198,6 +220,8 @@ fn fresh(
         criteria_compacted: goal.criteria_compacted.clone(),
         results: None,
         results_compacted: None,
+        summary: None,
+        awaiting: None,
         notes: Vec::new(),
         log: Vec::new(),
         blocked_on: None,
@@ -213,10 +237,14 @@ fn fresh(
     }
 }
 
-fn give_up(frame: &mut Frame, invalidation: Invalidation, recorded: &Recorded) {
+fn give_up(frame: &mut Frame, reason: Prose, recorded: &Recorded) {
     frame.status = Status::Invalidated;
+    frame.awaiting = None;
     frame.blocked_on = None;
-    frame.invalidation = Some(invalidation);
+    frame.invalidation = Some(Invalidation {
+        reason,
+        at: recorded.at,
+    });
     frame.closed = Some(recorded.seq);
 }
 

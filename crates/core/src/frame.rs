@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::event::Results;
 use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::text::{Prose, Title};
@@ -222,6 +223,21 @@ pub struct Invalidation {
     pub at: Timestamp,
 }
 
+/// A summary that a frame waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaiting {
+    /// The conversation that is summarised.
+    pub session: SessionRef,
+    /// Since when.
+    pub since: Timestamp,
+    /// How the frame ends once the summary is there; none, if it goes on.
+    pub outcome: Option<Outcome>,
+    /// What was said to have come out of it.
+    pub given: Option<Results>,
+    /// Why a summary is wanted.
+    pub note: Option<Prose>,
+}
+
 /// A unit of work with everything recorded about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -245,6 +261,10 @@ pub struct Frame {
     pub results: Option<Prose>,
     /// The dense version of the results, where one was given.
     pub results_compacted: Option<Prose>,
+    /// What a summary said of it while it was worked on.
+    pub summary: Option<Prose>,
+    /// A summary that it waits for.
+    pub awaiting: Option<Awaiting>,
     /// Artifacts, decisions, failed attempts and evidence, as they were recorded.
     pub notes: Vec<Note>,
     /// Raw text that belongs to it.

@@ -239,9 +239,46 @@ impl fmt::Display for Seq {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
+impl fmt::Display for Timestamp {
+    /// To the minute, in UTC: `2026-11-15T10:30Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minutes = self.0.div_euclid(60_000);
+        let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
+        // Years that begin in March: the day that some of them have more is their last.
+        let days = days + 719_468;
+        let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+        let day = day - (365 * year + year / 4 - year / 100);
+        let month = (5 * day + 2) / 153;
+        let day = day - (153 * month + 2) / 5 + 1;
+        let (month, later) = if month < 10 {
+            (month + 3, 0)
+        } else {
+            (month - 9, 1)
+        };
+        let year = year + era * 400 + later;
+        let (hour, minute) = (minute / 60, minute % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}Z")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_told_to_the_minute() {
+        for (at, told) in [
+            (0, "1970-01-01T00:00Z"),
+            (951_782_399_999, "2000-02-28T23:59Z"),
+            (951_782_400_000, "2000-02-29T00:00Z"),
+            (1_794_770_142_810, "2026-11-15T19:15Z"),
+            (-1, "1969-12-31T23:59Z"),
+            (4_107_542_400_000, "2100-03-01T00:00Z"),
+        ] {
+            assert_eq!(Timestamp(at).to_string(), told);
+        }
+    }
 
     #[test]
     fn an_id_survives_being_typed_again() {

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::compaction::Compaction;
 use crate::event::{Event, Recorded};
-use crate::frame::{FrameHead, LogEntry, Rank, Status};
+use crate::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
 use crate::session::{Conversation, Description, Model, Session};
@@ -67,6 +68,10 @@ pub trait Neighbourhood {
     ) -> Result<(Option<i32>, u64), Self::Error>;
     /// What was seen of a session so far; nothing much, of one that nothing was seen of.
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, Self::Error>;
+    /// The compaction of a session that began last, over or not.
+    fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Self::Error>;
+    /// The frames that wait for a summary of a session, by name.
+    fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Self::Error>;
     /// What is known of a conversation as a subagent, if it is one.
     fn run(&self, session: &SessionRef) -> Result<Option<Run>, Self::Error>;
     /// The subagents that a conversation started, first to last.

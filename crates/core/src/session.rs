@@ -1,5 +1,6 @@
 //! What is known of a conversation: its own frame, the frame it works on, and what was seen of it.
 
+use crate::compaction::Streak;
 use crate::event::{Event, Recorded};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::text::{Prose, Title};
@@ -117,6 +118,10 @@ pub struct Conversation {
     pub calls: u64,
     /// What they cost together; the model is the last one.
     pub spent: Usage,
+    /// How many tokens the last of them had, prompt and answer.
+    pub size: u64,
+    /// Compactions that followed each other.
+    pub streak: Streak,
 }
 
 /// The part of a [`Conversation`] that its messages made: what changes when it is wound back.
@@ -176,17 +181,23 @@ impl Conversation {
                     self.said.clone_from(said);
                 }
                 self.interrupted = false;
+                if said.is_some() {
+                    self.streak.turned();
+                }
             }
             Event::SessionInterrupted { .. } => {
                 self.interruptions = self.interruptions.saturating_add(1);
                 self.interrupted = true;
             }
-            Event::SessionCompacted { .. } => {
+            Event::SessionCompacted { automatic, .. } => {
                 self.compactions = self.compactions.saturating_add(1);
+                self.streak.compacted(*automatic);
             }
             Event::SessionSpent { usage, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.spent.add(usage);
+                self.size = usage.prompt().saturating_add(usage.output);
+                self.streak.called();
             }
             Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
                 let seen = seen.clone();

@@ -280,6 +280,13 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// How large the prompt was.
+    pub fn prompt(&self) -> u64 {
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
+    }
+
     /// Adds what another call cost.
     pub fn add(&mut self, other: &Self) {
         if other.model.is_some() {

@@ -7,6 +7,7 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::compaction::{Change, Compaction};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
@@ -23,6 +24,7 @@ pub struct Tree {
     models: BTreeMap<SessionRef, Model>,
     descriptions: BTreeMap<SessionRef, Description>,
     conversations: BTreeMap<SessionRef, Conversation>,
+    compactions: BTreeMap<SessionRef, Vec<Compaction>>,
     runs: BTreeMap<SessionRef, Run>,
     seen: BTreeSet<Mark>,
     imports: BTreeMap<String, String>,
@@ -92,6 +94,11 @@ impl Tree {
         &self.conversations
     }
 
+    /// The compactions of sessions, by name, oldest first.
+    pub fn compactions(&self) -> &BTreeMap<SessionRef, Vec<Compaction>> {
+        &self.compactions
+    }
+
     /// Subagents, by name.
     pub fn runs(&self) -> &BTreeMap<SessionRef, Run> {
         &self.runs
@@ -122,6 +129,25 @@ impl Tree {
         } else if !self.undone.contains(&recorded.batch) {
             // What ran has run, whether the conversation that started it was wound back or not.
             self.count_run(recorded);
+        }
+    }
+
+    fn count_compaction(&mut self, recorded: &Recorded) {
+        let Some(session) = Compaction::concerned(recorded) else {
+            return;
+        };
+        let known = self.compactions.get(session);
+        let newest = known.and_then(|known| known.last()).cloned();
+        let Some(change) = Compaction::change(newest, recorded) else {
+            return;
+        };
+        let all = self.compactions.entry(session.clone()).or_default();
+        match change {
+            Change::Next(next) => all.push(next),
+            Change::Newest(newest) => {
+                all.pop();
+                all.push(newest);
+            }
         }
     }
 
@@ -184,6 +210,7 @@ impl Tree {
             let known = self.conversations.entry(session.clone()).or_default();
             known.change(recorded);
         }
+        self.count_compaction(recorded);
         self.count_run(recorded);
         if let Some(frame) = fold::opened(recorded) {
             self.insert(frame);

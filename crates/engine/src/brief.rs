@@ -70,7 +70,16 @@ impl Default for Asked {
 impl Engine {
     /// What a session has to know to go on after a compaction, a resume or a hand-off.
     pub fn brief(&self, asked: &Asked, workflows: &Workflows) -> Result<Brief, EngineError> {
-        let budget = Budget::new(asked.budget)?.total();
+        let sources = self.brief_sources(asked, workflows)?;
+        self.composed(&sources, workflows, asked.budget)
+    }
+
+    /// What a brief is made of.
+    pub(crate) fn brief_sources(
+        &self,
+        asked: &Asked,
+        workflows: &Workflows,
+    ) -> Result<Sources, EngineError> {
         let around = match &asked.session {
             Some(session) => self.around_session(session)?,
             None => None,
@@ -81,11 +90,21 @@ impl Engine {
             todos: asked.todos.clone(),
             ..Sources::default()
         };
-        let sources = self.read_project(sources, workflows);
+        Ok(self.read_project(sources, workflows))
+    }
+
+    /// A brief of at most so many tokens.
+    pub(crate) fn composed(
+        &self,
+        sources: &Sources,
+        workflows: &Workflows,
+        budget: usize,
+    ) -> Result<Brief, EngineError> {
+        let budget = Budget::new(budget)?.total();
         let tokenizer = self.context_preferences().tokenizer();
         Ok(brief::compose(
             &workflows.declared,
-            &sources,
+            sources,
             budget,
             tokenizer.as_ref(),
         ))

@@ -22,6 +22,7 @@ use crate::error::EngineError;
 use crate::names;
 use crate::project::Project;
 use crate::request::Request;
+use crate::subagents::{Gather, Tracking};
 use crate::witness::Watches;
 
 /// The longest piece of raw text that is kept, in bytes.
@@ -38,6 +39,8 @@ pub struct Engine {
     pub(crate) contexts: Contexts,
     watches: Mutex<Watches>,
     witnessing: Mutex<()>,
+    tracking: Mutex<Tracking>,
+    pub(crate) gather: Option<Gather>,
 }
 
 /// What a granted request came to.
@@ -78,6 +81,8 @@ impl Engine {
             contexts: Contexts::default(),
             watches: Mutex::default(),
             witnessing: Mutex::default(),
+            tracking: Mutex::default(),
+            gather: None,
         }
     }
 
@@ -317,6 +322,22 @@ impl Engine {
     /// What is seen is recorded one thing after the other: what comes next may refer to it.
     pub(crate) fn witness_alone(&self) -> MutexGuard<'_, ()> {
         self.witnessing
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// How subagents are tracked here.
+    pub fn tracking(&self) -> Tracking {
+        self.tracked().clone()
+    }
+
+    /// Tracks subagents in another way from now on.
+    pub fn set_tracking(&self, tracking: Tracking) {
+        *self.tracked() = tracking;
+    }
+
+    fn tracked(&self) -> MutexGuard<'_, Tracking> {
+        self.tracking
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -35,6 +35,12 @@ pub struct FrameJson {
     /// The same in dense form, given or derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_compacted: Option<String>,
+    /// What a summary said of it while it was worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Whether it waits for a summary.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_summary: bool,
     /// Files and resources.
     pub artifacts: Vec<String>,
     /// Decisions with reasons.
@@ -88,6 +94,8 @@ impl From<&Frame> for FrameJson {
             success_criteria_compacted: frame.compacted_criteria(),
             results: frame.results.as_ref().map(text),
             results_compacted: frame.compacted_results(),
+            summary: frame.summary.as_ref().map(text),
+            awaits_summary: frame.awaiting.is_some(),
             artifacts: frame
                 .notes
                 .iter()

@@ -19,6 +19,7 @@ pub mod recall;
 pub mod request;
 pub mod resume;
 pub mod settings;
+pub mod subagents;
 pub mod tools;
 pub mod views;
 pub mod witness;

@@ -38,6 +38,19 @@ pub enum Request {
         /// The same in dense form.
         compacted: Option<String>,
     },
+    /// See [`Command::AwaitSummary`].
+    AwaitSummary {
+        /// Which frame, if not the active one.
+        frame: Option<String>,
+        /// How it ends then, if it does.
+        outcome: Option<Outcome>,
+        /// What came out of it, as far as that was said.
+        results: Option<String>,
+        /// The same in dense form.
+        compacted: Option<String>,
+        /// Why a summary is wanted.
+        note: Option<String>,
+    },
     /// See [`Command::Plan`].
     Plan {
         /// Where the frames belong.
@@ -229,10 +242,22 @@ impl Request {
             } => Command::Pop {
                 frame: maybe(frame)?,
                 outcome: *outcome,
-                results: Results {
-                    full: prose("the text of the results", results)?,
-                    compacted: optional("the compacted text of the results", compacted.as_ref())?,
+                results: outcome_of(results, compacted.as_ref())?,
+            },
+            Self::AwaitSummary {
+                frame,
+                outcome,
+                results,
+                compacted,
+                note,
+            } => Command::AwaitSummary {
+                frame: maybe(frame)?,
+                outcome: *outcome,
+                given: match results {
+                    None => None,
+                    Some(results) => Some(outcome_of(results, compacted.as_ref())?),
                 },
+                note: optional("the note", note.as_ref())?,
             },
             Self::Plan { parent, items } => Command::Plan {
                 under: under(reading, parent)?,
@@ -385,6 +410,13 @@ impl Correction {
             )?,
         })
     }
+}
+
+fn outcome_of(results: &str, compacted: Option<&String>) -> Result<Results, EngineError> {
+    Ok(Results {
+        full: prose("the text of the results", results)?,
+        compacted: optional("the compacted text of the results", compacted)?,
+    })
 }
 
 fn title(text: &str) -> Result<Title, EngineError> {

@@ -9,5 +9,7 @@ mod layers;
 
 pub(crate) use known::nearest;
 pub use known::size;
-pub use known::{KNOWN, Kind, Setting, setting};
-pub use layers::{Environment, Origin, Problem, Scope, Settings, Value, set, unset};
+pub use known::{KNOWN, Kind, Setting, pattern, setting};
+pub use layers::{
+    Change, Environment, Origin, Problem, Scope, Settings, Value, change, set, unset,
+};

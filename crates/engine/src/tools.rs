@@ -3,12 +3,14 @@
 //! A tool has a name, a description, a schema and a handler that answers in text. Arguments are
 //! checked here, whoever brings them; a wrong one is named with its place.
 
+mod compacting;
 mod context;
 mod frames;
 mod planning;
 mod reading;
 mod recalling;
 mod searching;
+mod subagents;
 
 use flamestack_core::command::Actor;
 use serde::de::DeserializeOwned;
@@ -49,9 +51,15 @@ pub const ALL: &[Tool] = &[
     reading::STATE,
     recalling::RECALL,
     searching::SEARCH,
+    compacting::SUMMARIZE,
+    compacting::INFO,
     context::INFO,
     context::PREVIEW_TOOL,
     context::CLEAR,
+    subagents::LIST,
+    subagents::COMPLETE,
+    subagents::STATS,
+    subagents::CONFIG,
 ];
 
 /// Which tools a model is offered. Whichever it is, every tool can be called.

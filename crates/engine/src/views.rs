@@ -2,12 +2,14 @@
 //!
 //! Everything here is a function of recorded state, so the same journal gives the same text.
 
+pub mod compactions;
 pub mod context;
 pub mod details;
 pub mod log;
 pub mod receipt;
 pub mod status;
 pub mod story;
+pub mod subagents;
 pub mod time;
 pub mod tree;
 

@@ -12,6 +12,7 @@ use flamestack_core::decide::{Kept, Rejected, Sight, Watching};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Mark, SessionRef, Timestamp};
+use flamestack_core::subagent::Framing;
 use flamestack_core::text::Title;
 use flamestack_core::transcript::{Entry, What};
 use flamestack_store::{NextStep, Step, Store, transcript};
@@ -57,6 +58,10 @@ pub struct View {
     pub past: bool,
     /// The session that it is part of, where that is known.
     pub parent: Option<SessionRef>,
+    /// The host does not say which session started which: subagents are known by their titles.
+    pub without_ids: bool,
+    /// Every subagent that ends here keeps its frame, however short it was.
+    pub keeps_frames: bool,
 }
 
 /// One thing to do, in order.
@@ -84,11 +89,41 @@ impl Engine {
     ) -> Result<Vec<Recorded>, EngineError> {
         let _alone = self.witness_alone();
         let mut watch = self.take_watch(&actor.session, view);
-        let deeds = self.plan(actor, &mut watch, entries)?;
+        let mut deeds = self.plan(actor, &mut watch, entries)?;
+        if view.without_ids && view.parent.is_none() {
+            deeds.extend(self.told_by_title(actor, entries));
+        }
         let mut recorded = self.carry_out(actor, &mut watch.watching, deeds)?;
         self.watches().insert(actor.session.clone(), watch);
         recorded.extend(self.sum_up(actor, &recorded)?);
         Ok(recorded)
+    }
+
+    /// A title that says that its session is a subagent's.
+    fn told_by_title(&self, actor: &Actor, entries: &[Entry]) -> Option<Deed<'static>> {
+        let tracking = self.tracking();
+        let titles = entries.iter().filter_map(|entry| match &entry.what {
+            What::Titled { title } => Some(title),
+            _ => None,
+        });
+        let title = titles.rev().find(|title| {
+            let mut patterns = tracking.patterns.iter();
+            patterns.any(|pattern| pattern.is_match(title))
+        })?;
+        let id = actor.session.id().to_owned();
+        Some(Deed::See(Box::new(Cow::Owned(Entry {
+            id: Some(format!("by title {id}")),
+            message: None,
+            at: None,
+            agent: None,
+            what: What::SubagentStarted {
+                id,
+                call: None,
+                kind: None,
+                title: title.clone(),
+                prompt: String::new(),
+            },
+        }))))
     }
 
     /// Keeps the raw text of a session that is still waiting for its turn to end.
@@ -190,6 +225,18 @@ impl Engine {
             pending: BTreeMap::new(),
         });
         watch.watching.is_part_of(view.parent.clone());
+        // Of a past session nothing is going to be asked again: all of it is kept.
+        if !view.past {
+            let framing = self.tracking().framing;
+            watch.watching.frames(if view.keeps_frames {
+                Framing {
+                    enabled: framing.enabled,
+                    ..Framing::ALL
+                }
+            } else {
+                framing
+            });
+        }
         watch
     }
 

@@ -200,6 +200,8 @@ impl Turn<'_> {
             criteria_compacted: None,
             results: prose(beginning(self.said, SHOWN.2)),
             results_compacted: None,
+            summary: None,
+            awaiting: None,
             notes: files.map(Prose::recorded).map(Note::Artifact).collect(),
             log: Vec::new(),
             blocked_on: None,

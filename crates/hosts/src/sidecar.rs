@@ -7,6 +7,7 @@
 //! - `conversation`: what is kept of one conversation while it is served;
 //! - `compacting`: what its summariser is told, and what is put back;
 //! - `observing`: what happens in it, as the engine is told it;
+//! - `queues`: what is still to be handled, by conversation;
 //! - [`figures`]: how the shim's hooks fare;
 //! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
 //! - `entries`: messages as the neutral entries that the engine takes.
@@ -20,14 +21,18 @@ pub mod figures;
 mod methods;
 mod observing;
 pub mod probe;
+mod queues;
 mod rpc;
 mod serve;
 #[cfg(test)]
 mod typescript;
 pub mod wire;
 
+use std::time::Duration;
+
 use flamestack_engine::Engine;
 use flamestack_engine::brief::Workflows;
+use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
@@ -54,4 +59,8 @@ pub struct Sidecar {
     pub brief_budget: usize,
     /// How many tokens of what a summary lost are put back.
     pub restore_budget: usize,
+    /// Whose summary a compacted conversation goes on with.
+    pub summaries: Author,
+    /// How long a frame waits for a summary.
+    pub patience: Duration,
 }

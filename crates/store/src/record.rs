@@ -4,6 +4,7 @@
 //! the domain may be renamed, this may only grow. Texts come back as they were recorded, without
 //! being checked again.
 
+mod compaction;
 mod description;
 mod read;
 mod start;
@@ -12,6 +13,8 @@ mod write;
 use flamestack_core::event::Event;
 use serde::{Deserialize, Serialize};
 
+use compaction::{CheckpointRecord, VerdictRecord};
+pub(crate) use compaction::{awaiting, awaiting_text, compaction, compaction_text};
 pub(crate) use description::{description, description_text};
 pub(crate) use read::{frame_id, session};
 
@@ -56,6 +59,22 @@ enum Record {
         automatic: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_before: Option<u64>,
+    },
+    CompactionBegun(CheckpointRecord),
+    CompactionChecked(VerdictRecord),
+    SummaryAwaited {
+        frame: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<ResultsRecord>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    SummaryArrived {
+        frame: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
     },
     SessionSpent {
         session: String,

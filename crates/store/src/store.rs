@@ -4,6 +4,7 @@
 //! point of the journal, [`Store`] hands out such readings and takes commands.
 
 use flamestack_core::command::Actor;
+use flamestack_core::compaction::Compaction;
 use flamestack_core::context::Directive;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
@@ -142,6 +143,12 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     ) -> Result<Option<Recorded>, StoreError>;
     /// What a session has been sent: its last header and the updates behind it, oldest first.
     fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError>;
+    /// What the compactions of a session came to, oldest first, the last `limit` of them.
+    fn compactions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<Compaction>, StoreError>;
     /// What brought-in files said besides their frames, newest last.
     fn imports(&self) -> Result<Vec<String>, StoreError>;
     /// When and why raw text was dropped.

@@ -1,7 +1,9 @@
 //! Arbitrary commands for property tests.
 
 use flamestack_core::Model;
+use flamestack_core::brief::{Anchor, AnchorKind};
 use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::compaction::{Checkpoint, CompactionKind, Verdict};
 use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
@@ -238,10 +240,55 @@ impl Wish {
                 parent: self.a.is_multiple_of(3).then(|| shell("main").session),
                 ..Description::default()
             })),
-            20 => self.send(&text, frame(self.a)),
+            20 => self.tell(&text, frame(self.a)),
             _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
+            },
+        }
+    }
+
+    fn tell(&self, text: &str, frame: Option<FrameId>) -> Command {
+        if self.a.is_multiple_of(2) {
+            self.send(text, frame)
+        } else {
+            self.compact(text, frame.filter(|_| !self.a.is_multiple_of(3)))
+        }
+    }
+
+    fn compact(&self, text: &str, frame: Option<FrameId>) -> Command {
+        let anchors = vec![Anchor {
+            kind: AnchorKind::Goal,
+            text: text.to_owned(),
+        }];
+        match self.text % 5 {
+            0 => Command::Checkpoint(Box::new(Checkpoint {
+                kind: CompactionKind::Overflow,
+                frame,
+                tokens: Some(u64::from(self.b)),
+                anchors,
+            })),
+            1 => Command::Summarise(Box::new(Verdict {
+                summary: Some(prose(&format!("SUMMARY: {text}\nARTIFACTS: a, b"))),
+                said_nothing: self.b % 7 == 1,
+                lost: anchors,
+                ..Verdict::default()
+            })),
+            2 => Command::AwaitSummary {
+                frame,
+                outcome: None,
+                given: None,
+                note: Some(prose(text)),
+            },
+            _ => Command::AwaitSummary {
+                frame,
+                outcome: Some(if self.b.is_multiple_of(3) {
+                    Outcome::Failed
+                } else {
+                    Outcome::Completed
+                }),
+                given: (self.b % 5 == 1).then(|| results(text)),
+                note: None,
             },
         }
     }

@@ -25,6 +25,19 @@ export type Surroundings = {
 /** A session as this version of OpenCode describes it; its types are older. */
 export type SessionInfo = Session & { agent?: string; metadata?: Record<string, unknown> }
 
+/** Events that the types do not have. */
+type Asking = {
+  type: string
+  properties?: {
+    id?: string
+    requestID?: string
+    sessionID?: string
+    permission?: string
+    patterns?: string[]
+    questions?: { question?: string }[]
+  }
+}
+
 type Tracked = { facts: string; revert: string | undefined }
 
 export class Events {
@@ -33,6 +46,10 @@ export class Events {
   #messages = new Map<string, HostInfo>()
   #sessions = new Map<string, Tracked>()
   #prompted = new Set<string>()
+  /** The message of each call to a subagent that may still be asked about. */
+  #calls = new Map<string, string>()
+  /** What each session waits for, by the host's id of the question. */
+  #asked = new Map<string, Map<string, string>>()
 
   constructor(around: Surroundings) {
     this.#around = around
@@ -43,8 +60,14 @@ export class Events {
     this.#prompted.add(id)
   }
 
+  /** The message that holds a call. */
+  messageOf(call: string): string | undefined {
+    return this.#calls.get(call)
+  }
+
   /** Takes an event. */
   take(event: Event): void {
+    this.#question(event as Asking)
     switch (event.type) {
       case "session.created":
         this.session(event.properties.info, true)
@@ -55,6 +78,7 @@ export class Events {
       case "session.deleted":
         this.#add(event.properties.info.id, { kind: "deleted" })
         this.#sessions.delete(event.properties.info.id)
+        this.#asked.delete(event.properties.info.id)
         this.#around.conversations.forget(event.properties.info.id)
         break
       case "message.updated":
@@ -127,6 +151,7 @@ export class Events {
   }
 
   #part(part: Extract<Event, { type: "message.part.updated" }>["properties"]["part"]): void {
+    if (part.type === "tool" && part.tool === "task") this.#calls.set(part.callID, part.messageID)
     const info = this.#messages.get(part.messageID)
     if (!info || this.#prompted.has(part.messageID)) return
     // A subagent's conversation is known while its call still runs.
@@ -149,13 +174,38 @@ export class Events {
     if (name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
   }
 
+  /** Permissions and questions: newer than the types, and none of them has a hook. */
+  #question({ type, properties }: Asking): void {
+    const session = properties?.sessionID
+    if (session === undefined) return
+    const id = properties?.requestID ?? properties?.id ?? ""
+    const open = this.#asked.get(session) ?? new Map<string, string>()
+    const before = open.size
+    if (type === "permission.asked") {
+      open.set(id, `permission ${properties?.permission ?? ""} ${(properties?.patterns ?? []).join(", ")}`.trim())
+    } else if (type === "question.asked") {
+      const words = (properties?.questions ?? []).map(({ question }) => question ?? "")
+      open.set(id, `answer ${words.join(" ")}`.trim())
+    } else if (type === "permission.replied" || type === "question.replied" || type === "question.rejected") {
+      open.delete(id)
+    } else {
+      return
+    }
+    this.#asked.set(session, open)
+    const on = [...open.values()].at(-1)
+    if (on !== undefined) this.#add(session, { kind: "waiting", on })
+    else if (before > 0) this.#add(session, { kind: "waiting" })
+  }
+
   #idle(session: string): void {
+    this.#asked.delete(session)
     this.#around.conversations.of(session).compacting = false
     this.#add(session, { kind: "idle" })
     for (const [id, info] of this.#messages) {
       if (info.sessionID !== session) continue
       this.#messages.delete(id)
       this.#prompted.delete(id)
+      for (const [call, message] of this.#calls) if (message === id) this.#calls.delete(call)
     }
   }
 

@@ -33,7 +33,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Finish a frame (by default the active one) and return to its parent. The results are what the parent keeps of it.",
+    "description": "Finish a frame (by default the active one) and return to its parent. The results are what the parent keeps of it; without them a summary is made.",
     "name": "stack_frame_pop",
     "schema": {
       "properties": {
@@ -56,11 +56,14 @@ export const TOOLS: ToolDeclaration[] = [
             "blocked"
           ],
           "type": "string"
+        },
+        "summarize": {
+          "description": "Append a summary to the results",
+          "type": "boolean"
         }
       },
       "required": [
-        "status",
-        "results"
+        "status"
       ],
       "type": "object"
     }
@@ -306,6 +309,27 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
+    "description": "Have a summary of the active frame made, as a checkpoint. The frame goes on.",
+    "name": "stack_frame_summarize",
+    "schema": {
+      "properties": {
+        "note": {
+          "description": "What the summary should pay heed to",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "This session's compactions: sizes before and after, what survived, what was lost, what waits for a summary.",
+    "name": "stack_compaction_info",
+    "schema": {
+      "properties": {},
+      "type": "object"
+    }
+  },
+  {
     "description": "What this session's context is made of: tokens by section, what was left out and why.",
     "name": "stack_context_info",
     "schema": {
@@ -333,6 +357,106 @@ export const TOOLS: ToolDeclaration[] = [
       "properties": {
         "sessionID": {
           "description": "Only this session's",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "The subagents of this session's tree: status, goal, messages, cost, frame.",
+    "name": "stack_subagent_list",
+    "schema": {
+      "properties": {
+        "filter": {
+          "enum": [
+            "all",
+            "active",
+            "completed",
+            "with-frame",
+            "without-frame"
+          ],
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Say that a subagent has ended (by default the one that this session is).",
+    "name": "stack_subagent_complete",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "The subagent's session",
+          "type": "string"
+        },
+        "status": {
+          "enum": [
+            "completed",
+            "failed",
+            "blocked"
+          ],
+          "type": "string"
+        },
+        "summary": {
+          "description": "What it came to",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "How many subagents there were, how they ended, what they cost.",
+    "name": "stack_stats",
+    "schema": {
+      "properties": {
+        "reset": {
+          "description": "Count anew from now on",
+          "type": "boolean"
+        },
+        "showActive": {
+          "description": "Those that have not ended too",
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Show how subagents are tracked, or change it for this project.",
+    "name": "stack_config",
+    "schema": {
+      "properties": {
+        "addPattern": {
+          "description": "A regular expression",
+          "type": "string"
+        },
+        "autoCompleteOnIdle": {
+          "type": "boolean"
+        },
+        "enabled": {
+          "type": "boolean"
+        },
+        "idleCompletionDelay": {
+          "description": "Milliseconds",
+          "type": "number"
+        },
+        "injectParentContext": {
+          "type": "boolean"
+        },
+        "minDuration": {
+          "description": "Milliseconds",
+          "type": "number"
+        },
+        "minMessageCount": {
+          "type": "number"
+        },
+        "propagateSummaries": {
+          "type": "boolean"
+        },
+        "removePattern": {
           "type": "string"
         }
       },

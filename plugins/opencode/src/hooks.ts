@@ -14,10 +14,14 @@ import type { Seen } from "./memory.js"
 import { alike, type HostMessage, type Mark, mark, message } from "./messages.js"
 import { type Prepared, PROTOCOL, type ToolDeclaration } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
+import { MODEL, PROVIDER, Summariser } from "./summariser.js"
 import { toolMap } from "./tools.js"
 
 /** How OpenCode's own calls begin that are no work of the agent: naming a session, summarising it. */
 const OWN_CALLS = ["You are a title generator", "You are a context summarization agent"]
+
+/** The name under which summaries are counted that no model was asked for. */
+const SUMMARY = "summary without a model"
 
 export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   const { client } = input
@@ -35,6 +39,18 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     const body = { service: "flamestack", level: "warn" as const, message: text }
     client.app.log({ body }).catch(() => {})
   }
+  /** Something that a person should know. */
+  const notice = (text: string | undefined) => {
+    if (!text) return
+    log(text)
+    client.tui.showToast({ body: { title: "Flamestack", message: text, variant: "warning" } }).catch(() => {})
+  }
+  /** What the next summary of a session is told. */
+  const recorded = new Map<string, string>()
+  const summariser = new Summariser(
+    (session) => (session === undefined ? [...recorded.values()].at(-1) : recorded.get(session)),
+    (begun, ok) => figures.count(SUMMARY, begun, ok),
+  )
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
@@ -72,6 +88,17 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     )
   }
 
+  /** What to tell a model that is about to start a subagent for what another one is at. */
+  const sameTask = async (call: { tool: string; sessionID: string; callID: string }, args: unknown) => {
+    if (call.tool !== "task") return undefined
+    const { prompt, subagent_type: agent, task_id: resumed } = (args ?? {}) as Record<string, unknown>
+    if (typeof prompt !== "string" || (typeof resumed === "string" && resumed !== "")) return undefined
+    const message = events.messageOf(call.callID)
+    const question = { session: call.sessionID, prompt, ...(message && { message }) }
+    const known = typeof agent === "string" ? { ...question, agent } : question
+    return (await sidecar.ask("delegating", known)).running
+  }
+
   sidecar.start()
 
   return {
@@ -87,13 +114,18 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       ;(output as { jsonSchema?: unknown }).jsonSchema = tool.schema
     }),
 
-    config: figures.guard("config", (config) => {
+    config: figures.guard("config", async (config) => {
       config.command ??= {}
       for (const { name, template, description } of commands) config.command[name] ??= { template, description }
       for (const agent of ["title", "compaction"]) {
         const prompt = config.agent?.[agent]?.prompt
         if (prompt) ownCalls.push(prompt)
       }
+      const { compaction } = await sidecar.welcomed()
+      if (compaction !== "own") return
+      const provider = await summariser.open()
+      config.provider = { ...config.provider, [PROVIDER]: provider as NonNullable<typeof config.provider>[string] }
+      config.agent = { ...config.agent, compaction: { ...config.agent?.["compaction"], model: `${PROVIDER}/${MODEL}` } }
     }),
 
     event: figures.guard("event", ({ event }) => events.take(event)),
@@ -149,13 +181,21 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
         const conversation = conversations.of(sessionID)
         if (conversation.compacting) return
         const name = `${model.providerID}/${model.id}`
-        const window = model.limit?.context
+        const window = usable(model.limit)
         if (conversation.model?.name === name && window > 0) conversation.model = { name, window }
         applyToSystem(system, conversation.plan?.system, model.api?.npm)
       },
     ),
 
-    "tool.execute.before": figures.guard("tool.execute.before", ({ sessionID }) => events.flush(sessionID)),
+    "tool.execute.before": async (call, { args }) => {
+      let running: string | undefined
+      await figures.guard("tool.execute.before", async () => {
+        events.flush(call.sessionID)
+        running = await sameTask(call, args)
+      })()
+      // The only way to answer a call in place of the tool: the model reads it as what the tool said.
+      if (running) throw new Error(running)
+    },
 
     "tool.execute.after": figures.guard("tool.execute.after", ({ sessionID }) => events.flush(sessionID)),
 
@@ -169,9 +209,12 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       async ({ sessionID }, output) => {
         conversations.of(sessionID).compacting = true
         events.flush(sessionID)
-        const { instructions } = await sidecar.ask("summarizing", { session: sessionID })
+        recorded.delete(sessionID)
+        const told = await sidecar.ask("summarizing", { session: sessionID })
         // `output.prompt` would lose the summary before this one.
-        output.context.push(...instructions)
+        output.context.push(...told.instructions)
+        if (told.instructions.length > 0) recorded.set(sessionID, told.instructions.join("\n\n"))
+        notice(told.notice)
       },
     ),
 
@@ -180,11 +223,23 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       async ({ sessionID, messageID }, output) => {
         if (!conversations.of(sessionID).compacting) return
         const written = { session: sessionID, message: messageID, summary: true, text: output.text }
-        const { text } = await sidecar.ask("written", written)
-        if (text) output.text = text
+        const rewritten = await sidecar.ask("written", written)
+        if (rewritten.text) output.text = rewritten.text
+        recorded.delete(sessionID)
+        notice(rewritten.notice)
       },
     ),
 
-    dispose: async () => sidecar.close(),
+    dispose: async () => {
+      sidecar.close()
+      summariser.close()
+    },
   }
+}
+
+/** How many tokens a prompt may have before OpenCode compacts it, by its own rule. */
+function usable(limit: { context: number; output: number; input?: number } | undefined): number {
+  if (!limit) return 0
+  const most = Math.min(limit.output || 32_000, 32_000)
+  return limit.input ? limit.input - Math.min(20_000, most) : limit.context - most
 }

@@ -58,7 +58,13 @@ function call(host: Extract<HostPart, { type: "tool" }>): Part {
   if (metadata) {
     const exit = metadata["exit"]
     if (typeof exit === "number" && Number.isInteger(exit)) result.exitCode = exit
-    if (host.tool === "task" && typeof metadata["sessionId"] === "string") result.session = metadata["sessionId"]
+    if (host.tool === "task" && typeof metadata["sessionId"] === "string") {
+      result.session = metadata["sessionId"]
+      if ("time" in state) {
+        result.began = state.time.start
+        if ("end" in state.time) result.ended = state.time.end
+      }
+    }
     if (state.status === "completed") {
       const changed = changedFiles(host.tool, state.input, metadata)
       if (changed.length > 0) result.changed = changed

@@ -27,7 +27,11 @@ directory: string,
 /**
  * The shim's own version.
  */
-shimVersion: string | null, };
+shimVersion: string | null, 
+/**
+ * The host does not say which conversation started which.
+ */
+withoutParents?: boolean, };
 
 /**
  * The answer to `hello`.
@@ -56,7 +60,11 @@ placement: Placement,
 /**
  * How a planned frame is taken up.
  */
-isolation: Isolation, };
+isolation: Isolation, 
+/**
+ * Whose summary a compacted conversation goes on with.
+ */
+compaction: Summaries, };
 
 /**
  * Where what a model is told goes.
@@ -199,7 +207,15 @@ changed?: Array<string>,
 /**
  * The conversation of the subagent that it started.
  */
-session?: string, } | { "kind": "changed", 
+session?: string, 
+/**
+ * When it began to run, in milliseconds since 1970.
+ */
+began?: number, 
+/**
+ * When it ended.
+ */
+ended?: number, } | { "kind": "changed", 
 /**
  * The host's name of it.
  */
@@ -279,7 +295,11 @@ message?: string, } | { "kind": "todos",
 /**
  * Its items.
  */
-items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
+items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "waiting", 
+/**
+ * For what.
+ */
+on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
 /**
  * One entry a hook.
  */
@@ -542,7 +562,11 @@ title: string,
 /**
  * A conversation to be made for a planned frame, where frames are conversations.
  */
-delegate?: Delegation, };
+delegate?: Delegation, 
+/**
+ * Whether the conversation is to be summarised now: something waits for that.
+ */
+summarize?: boolean, };
 
 /**
  * A conversation to be made for a planned frame.
@@ -560,6 +584,36 @@ title: string,
  * Its first prompt.
  */
 prompt: string, };
+
+/**
+ * `delegating`: a model is about to start a subagent.
+ */
+export type Delegating = { 
+/**
+ * The conversation.
+ */
+session: string, 
+/**
+ * The message that holds the call.
+ */
+message?: string, 
+/**
+ * What kind of agent it is to be.
+ */
+agent?: string, 
+/**
+ * What it is told.
+ */
+prompt: string, };
+
+/**
+ * The answer to `delegating`.
+ */
+export type Delegated = { 
+/**
+ * The same is under way already: what the model is told instead.
+ */
+running?: string, };
 
 /**
  * `returned`: a conversation that was made for a frame has ended.
@@ -587,6 +641,11 @@ ok: boolean,
 text: string, };
 
 /**
+ * Whose summary a compacted conversation goes on with.
+ */
+export type Summaries = "assist" | "own";
+
+/**
  * `summarizing`: the host is about to have a conversation summarised.
  */
 export type Summarizing = { 
@@ -602,7 +661,11 @@ export type Instructions = {
 /**
  * What to tell the summariser besides.
  */
-instructions: Array<string>, };
+instructions: Array<string>, 
+/**
+ * What to tell the person.
+ */
+notice?: string, };
 
 /**
  * `written`: the model has written a text.
@@ -632,7 +695,11 @@ export type Rewritten = {
 /**
  * What is to stand there instead; absent where it stays.
  */
-text?: string, };
+text?: string, 
+/**
+ * What to tell the person.
+ */
+notice?: string, };
 
 /**
  * `show`: something for a person to look at.

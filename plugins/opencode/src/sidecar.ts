@@ -7,6 +7,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import type {
   Call,
   Called,
+  Delegated,
+  Delegating,
   Hello,
   Instructions,
   Observe,
@@ -42,6 +44,7 @@ type Methods = {
   prompt: [Prompt, Prompted]
   prepare: [Prepare, Prepared]
   call: [Call, Called]
+  delegating: [Delegating, Delegated]
   returned: [Returned, Called]
   summarizing: [Summarizing, Instructions]
   written: [Written, Rewritten]
@@ -83,9 +86,17 @@ export class Sidecar {
   #silent = false
   #reported = false
   #closed = false
+  #welcome: Promise<Welcome> = Promise.reject(new Unanswered("the sidecar was not started"))
 
   constructor(setup: Setup) {
     this.#setup = setup
+    this.#welcome.catch(() => {})
+  }
+
+  /** What the sidecar said when it was started last, within the deadline of a hook. */
+  welcomed(): Promise<Welcome> {
+    this.start()
+    return this.#welcome
   }
 
   /** Starts the process if there is none and it may be tried again. */
@@ -117,7 +128,9 @@ export class Sidecar {
     // The host must be able to end while the sidecar lives; the end of its input then ends it.
     child.unref()
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
-    this.#ask("hello", this.#setup.hello, DEADLINE, this.#setup.welcome).then(this.#setup.welcome, () => {})
+    const deadline = this.#setup.deadline ?? DEADLINE
+    this.#welcome = this.#ask("hello", this.#setup.hello, deadline, this.#setup.welcome)
+    this.#welcome.then(this.#setup.welcome, () => {})
     return true
   }
 

@@ -32,6 +32,7 @@ function definition(tool: ToolDeclaration, client: PluginInput["client"], sideca
           { session, message: messageID, name: tool.name, arguments: args },
           CALL_DEADLINE,
         )
+        if (called.summarize) summarize(client, context)
         return result(called.delegate ? await delegate(client, sidecar, context, called.delegate) : called)
       } catch {
         return { title: tool.name, output: UNANSWERED, metadata: {} }
@@ -43,6 +44,15 @@ function definition(tool: ToolDeclaration, client: PluginInput["client"], sideca
 function result(called: Called): ToolResult {
   if (typeof called.output !== "string") throw new Error("the sidecar's answer makes no sense")
   return { title: called.title, output: called.output, metadata: { refused: called.refused } }
+}
+
+/** Has the session summarised once this call is over. Nobody waits for it: the session would wait for itself. */
+function summarize(client: PluginInput["client"], context: ToolContext): void {
+  const { model: named } = model(context)
+  if (!named) return
+  // Newer than the types: the work goes on afterwards as after a compaction of the host's own.
+  const body = { ...named, auto: true } as typeof named
+  client.session.summarize({ path: { id: context.sessionID }, body }).catch(() => {})
 }
 
 /** Has a frame worked on in a session of its own, and tells the sidecar what came of it. */

@@ -141,6 +141,12 @@ function register(context: Whole): () => void {
       const plan = conversations.of(event.sessionID).plan
       if (plan) apply(event, { drop: plan.drop, strip: [], insert: plan.insert })
       for (const text of instructions) event.system.push({ type: "text", text })
+      const { compaction } = await sidecar.welcomed()
+      if (compaction !== "own") return
+      const written = { session: event.sessionID, message: "", summary: true, text: "" }
+      const { text } = await sidecar.ask("written", written)
+      // With a summary of ours, no model is asked for one.
+      if (text) event.result = { summary: text }
     }),
   )
 

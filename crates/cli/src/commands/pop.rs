@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use flamestack_core::Outcome;
 use flamestack_engine::Request;
 
+use super::summarize::summed_up;
 use super::{grant, text_or_stdin};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -12,8 +13,13 @@ use crate::workplace::Workplace;
 /// Finish the active frame with its results and return to its parent
 #[derive(Args)]
 pub(crate) struct Pop {
-    /// What was done or learned; `-` reads standard input
-    results: String,
+    /// What was done or learned; `-` reads standard input. Without it, what is kept of the frame
+    /// is summed up
+    #[arg(required_unless_present = "summarize")]
+    results: Option<String>,
+    /// Append a summary of what is kept of the frame
+    #[arg(long)]
+    summarize: bool,
     /// How it ended
     #[arg(short, long, value_enum, default_value_t = How::Completed)]
     status: How,
@@ -37,17 +43,34 @@ enum How {
 
 impl Pop {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let request = Request::Pop {
-            frame: self.frame,
-            outcome: match self.status {
-                How::Completed => Outcome::Completed,
-                How::Failed => Outcome::Failed,
-                How::Blocked => Outcome::Blocked,
-            },
-            results: text_or_stdin(&self.results)?,
-            compacted: self.compacted,
+        let outcome = match self.status {
+            How::Completed => Outcome::Completed,
+            How::Failed => Outcome::Failed,
+            How::Blocked => Outcome::Blocked,
         };
-        grant(place, output, &request)?;
-        Ok(())
+        let results = self.results.as_deref().map(text_or_stdin).transpose()?;
+        let (frame, compacted) = (self.frame, self.compacted);
+        match results {
+            Some(results) if !self.summarize => {
+                let request = Request::Pop {
+                    frame,
+                    outcome,
+                    results,
+                    compacted,
+                };
+                grant(place, output, &request)?;
+                Ok(())
+            }
+            results => {
+                let request = Request::AwaitSummary {
+                    frame,
+                    outcome: Some(outcome),
+                    results,
+                    compacted,
+                    note: None,
+                };
+                summed_up(place, output, &request)
+            }
+        }
     }
 }

@@ -270,7 +270,11 @@ fn read(path: &Path, before: Option<u64>) -> Result<Trace, Failure> {
         return Err(Failure::Told {
             usage: false,
             message: format!("{} holds no events of a recorded session", path.display()),
-            hint: Some("a recording has one JSON object a line, a header first".to_owned()),
+            hint: Some(
+                "it takes the neutral format: one JSON object a line, a header first; `flame eval` \
+                 reads the recordings of hosts too"
+                    .to_owned(),
+            ),
         });
     }
     Ok(trace)

@@ -40,6 +40,11 @@ impl Show {
                     details.children.iter().map(json::row).collect(),
                 );
                 fields.insert("childTotals".to_owned(), json::totals(&details.totals));
+                let history = details.compactions.as_ref();
+                if let Some(history) = history.filter(|history| !history.is_empty()) {
+                    let history = views::compactions::json(history);
+                    fields.insert("compactions".to_owned(), history);
+                }
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
             }

@@ -1,9 +1,11 @@
 //! `flame sidecar`
 
 use std::io::{self, BufReader};
+use std::time::Duration;
 
 use clap::Args;
 use flamestack_engine::brief::Workflows;
+use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
@@ -41,6 +43,13 @@ impl Sidecar {
             workflows: Workflows::gather(&home()?, place.engine.project()),
             brief_budget: number("brief.budget")?,
             restore_budget: number("compaction.restore_budget")?,
+            summaries: match word("compaction.mode")?.as_str() {
+                "own" => Author::Own(number("compaction.own_budget")?),
+                _ => Author::Host,
+            },
+            patience: Duration::from_millis(
+                place.settings.number("compaction.completion_timeout_ms")?,
+            ),
             worktree: place.actor.worktree,
             engine: place.engine,
         };

@@ -3,7 +3,7 @@
 use clap::Args;
 use flamestack_engine::json;
 use flamestack_engine::views::status::{self, Standing, StatusView};
-use flamestack_engine::views::{icon, one_line, tree};
+use flamestack_engine::views::{icon, one_line, subagents, tree};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -120,6 +120,9 @@ fn standing_json(standing: &Standing, you: &flamestack_core::SessionRef) -> serd
         "position": standing.position,
         "siblings": json::totals(&standing.siblings),
         "children": json::totals(&standing.children),
+        "subagents": standing.subagents.listed.iter().map(subagents::value).collect::<Vec<_>>(),
+        "spent": subagents::usage(&standing.subagents.own),
+        "spentWithSubagents": subagents::usage(&standing.subagents.spent),
         "next": standing.next.as_ref().map(json::head),
     })
 }

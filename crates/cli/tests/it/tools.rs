@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names, and those of what was added, and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 18] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 20] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -38,8 +38,8 @@ const CONTRACT: [(&str, &[&str], &[&str]); 18] = [
     ),
     (
         "stack_frame_pop",
-        &["status", "results"],
-        &["frameID", "resultsCompacted"],
+        &["status"],
+        &["frameID", "results", "resultsCompacted", "summarize"],
     ),
     (
         "stack_frame_plan",
@@ -62,6 +62,8 @@ const CONTRACT: [(&str, &[&str], &[&str]); 18] = [
     ("stack_get_state", &[], &[]),
     ("stack_recall", &["query"], &["tokens"]),
     ("stack_search", &["query"], &["limit"]),
+    ("stack_frame_summarize", &[], &["note"]),
+    ("stack_compaction_info", &[], &[]),
     ("stack_context_info", &[], &[]),
     ("stack_context_preview", &[], &["maxLength"]),
     ("stack_cache_clear", &[], &["sessionID"]),

@@ -86,7 +86,6 @@ fn most(heading: Heading) -> usize {
     match heading {
         Heading::Objective | Heading::CurrentStep | Heading::NextAction => 3,
         Heading::Completed | Heading::Remaining => 18,
-        Heading::Status => 6,
         _ => 12,
     }
 }

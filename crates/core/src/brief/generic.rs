@@ -1,5 +1,6 @@
 //! The generic layer: what frames, todos, the session log and git say, in this order.
 
+use super::anchors::SUBAGENT;
 use super::document::Document;
 use super::draft::{Draft, Rank};
 use super::session_log::{Field, SessionLog};
@@ -55,6 +56,7 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
     }
     status.push('.');
     draft.add(Heading::Status, Rank::Useful, &status, of(current));
+    in_flight(draft, around);
 
     let mut done: Vec<&Frame> = around
         .siblings
@@ -79,7 +81,12 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
         .open
         .frames
         .iter()
-        .filter(|frame| frame.status == Status::InProgress);
+        .filter(|frame| frame.status == Status::InProgress)
+        // What a subagent is at is not to be done once more.
+        .filter(|frame| {
+            let mut at_work = around.subagents.iter();
+            !at_work.any(|one| one.frame.as_ref() == Some(&frame.id))
+        });
     let ahead: Vec<&Frame> = planned
         .into_iter()
         .chain(&around.next)
@@ -100,6 +107,24 @@ pub(super) fn from_frames(draft: &mut Draft, sources: &Sources) {
             &goal(current),
             of(current),
         );
+    }
+}
+
+/// Who else is at work: what is under way need not be started again.
+fn in_flight(draft: &mut Draft, around: &Surroundings) {
+    for subagent in &around.subagents {
+        let mut text = format!("{SUBAGENT}{}: “{}”", subagent.session, subagent.title);
+        if let Some((state, started)) = subagent.standing {
+            text.push_str(&format!(", {state}, started {started}"));
+        }
+        let source = match &subagent.frame {
+            Some(frame) => {
+                text.push_str(&format!(", frame {frame}"));
+                Source::Frame(frame.clone())
+            }
+            None => Source::Host,
+        };
+        draft.add(Heading::Status, Rank::Needed, &text, source);
     }
 }
 

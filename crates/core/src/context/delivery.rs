@@ -438,6 +438,10 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::SessionTurned { .. }
         | Event::SessionInterrupted { .. }
         | Event::SessionCompacted { .. }
+        | Event::CompactionBegun(_)
+        | Event::CompactionChecked(_)
+        | Event::SummaryAwaited { .. }
+        | Event::SummaryArrived { .. }
         | Event::SessionSpent { .. }
         | Event::SessionReverted { .. }
         | Event::SessionRestored { .. }

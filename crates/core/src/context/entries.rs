@@ -315,6 +315,10 @@ impl<'a> Library<'a, '_> {
                 ("title", title),
             ];
             attributes.extend(cut.then_some(("truncated", Cow::Borrowed("true"))));
+            if let Some((state, started)) = subagent.standing {
+                attributes.push(("status", state.as_str().into()));
+                attributes.push(("started", started.to_string().into()));
+            }
             let frame = subagent.frame.as_ref();
             attributes.extend(frame.map(|frame| ("frame", frame.as_str().into())));
             roster.candidates.push(Candidate {

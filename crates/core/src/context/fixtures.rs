@@ -51,6 +51,8 @@ pub(super) fn frame(title: &str) -> Frame {
         notes: Vec::new(),
         log: Vec::new(),
         blocked_on: None,
+        summary: None,
+        awaiting: None,
         invalidation: None,
         span: None,
         session: None,

@@ -215,6 +215,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
                 title,
                 frame: None,
                 seen: Seq(1),
+                standing: Some((crate::subagent::State::Waiting, crate::id::Timestamp(1))),
             })
             .collect();
         around

@@ -8,7 +8,8 @@ use crate::context::fixtures::{O200k, around, directive, prose, us};
 use crate::context::{
     Budget, Calls, Context, Guidance, Settings, Subagent, Surroundings, assemble, assemble_json,
 };
-use crate::id::Seq;
+use crate::id::{Seq, Timestamp};
+use crate::subagent::State;
 use crate::text::Title;
 
 fn quiet(total: usize) -> Settings {
@@ -219,6 +220,7 @@ fn work_under_way() {
         title: Title::new("Port the Linux tests").unwrap(),
         frame: Some(around.open.frames[1].id.clone()),
         seen: Seq(9),
+        standing: Some((State::Running, Timestamp(1_794_770_142_810))),
     });
     let settings = Settings {
         calls: Calls::Tools,

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::event::Event;
 use crate::frame::{Frame, Status};
-use crate::id::{FrameId, Seq, SessionRef};
+use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
+use crate::subagent::State;
 use crate::text::{Prose, Title};
 use crate::tree::Tree;
 
@@ -54,8 +55,10 @@ pub struct Subagent {
     pub title: Title,
     /// The frame it works on, where it has one.
     pub frame: Option<FrameId>,
-    /// The last event that was seen of it.
+    /// The last event that was seen of its frame.
     pub seen: Seq,
+    /// How it fares and since when, where that is known.
+    pub standing: Option<(State, Timestamp)>,
 }
 
 /// The place of a frame among its siblings. Counts are of the siblings without the frame itself.

@@ -1,6 +1,7 @@
 //! Every text that an event carries, for whoever has to rewrite them all, as redaction does.
 
 use super::{Edit, Event, Goal, Results};
+use crate::brief::Anchor;
 use crate::context::Delivery;
 use crate::frame::Frame;
 use crate::text::Rewrite;
@@ -94,6 +95,17 @@ impl Rewrite for Event {
             }
             Self::FrameEdited { edit, .. } => edit.rewrite(change),
             Self::FrameInvalidated { reason, .. } => reason.rewrite(change),
+            Self::CompactionBegun(checkpoint) => anchors(&mut checkpoint.anchors, change),
+            Self::CompactionChecked(verdict) => {
+                verdict.summary.rewrite(change);
+                anchors(&mut verdict.survived, change);
+                anchors(&mut verdict.lost, change);
+            }
+            Self::SummaryAwaited { given, note, .. } => {
+                given.rewrite(change);
+                note.rewrite(change);
+            }
+            Self::SummaryArrived { summary, .. } => summary.rewrite(change),
             Self::Noted { note, .. } => note.rewrite(change),
             Self::Logged { entry, .. } => entry.label.rewrite(change),
             Self::FrameImported(frame) => frame.rewrite(change),
@@ -128,6 +140,14 @@ impl Rewrite for Event {
             | Self::FrameDeleted { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. } => {}
+        }
+    }
+}
+
+fn anchors(anchors: &mut [Anchor], change: &mut dyn FnMut(&str) -> Option<String>) {
+    for anchor in anchors {
+        if let Some(changed) = change(&anchor.text) {
+            anchor.text = changed;
         }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use super::Tree;
+use crate::compaction::Compaction;
 use crate::event::{Event, Recorded, Subject};
 use crate::fold;
-use crate::frame::{FrameHead, LogEntry, Origin, Rank, Status};
+use crate::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
 use crate::neighbourhood::{LastCommand, Neighbourhood, Otherwise};
 use crate::note::{Evidence, Note};
@@ -141,6 +142,19 @@ impl Neighbourhood for Tree {
 
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, Infallible> {
         Ok(self.conversations.get(session).cloned().unwrap_or_default())
+    }
+
+    fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Infallible> {
+        let known = self.compactions.get(session);
+        Ok(known.and_then(|known| known.last()).cloned())
+    }
+
+    fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Infallible> {
+        let waiting = self.frames.values().filter_map(|frame| {
+            let awaiting = frame.awaiting.as_ref()?;
+            (awaiting.session == *session).then(|| (frame.id.clone(), awaiting.clone()))
+        });
+        Ok(waiting.collect())
     }
 
     fn run(&self, session: &SessionRef) -> Result<Option<Run>, Infallible> {

@@ -9,11 +9,13 @@ use flamestack_core::context::{
     CANDIDATES, DIRECTIVES, Group, Interest, LEVELS, PLANNED, Place, Subagent, Surroundings,
 };
 use flamestack_core::frame::{Frame, Rank, Status};
-use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
+use flamestack_core::text::Title;
 use flamestack_store::{Ended, Kinship, Reading, Scored, StoreError, Totals};
 
 use crate::error::EngineError;
+use crate::subagents::family;
 
 /// How many directives of one frame are read; those that are too many are counted among what is
 /// left out.
@@ -192,15 +194,48 @@ impl Look<'_> {
             let session = child.session.as_ref();
             if let Some(session) = session.filter(|its| Some(*its) != self.around.session.as_ref())
             {
-                self.around.subagents.push(Subagent {
-                    session: session.clone(),
-                    title: child.title.clone(),
-                    frame: Some(child.id.clone()),
-                    seen: child.changed,
-                });
+                let run = self.reading.run(session)?;
+                if run.as_ref().is_none_or(|run| run.state.is_in_flight()) {
+                    self.around.subagents.push(Subagent {
+                        session: session.clone(),
+                        title: child.title.clone(),
+                        frame: Some(child.id.clone()),
+                        seen: child.changed,
+                        standing: run.map(|run| (run.state, run.started)),
+                    });
+                }
             }
         }
         self.around.open.frames.extend(begun);
+        self.in_flight()
+    }
+
+    /// Whoever the session has started, in whichever frame, and whoever those have started.
+    fn in_flight(&mut self) -> Result<(), EngineError> {
+        let Some(session) = self.around.session.clone() else {
+            return Ok(());
+        };
+        for listed in family(self.reading, &session)?.listed {
+            let run = &listed.run;
+            let told = &self.around.subagents;
+            let is_told = told.iter().any(|one| one.session == run.session);
+            if is_told || !run.state.is_in_flight() || told.len() >= CANDIDATES {
+                continue;
+            }
+            let frame = listed.frame.as_ref();
+            let title = frame.map(|frame| frame.title.clone());
+            self.around.subagents.push(Subagent {
+                session: run.session.clone(),
+                title: run
+                    .goal
+                    .clone()
+                    .or(title)
+                    .unwrap_or_else(|| Title::recorded(listed.goal().to_owned())),
+                frame: frame.map(|frame| frame.id.clone()),
+                seen: Seq(0),
+                standing: Some((run.state, run.started)),
+            });
+        }
         Ok(())
     }
 

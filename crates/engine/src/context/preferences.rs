@@ -16,6 +16,8 @@ pub struct Preferences {
     pub tokenizer: String,
     /// The most of a model's usable window that a context takes, in thousandths.
     pub window_share: usize,
+    /// From which part of the usable window on a prompt counts as large, in percent; 0 for never.
+    pub soft_threshold: u64,
 }
 
 impl Default for Preferences {
@@ -24,6 +26,7 @@ impl Default for Preferences {
             assembly: Assembly::default(),
             tokenizer: "o200k".to_owned(),
             window_share: 20,
+            soft_threshold: 70,
         }
     }
 }
@@ -57,6 +60,7 @@ impl Preferences {
             },
             tokenizer: settings.get("context.tokenizer")?.text.trim().to_owned(),
             window_share: size("window_share")?,
+            soft_threshold: settings.number("compaction.soft_threshold")?,
         })
     }
 

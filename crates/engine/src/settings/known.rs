@@ -58,6 +58,33 @@ pub const KNOWN: &[Setting] = &[
         about: "Tokens that a continuation brief never has more of.",
     },
     Setting {
+        key: "compaction.completion_timeout_ms",
+        kind: Kind::Number {
+            least: 0,
+            most: 86_400_000,
+        },
+        default: "120000",
+        environment: &["FLAME_COMPACTION_COMPLETION_TIMEOUT_MS"],
+        about: "How long a frame that was popped without results waits for a summary, in milliseconds, before what is kept of its work stands for it.",
+    },
+    Setting {
+        key: "compaction.mode",
+        kind: Kind::Word(&["assist", "own"]),
+        default: "assist",
+        environment: &["FLAME_COMPACTION_MODE"],
+        about: "Whose summary a compacted conversation goes on with: the host's, with what it lost put behind it, or our own, for which no model is called.",
+    },
+    Setting {
+        key: "compaction.own_budget",
+        kind: Kind::Number {
+            least: 256,
+            most: 1_000_000,
+        },
+        default: "4000",
+        environment: &["FLAME_COMPACTION_OWN_BUDGET"],
+        about: "Tokens that our own summary never has more of.",
+    },
+    Setting {
         key: "compaction.restore_budget",
         kind: Kind::Number {
             least: 256,
@@ -66,6 +93,16 @@ pub const KNOWN: &[Setting] = &[
         default: "1000",
         environment: &["FLAME_COMPACTION_RESTORE_BUDGET"],
         about: "Tokens of what a host's summary lost that are put behind it.",
+    },
+    Setting {
+        key: "compaction.soft_threshold",
+        kind: Kind::Number {
+            least: 0,
+            most: 100,
+        },
+        default: "70",
+        environment: &["FLAME_COMPACTION_SOFT_THRESHOLD"],
+        about: "The part of a model's usable window, in percent, from which on a frame's end is said to be a good place to compact; 0 for never.",
     },
     Setting {
         key: "context.budget.ancestors",
@@ -410,17 +447,20 @@ pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
     let patterns = text.split(',').map(str::trim);
     patterns
         .filter(|pattern| !pattern.is_empty())
-        .map(|pattern| {
-            let built = regex::RegexBuilder::new(pattern)
-                .case_insensitive(true)
-                .size_limit(LARGEST_PATTERN)
-                .build();
-            built.map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => format!("`{pattern}` is too large"),
-                _ => format!("`{pattern}` is not a regular expression"),
-            })
-        })
+        .map(pattern)
         .collect()
+}
+
+/// A pattern, or what is wrong with it.
+pub fn pattern(text: &str) -> Result<regex::Regex, String> {
+    let built = regex::RegexBuilder::new(text)
+        .case_insensitive(true)
+        .size_limit(LARGEST_PATTERN)
+        .build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => format!("`{text}` is too large"),
+        _ => format!("`{text}` is not a regular expression"),
+    })
 }
 
 /// A size in bytes from a number with a unit; without one it means bytes.

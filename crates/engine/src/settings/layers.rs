@@ -113,7 +113,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn built_in() -> Self {
+    /// What holds where nobody has set anything.
+    pub fn built_in() -> Self {
         let built_in = |setting: &'static Setting| {
             (
                 setting.key,
@@ -344,16 +345,57 @@ pub fn set(
     key: &str,
     value: &str,
 ) -> Result<PathBuf, EngineError> {
-    let setting = setting(key)?;
-    setting
-        .check(value)
-        .map_err(|problem| EngineError::BadSetting {
-            key: key.to_owned(),
-            problem,
-            origin: None,
-        })?;
     let file = scope.file(home, project);
-    let mut document = document(&file)?;
+    change(&file, &[Change::new(key, value)])?;
+    Ok(file)
+}
+
+/// A setting and the value that it is to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+impl Change {
+    /// A change.
+    pub fn new(key: &str, value: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+}
+
+/// Sets values in a settings file, keeping its comments and order: all of them, or none.
+pub fn change(file: &Path, changes: &[Change]) -> Result<(), EngineError> {
+    for Change { key, value } in changes {
+        setting(key)?
+            .check(value)
+            .map_err(|problem| EngineError::BadSetting {
+                key: key.clone(),
+                problem,
+                origin: None,
+            })?;
+    }
+    let mut document = document(file)?;
+    for Change { key, value } in changes {
+        put_in(&mut document, file, key, value)?;
+    }
+    if let Some(dir) = file.parent() {
+        flamestack_store::private_dir(dir)?;
+    }
+    crate::engine::write_private(file, &document.to_string())
+}
+
+fn put_in(
+    document: &mut toml_edit::DocumentMut,
+    file: &Path,
+    key: &str,
+    value: &str,
+) -> Result<(), EngineError> {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut table = document.as_table_mut();
     for part in section.split('.').filter(|part| !part.is_empty()) {
@@ -361,7 +403,7 @@ pub fn set(
         table = item
             .as_table_mut()
             .ok_or_else(|| EngineError::BadSettingsFile {
-                path: file.clone(),
+                path: file.to_owned(),
                 problem: format!("`{part}` is not a table"),
             })?;
     }
@@ -370,11 +412,7 @@ pub fn set(
         Err(_) => toml_edit::value(value.trim()),
     };
     table.insert(name, item);
-    if let Some(dir) = file.parent() {
-        flamestack_store::private_dir(dir)?;
-    }
-    crate::engine::write_private(&file, &document.to_string())?;
-    Ok(file)
+    Ok(())
 }
 
 /// Takes a value out of a settings file, also under a key that nobody knows. Returns the file, if

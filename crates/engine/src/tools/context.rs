@@ -29,6 +29,15 @@ pub(super) const INFO: Tool = Tool {
             Some(context) => view::plain(&context),
             None => "there is nothing to tell this session\n".to_owned(),
         };
+        if let Some(fill) = engine.fill(&actor.session)? {
+            text.push_str(&format!("prompt: {}\n", fill.plain()));
+            if fill.is_large() {
+                text.push_str(
+                    "popping a finished frame makes room at no cost; after that, the end of a \
+                     frame is the place to compact\n",
+                );
+            }
+        }
         let counters = engine.context_counters();
         text.push_str(&format!(
             "{} kept, {}, {}\n",

@@ -63,7 +63,7 @@ impl From<GoalArguments> for Wanted {
 pub(super) const POP: Tool = Tool {
     name: "stack_frame_pop",
     description: "Finish a frame (by default the active one) and return to its parent. The \
-                  results are what the parent keeps of it.",
+                  results are what the parent keeps of it; without them a summary is made.",
     schema: || {
         json!({
             "type": "object",
@@ -77,9 +77,13 @@ pub(super) const POP: Tool = Tool {
                 "resultsCompacted": {
                     "type": "string",
                     "description": "Dense version; derived when absent"
+                },
+                "summarize": {
+                    "type": "boolean",
+                    "description": "Append a summary to the results"
                 }
             },
-            "required": ["status", "results"]
+            "required": ["status"]
         })
     },
     run: pop,
@@ -91,8 +95,10 @@ struct PopArguments {
     #[serde(rename = "frameID")]
     frame: Option<String>,
     status: String,
-    results: String,
+    results: Option<String>,
     results_compacted: Option<String>,
+    #[serde(default)]
+    summarize: Option<bool>,
 }
 
 fn pop(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, EngineError> {
@@ -105,11 +111,21 @@ fn pop(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, Engin
                 arguments.status.chars().take(40).collect::<String>()
             ),
         })?;
-    let request = Request::Pop {
-        frame: arguments.frame,
-        outcome,
-        results: arguments.results,
-        compacted: arguments.results_compacted,
+    let summarize = arguments.summarize.unwrap_or(false);
+    let request = match arguments.results {
+        Some(results) if !summarize => Request::Pop {
+            frame: arguments.frame,
+            outcome,
+            results,
+            compacted: arguments.results_compacted,
+        },
+        results => Request::AwaitSummary {
+            frame: arguments.frame,
+            outcome: Some(outcome),
+            results,
+            compacted: arguments.results_compacted,
+            note: None,
+        },
     };
     granted(engine, actor, &request)
 }

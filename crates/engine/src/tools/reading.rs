@@ -160,6 +160,15 @@ fn summary(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, E
             Some(results) => text.push_str(&format!("\n{}\n", printable(results.as_str()))),
             None => text.push_str("\nno results yet\n"),
         }
+        if let Some(summary) = frame.summary.as_ref().filter(|_| frame.results.is_none()) {
+            text.push_str(&format!(
+                "\nlast summary:\n{}\n",
+                printable(summary.as_str())
+            ));
+        }
+        if frame.awaiting.is_some() {
+            text.push_str("\na summary of it is awaited\n");
+        }
         let finished = details
             .children
             .iter()

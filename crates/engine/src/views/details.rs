@@ -5,6 +5,7 @@ use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::note::{Note, NoteKind};
 use flamestack_store::{FrameRow, Reading, Slice, StoreError, Totals};
 
+use super::compactions::{self, History};
 use super::{counted, grouped, icon, one_line, printable, story, time};
 use crate::error::EngineError;
 
@@ -26,6 +27,8 @@ pub struct Details {
     pub sessions: Vec<String>,
     /// What is known of the session that is this frame, a line each.
     pub session_facts: Vec<(&'static str, String)>,
+    /// The compactions of that session.
+    pub compactions: Option<History>,
 }
 
 /// Gathers a frame's details.
@@ -53,7 +56,11 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineErro
         Some(session) => session_facts(reading, session)?,
         None => Vec::new(),
     };
+    let session = frame.session.as_ref();
+    let history = session.map(|session| compactions::gather(reading, session));
+    let history = history.transpose()?;
     Ok(Details {
+        compactions: history,
         frame,
         path,
         children,
@@ -152,6 +159,13 @@ pub fn plain(details: &Details) -> String {
     if frame.origin != Origin::Asked {
         fact("origin", &frame.origin.to_string());
     }
+    if let Some(awaiting) = &frame.awaiting {
+        let what = match awaiting.outcome {
+            Some(outcome) => format!("a summary, to end as {}", outcome.status()),
+            None => "a summary".to_owned(),
+        };
+        fact("waits for", &what);
+    }
     if let Some(reason) = &frame.blocked_on {
         fact("waits for", &one_line(reason.as_str(), 200));
     }
@@ -188,6 +202,25 @@ pub fn plain(details: &Details) -> String {
     }
     fact("opened", &time::minute(frame.created_at));
     fact("changed", &time::minute(frame.updated_at));
+    text.push_str(&outcome(details));
+    for (kind, heading) in [
+        (NoteKind::Directive, "What the user said"),
+        (NoteKind::Artifact, "Artifacts"),
+        (NoteKind::Decision, "Decisions"),
+        (NoteKind::FailedAttempt, "Failed attempts"),
+        (NoteKind::Evidence, "Evidence"),
+    ] {
+        section(&mut text, heading, notes(frame, kind));
+    }
+    section(&mut text, "Raw text", raw_texts(frame));
+    section(&mut text, "Children", children(details));
+    text
+}
+
+/// What it is to come to, and what it has come to so far.
+fn outcome(details: &Details) -> String {
+    let frame = &details.frame;
+    let mut text = String::new();
     section(
         &mut text,
         "Done when",
@@ -212,17 +245,24 @@ pub fn plain(details: &Details) -> String {
             .as_ref()
             .map(|results| printable(results.as_str())),
     );
-    for (kind, heading) in [
-        (NoteKind::Directive, "What the user said"),
-        (NoteKind::Artifact, "Artifacts"),
-        (NoteKind::Decision, "Decisions"),
-        (NoteKind::FailedAttempt, "Failed attempts"),
-        (NoteKind::Evidence, "Evidence"),
-    ] {
-        section(&mut text, heading, notes(frame, kind));
-    }
-    section(&mut text, "Raw text", raw_texts(frame));
-    section(&mut text, "Children", children(details));
+    section(
+        &mut text,
+        "Summary so far",
+        frame
+            .summary
+            .as_ref()
+            .filter(|_| frame.results.is_none())
+            .map(|summary| printable(summary.as_str())),
+    );
+    section(
+        &mut text,
+        "Compactions",
+        details
+            .compactions
+            .as_ref()
+            .filter(|history| !history.is_empty())
+            .map(compactions::plain),
+    );
     text
 }
 

@@ -104,6 +104,18 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
                 one_line(reason.as_str(), 120)
             )
         }
+        Event::SummaryAwaited { frame, outcome, .. } => match outcome {
+            Some(outcome) => format!(
+                "{} ends as {} once a summary of it is there",
+                name(frame)?,
+                outcome.status()
+            ),
+            None => format!("{} gets a summary of what happened so far", name(frame)?),
+        },
+        Event::SummaryArrived {
+            frame,
+            summary: Some(_),
+        } => format!("{} has a summary", name(frame)?),
         Event::FrameUnblocked { frame } => {
             format!(
                 "{} is in progress again; `flame activate {frame}` turns to it",
@@ -248,6 +260,7 @@ pub fn said(remark: &Remark) -> String {
             "it is planned, not begun: {} was begun in the same message",
             shown(begun)
         ),
+        Remark::NotEnded(refusal) => format!("it goes on, with its summary: {refusal}"),
         Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
     }
 }

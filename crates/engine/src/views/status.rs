@@ -5,8 +5,10 @@ use flamestack_core::frame::{FrameHead, Status};
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_store::{Reading, Totals};
 
+use super::subagents::spent;
 use super::{counted, icon, one_line};
 use crate::error::EngineError;
+use crate::subagents::{Family, family};
 
 /// How far up a path is followed before it is cut in the middle.
 const PATH: usize = 32;
@@ -43,6 +45,8 @@ pub struct Standing {
     pub position: Option<u64>,
     /// The active frame's children by status.
     pub children: Totals,
+    /// The subagents that it started, and those that they started.
+    pub subagents: Family,
     /// What is planned next: the first planned child, else the next planned sibling.
     pub next: Option<FrameHead>,
 }
@@ -109,6 +113,7 @@ fn standing(
         siblings,
         position,
         children: reading.child_totals(Some(active))?,
+        subagents: family(reading, &known.key)?,
         next,
         path,
     })
@@ -199,6 +204,22 @@ pub fn facts(standing: &Standing) -> Vec<String> {
             "{}, {} open",
             counted(standing.children.all(), "child", "children"),
             standing.children.open()
+        ));
+    }
+    let subagents = &standing.subagents;
+    for listed in &subagents.listed {
+        if listed.run.state.is_in_flight() {
+            let indent = "  ".repeat(listed.depth.min(12));
+            let goal = one_line(listed.goal(), 60);
+            let (session, state) = (&listed.run.session, listed.run.state);
+            facts.push(format!("{indent}subagent {session}: {goal} ({state})"));
+        }
+    }
+    if !subagents.listed.is_empty() {
+        let count = counted(subagents.listed.len() as u64, "subagent", "subagents");
+        facts.push(format!(
+            "{count}; spent with them: {}",
+            spent(&subagents.spent)
         ));
     }
     if let Some(next) = &standing.next {

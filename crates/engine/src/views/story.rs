@@ -2,9 +2,11 @@
 
 use flamestack_core::Model;
 use flamestack_core::context::Delivery;
-use flamestack_core::event::{Event, Recorded};
+use flamestack_core::event::{Edit, Event, Recorded};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::{Prose, condense};
+
+use super::counted;
 
 /// What happened, naming the frame.
 pub fn line(recorded: &Recorded) -> String {
@@ -47,6 +49,10 @@ pub fn happened(event: &Event) -> String {
             true => format!("{session} was compacted by its host"),
             false => format!("{session} was compacted by the user"),
         },
+        Event::CompactionBegun(_)
+        | Event::CompactionChecked(_)
+        | Event::SummaryAwaited { .. }
+        | Event::SummaryArrived { .. } => summed_up(event),
         Event::SessionReverted {
             session, masked, ..
         } => format!(
@@ -92,27 +98,7 @@ pub fn happened(event: &Event) -> String {
         Event::FrameBlocked { reason, .. } => format!("blocked: {}", brief(reason)),
         Event::FrameUnblocked { .. } => "unblocked".to_owned(),
         Event::FrameReopened { .. } => "taken up again".to_owned(),
-        Event::FrameEdited { edit, .. } => {
-            let parts = [
-                edit.title.as_ref().map(|title| format!("title: {title}")),
-                edit.criteria
-                    .as_ref()
-                    .map(|text| format!("criteria: {}", brief(text))),
-                edit.criteria_compacted
-                    .as_ref()
-                    .map(|_| "compacted criteria".to_owned()),
-                edit.results
-                    .as_ref()
-                    .map(|text| format!("results: {}", brief(text))),
-                edit.results_compacted
-                    .as_ref()
-                    .map(|_| "compacted results".to_owned()),
-            ];
-            format!(
-                "corrected {}",
-                parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-            )
-        }
+        Event::FrameEdited { edit, .. } => corrected(edit),
         Event::FrameInvalidated {
             reason, cascaded, ..
         } => match cascaded.len() {
@@ -137,6 +123,55 @@ pub fn happened(event: &Event) -> String {
         },
         Event::ContextSent(sending) => sent(&sending.delivery),
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
+    }
+}
+
+fn corrected(edit: &Edit) -> String {
+    let parts = [
+        edit.title.as_ref().map(|title| format!("title: {title}")),
+        edit.criteria
+            .as_ref()
+            .map(|text| format!("criteria: {}", brief(text))),
+        edit.criteria_compacted
+            .as_ref()
+            .map(|_| "compacted criteria".to_owned()),
+        edit.results
+            .as_ref()
+            .map(|text| format!("results: {}", brief(text))),
+        edit.results_compacted
+            .as_ref()
+            .map(|_| "compacted results".to_owned()),
+    ];
+    format!(
+        "corrected {}",
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// What a compaction or a summary came to.
+fn summed_up(event: &Event) -> String {
+    match event {
+        Event::CompactionBegun(checkpoint) => format!(
+            "checkpoint before a compaction ({}), {}",
+            checkpoint.kind.label(),
+            counted(checkpoint.anchors.len() as u64, "anchor", "anchors")
+        ),
+        Event::CompactionChecked(verdict) => format!(
+            "the summary kept {} and lost {}",
+            counted(verdict.survived.len() as u64, "anchor", "anchors"),
+            verdict.lost.len()
+        ),
+        Event::SummaryAwaited {
+            outcome: Some(outcome),
+            ..
+        } => format!("waits for a summary, to end as {}", outcome.status()),
+        Event::SummaryAwaited { .. } => "waits for a summary".to_owned(),
+        Event::SummaryArrived {
+            summary: Some(summary),
+            ..
+        } => format!("summarised: {}", brief(summary)),
+        Event::SummaryArrived { .. } => "waits for no summary any more".to_owned(),
+        _ => String::new(),
     }
 }
 

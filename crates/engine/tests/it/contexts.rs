@@ -239,11 +239,16 @@ fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
     let begun = begun.filter(|it| matches!(it.status, Status::InProgress | Status::Blocked));
     for child in begun {
         if let Some(session) = &child.session {
+            let run = tree.runs().get(session);
+            if run.is_some_and(|run| !run.state.is_in_flight()) {
+                continue;
+            }
             around.subagents.push(Subagent {
                 session: session.clone(),
                 title: child.title.clone(),
                 frame: Some(child.id.clone()),
                 seen: child.changed,
+                standing: run.map(|run| (run.state, run.started)),
             });
         }
     }

@@ -91,7 +91,7 @@ fn a_session_is_recorded_once_however_it_is_cut() {
     engine.settle(&who).unwrap();
     let past = View {
         past: true,
-        parent: None,
+        ..View::default()
     };
     engine.witness_as(&who, &past, &entries).unwrap();
     assert_eq!(events(engine), once);

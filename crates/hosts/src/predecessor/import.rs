@@ -283,6 +283,8 @@ impl Taken {
                 &said.results,
                 own.is_some_and(|own| own.results_derived),
             ),
+            summary: None,
+            awaiting: None,
             notes: match own {
                 Some(own) => notes::with_additions(&own.notes, &said.artifacts, &said.decisions),
                 None => notes::from_lists(&said.artifacts, &said.decisions),

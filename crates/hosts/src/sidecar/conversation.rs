@@ -3,6 +3,8 @@
 //! All of it can be had again: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
+use std::sync::Arc;
+
 use flamestack_core::brief::Mode;
 use flamestack_core::command::Actor;
 use flamestack_core::context::{Delivery, Reason};
@@ -13,8 +15,10 @@ use flamestack_engine::folding::Spans;
 use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
-use super::compacting::rewritten;
+use super::compacting::{Advice, rewritten};
+use super::entries::came_back;
 use super::observing::Seen;
+use super::queues::Queues;
 use super::wire::{
     Insertion, Message, Part, Placement, Prepare, Prepared, Prompt, Prompted, Role, TodoItem,
 };
@@ -37,6 +41,12 @@ pub(super) struct Conversation {
     pub(super) todos: Vec<TodoItem>,
     /// Whether the host lets the model change anything.
     pub(super) mode: Mode,
+    /// Whether a frame may wait for a summary of it.
+    pub(super) waits: bool,
+    /// Whether the end of a frame was called a good place to compact since the last compaction.
+    pub(super) advice: Advice,
+    /// Whether it is compacted again and again, so that nothing is added to it.
+    loops: bool,
     /// The messages of the last `prepare`.
     leaves: Leaves,
     spans: Spans,
@@ -48,6 +58,10 @@ pub(super) struct Conversation {
     model: Option<super::wire::Model>,
     /// When its host last asked for anything.
     asked: Option<Timestamp>,
+    /// Whether the host says which conversation started which.
+    pub(super) without_parents: bool,
+    /// What is still to be handled, by conversation.
+    pub(super) queues: Arc<Queues>,
 }
 
 /// An answer, as far as it is needed to know whether the next one is the same.
@@ -67,19 +81,25 @@ pub(super) fn is_ours(text: &str) -> bool {
 }
 
 impl Conversation {
-    pub(super) fn new(session: SessionRef) -> Self {
+    pub(super) fn new(session: SessionRef, without_parents: bool, queues: Arc<Queues>) -> Self {
         Self {
             session,
             parent: None,
             seen: Seen::default(),
             todos: Vec::new(),
             mode: Mode::default(),
+            // Another process may have left it so.
+            waits: true,
+            advice: Advice::default(),
+            loops: false,
             leaves: Leaves::default(),
             spans: Spans::default(),
             told: None,
             header: None,
             model: None,
             asked: None,
+            without_parents,
+            queues,
         }
     }
 
@@ -99,6 +119,9 @@ impl Conversation {
     ) -> Result<Prompted, EngineError> {
         self.seen.removed = false;
         self.saw(std::slice::from_ref(&prompt.message));
+        if self.without_parents {
+            sidecar.engine.settle_idle()?;
+        }
         if let Some(agent) = &prompt.agent {
             self.mode = if agent == PLANNER {
                 Mode::ReadOnly
@@ -167,10 +190,18 @@ impl Conversation {
         for message in &prepare.messages {
             self.leaves.push(leaf(message));
         }
+        let delegated = came_back(&prepare.messages);
         self.seen.later(prepare.messages);
+        if let Some(cut_off) = delegated {
+            self.take_back(sidecar, cut_off)?;
+        }
         self.use_model(sidecar, prepare.model.as_ref())?;
         let (mut system, mut tail) = (None, None);
+        if self.loops && !self.is_looping(sidecar)? {
+            self.compacted(sidecar)?;
+        }
         match sidecar.placement {
+            _ if self.loops => {}
             Placement::Auto => system = self.header(sidecar)?,
             Placement::System => system = self.everything(sidecar)?,
             Placement::Message => tail = self.everything(sidecar)?,
@@ -282,8 +313,21 @@ impl Conversation {
         Ok(())
     }
 
+    /// Whether compactions follow each other without anything done in between.
+    fn is_looping(&self, sidecar: &Sidecar) -> Result<bool, EngineError> {
+        let seen = sidecar
+            .engine
+            .read(|reading| Ok(reading.conversation(&self.session)?))?;
+        Ok(seen.streak.is_a_loop())
+    }
+
     /// The history was replaced: what the conversation was told is gone with it.
     pub(super) fn compacted(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        self.advice = Advice::default();
+        self.loops = self.is_looping(sidecar)?;
+        if self.loops {
+            return Ok(());
+        }
         if sidecar.placement != Placement::Auto {
             return Ok(());
         }

@@ -73,6 +73,8 @@ fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
         exit_code,
         changed,
         session,
+        began,
+        ended,
     } = part
     else {
         return Vec::new();
@@ -86,14 +88,19 @@ fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
         id,
         What::Call(tools::call(call, tool, input, input.to_string(), "")),
     )];
+    // The part names it, not the child: the same child may be given more to do later.
+    let moment = |at: Option<i64>, what| Entry {
+        at: at.or(message.at).map(Timestamp),
+        ..entry(message, id, what)
+    };
     if let Some(child) = session {
-        entries.push(entry(
-            message,
-            child,
+        let kind = [text("subagent_type"), text("agent")];
+        entries.push(moment(
+            *began,
             What::SubagentStarted {
                 id: child.clone(),
                 call: Some(call.clone()),
-                kind: Some(text("subagent_type")).filter(|kind| !kind.is_empty()),
+                kind: kind.into_iter().find(|kind| !kind.is_empty()),
                 title: text("description"),
                 prompt: text("prompt"),
             },
@@ -107,7 +114,7 @@ fn of_call(message: &Message, part: &Part) -> Vec<Entry> {
     if let Some(child) = session {
         let text = answered.clone();
         let id = child.clone();
-        entries.push(entry(message, child, What::SubagentEnded { id, ok, text }));
+        entries.push(moment(*ended, What::SubagentEnded { id, ok, text }));
     }
     entries.push(entry(
         message,
@@ -159,6 +166,58 @@ fn micro(dollars: f64) -> Option<u64> {
         reason = "checked just above"
     )]
     sane.then_some(micro as u64)
+}
+
+/// What a message cost, and nothing else of it.
+pub(super) fn cost_of(message: &Message) -> Option<Entry> {
+    let usage = message.usage.as_ref()?;
+    Some(entry(message, &message.id, What::Usage(cost(usage))))
+}
+
+/// Whether a request to the model has calls to subagents, and those among them that have no answer:
+/// no host asks its model while such a call runs, so they were cut off with the host.
+pub(super) fn came_back(messages: &[Message]) -> Option<Vec<Entry>> {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts
+        .any(|part| {
+            matches!(
+                part,
+                Part::Call {
+                    session: Some(_),
+                    ..
+                }
+            )
+        })
+        .then(|| cut_off(messages))
+}
+
+fn cut_off(messages: &[Message]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for message in messages {
+        for part in &message.parts {
+            let Part::Call {
+                id,
+                state: CallState::Running,
+                session: Some(child),
+                ..
+            } = part
+            else {
+                continue;
+            };
+            let how = "cut off with the host".to_owned();
+            entries.push(Entry {
+                agent: Some(child.clone()),
+                ..entry(message, id, What::Interrupted { how })
+            });
+            let ended = What::SubagentEnded {
+                id: child.clone(),
+                ok: false,
+                text: "Cut off: the host ended while it ran.".to_owned(),
+            };
+            entries.push(entry(message, id, ended));
+        }
+    }
+    entries
 }
 
 /// The to-do list as it is from now on.

@@ -6,6 +6,8 @@ use flamestack_core::frame::Status;
 use flamestack_core::id::SessionRef;
 use flamestack_core::refusal::Voice;
 use flamestack_core::text::Prose;
+use flamestack_engine::compaction::Author;
+use flamestack_engine::views::subagents::lines;
 use flamestack_engine::{EngineError, tools};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,16 +17,18 @@ use super::conversation::Conversation;
 use super::figures;
 use super::rpc::{Answers, Asked, Fault, params};
 use super::wire::{
-    Call, Called, CommandDeclaration, Delegation, Happening, Hello, Isolation, Observe, PROTOCOL,
-    Prepare, Prompt, Returned, Show, Shown, Summarizing, ToolDeclaration, Welcome, Written,
+    Call, Called, CommandDeclaration, Delegated, Delegating, Delegation, Happening, Hello,
+    Isolation, Observe, PROTOCOL, Prepare, Prompt, Returned, Show, Shown, Summaries, Summarizing,
+    ToolDeclaration, Welcome, Written,
 };
 
 /// The methods that belong to a conversation.
-pub(super) const METHODS: [&str; 8] = [
+pub(super) const METHODS: [&str; 9] = [
     "observe",
     "prompt",
     "prepare",
     "call",
+    "delegating",
     "returned",
     "summarizing",
     "written",
@@ -61,6 +65,12 @@ pub(super) fn handle<W: Write>(
             id,
             &params(asked).map(|call: Call| called(sidecar, conversation, &call)),
         ),
+        "delegating" => answers.answer(
+            id,
+            &asking(asked, |delegating: Delegating| {
+                delegated_before(sidecar, conversation, &delegating)
+            }),
+        ),
         "returned" => answers.answer(
             id,
             &params(asked).map(|returned: Returned| came_back(sidecar, conversation, &returned)),
@@ -83,6 +93,9 @@ pub(super) fn handle<W: Write>(
     // Nobody waits for this: whoever asked has the answer already.
     if let Err(error) = conversation.record(sidecar) {
         tracing::warn!(session = %conversation.session, "not recorded: {error}");
+    }
+    if let Err(error) = conversation.end_waiting(sidecar) {
+        tracing::warn!(session = %conversation.session, "a summary is still awaited: {error}");
     }
     if let Err(error) = conversation.look_ahead(sidecar) {
         tracing::debug!(session = %conversation.session, "not looked at: {error}");
@@ -111,7 +124,7 @@ fn sentence(error: &EngineError) -> String {
 }
 
 /// Greets a host: its name, and what is on offer.
-pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(String, Welcome), Fault> {
+pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(Hello, Welcome), Fault> {
     let hello: Hello = params(asked)?;
     if hello.protocol != PROTOCOL {
         return Err(Fault::Failed(format!(
@@ -144,8 +157,12 @@ pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(String, Welcome
         commands: commands(),
         placement: sidecar.placement,
         isolation: sidecar.isolation,
+        compaction: match sidecar.summaries {
+            Author::Host => Summaries::Assist,
+            Author::Own(_) => Summaries::Own,
+        },
     };
-    Ok((hello.host, welcome))
+    Ok((hello, welcome))
 }
 
 /// The commands that a person may type in a host.
@@ -192,7 +209,7 @@ fn observed(
 }
 
 /// A tool call. What is wrong with it is told to the model, which can do something about it.
-fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called {
+fn called(sidecar: &Sidecar, conversation: &mut Conversation, call: &Call) -> Called {
     let actor = conversation.actor(sidecar, call.message.as_deref());
     if let Some(delegation) = delegated(sidecar, call) {
         return Called {
@@ -200,15 +217,22 @@ fn called(sidecar: &Sidecar, conversation: &Conversation, call: &Call) -> Called
             output: String::new(),
             refused: false,
             delegate: Some(delegation),
+            summarize: false,
         };
     }
     let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
     let (output, refused) = match answer {
-        Ok(output) => (output, false),
+        Ok(mut output) => {
+            if let Some(advice) = conversation.advice(sidecar, &call.name) {
+                output.push_str(&advice);
+            }
+            (output, false)
+        }
         Err(error) => (sentence(&error), true),
     };
     Called {
         title: title(&output),
+        summarize: !refused && conversation.has_summary_made(sidecar, &call.name),
         output,
         refused,
         delegate: None,
@@ -247,7 +271,36 @@ fn delegated(sidecar: &Sidecar, call: &Call) -> Option<Delegation> {
     })
 }
 
-fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned) -> Called {
+/// Whether a model is about to start what is under way already.
+fn delegated_before(
+    sidecar: &Sidecar,
+    conversation: &mut Conversation,
+    delegating: &Delegating,
+) -> Result<Delegated, EngineError> {
+    conversation.record(sidecar)?;
+    let running = sidecar.engine.already_running(
+        &conversation.session,
+        delegating.message.as_deref(),
+        delegating.agent.as_deref(),
+        &delegating.prompt,
+    )?;
+    // What another run of the host left behind may well be dead.
+    let running = running.filter(|running| conversation.queues.knows(&running.run.session));
+    Ok(Delegated {
+        running: running.map(|running| {
+            format!(
+                "already running: {}\nThis call asks for the same and was not made. Its results \
+                 come to the conversation that started it; `stack_subagent_list` tells how it fares.",
+                lines(&running).join("\n")
+            )
+        }),
+    })
+}
+
+fn came_back(sidecar: &Sidecar, conversation: &mut Conversation, returned: &Returned) -> Called {
+    if let Err(error) = conversation.ended(sidecar, returned) {
+        tracing::warn!("end of {} not recorded: {error}", returned.child);
+    }
     let actor = conversation.actor(sidecar, None);
     let status = if returned.ok { "completed" } else { "failed" };
     let arguments = serde_json::json!({
@@ -266,6 +319,7 @@ fn came_back(sidecar: &Sidecar, conversation: &Conversation, returned: &Returned
         output,
         refused: false,
         delegate: None,
+        summarize: false,
     }
 }
 

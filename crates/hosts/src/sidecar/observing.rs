@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::command::Command;
 use flamestack_core::compaction::without_restored;
+use flamestack_core::id::Timestamp;
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::{Entry, What};
@@ -16,8 +17,8 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::conversation::Conversation;
-use super::entries::{self, of_message, of_todos};
-use super::wire::{Happening, Message, Part, Role, SessionFacts};
+use super::entries::{self, cost_of, of_message, of_todos};
+use super::wire::{Happening, Message, Part, Returned, Role, SessionFacts};
 
 /// A text that a host says of a conversation, if it is one.
 fn prose(text: &str) -> Option<Prose> {
@@ -39,7 +40,9 @@ pub(super) struct Seen {
     /// The newest summary: its message and its words.
     summary: Option<(String, String)>,
     /// Whether the host itself asked for the newest summary.
-    automatic: bool,
+    pub(super) automatic: bool,
+    /// A summary that came with the messages, and when it was made.
+    pub(super) found: Option<(String, Timestamp)>,
     /// The user stopped the work, and no message has said so yet.
     stopped: bool,
     /// When messages began that were seen, as far as they say so.
@@ -65,11 +68,17 @@ impl Seen {
                 Part::Text { text, .. } if message.summary => {
                     // What was put behind it is recorded already.
                     self.summary = Some((message.id.clone(), without_restored(text)));
+                    if let Some(at) = message.at {
+                        self.found = Some((text.clone(), Timestamp(at)));
+                    }
                 }
                 _ => {}
             }
         }
-        if !message.summary {
+        // A summary costs like anything else.
+        if message.summary {
+            self.waiting.extend(cost_of(message));
+        } else {
             self.waiting.extend(of_message(message));
         }
     }
@@ -93,6 +102,32 @@ impl Conversation {
         }
     }
 
+    /// Records what subagents came to, before the model is asked to go on from there.
+    pub(super) fn take_back(
+        &mut self,
+        sidecar: &Sidecar,
+        cut_off: Vec<Entry>,
+    ) -> Result<(), EngineError> {
+        self.record(sidecar)?;
+        self.seen.waiting.extend(cut_off);
+        self.record(sidecar)
+    }
+
+    /// A conversation that was made for a frame has ended.
+    pub(super) fn ended(
+        &mut self,
+        sidecar: &Sidecar,
+        returned: &Returned,
+    ) -> Result<(), EngineError> {
+        let ended = What::SubagentEnded {
+            id: returned.child.clone(),
+            ok: returned.ok,
+            text: returned.text.clone(),
+        };
+        self.seen.add(None, ended);
+        self.record(sidecar)
+    }
+
     /// Something that happened.
     pub(super) fn observe(
         &mut self,
@@ -107,6 +142,10 @@ impl Conversation {
             }
             Happening::Session(facts) => self.describe(sidecar, facts)?,
             Happening::Interrupted => self.seen.stopped = true,
+            Happening::Waiting { on } => {
+                let on = on.clone();
+                self.seen.add(None, What::Waiting { on });
+            }
             Happening::Idle => {
                 if std::mem::take(&mut self.seen.stopped) {
                     let how = "stopped by the user".to_owned();
@@ -129,6 +168,10 @@ impl Conversation {
                 self.compacted(sidecar)?;
             }
             Happening::Deleted => {
+                if self.parent.is_some() {
+                    let how = "the conversation was deleted".to_owned();
+                    self.seen.add(None, What::Interrupted { how });
+                }
                 self.record(sidecar)?;
                 let actor = self.actor(sidecar, None);
                 sidecar.engine.settle(&actor)?;
@@ -233,9 +276,18 @@ impl Conversation {
         }
         let entries = std::mem::take(&mut self.seen.waiting);
         let view = View {
-            past: false,
             parent: self.parent.clone(),
+            without_ids: self.without_parents,
+            ..View::default()
         };
+        // How a subagent fared is known once all is recorded that was said of it before.
+        for entry in &entries {
+            if let What::SubagentEnded { id, .. } = &entry.what
+                && let Some(child) = self.session.beside(id).filter(|id| *id != self.session)
+            {
+                self.queues.drained(&child);
+            }
+        }
         let actor = self.actor(sidecar, None);
         let recorded = sidecar.engine.witness_as(&actor, &view, &entries);
         if let Err(error) = recorded {

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::Sidecar;
 use super::conversation::Conversation;
 use super::methods::{METHODS, handle, hello};
+use super::queues::Queues;
 use super::rpc::{Answers, Asked, Fault, Line, Lines, params};
 
 /// What is kept of a silent conversation is let go after this.
@@ -33,6 +34,8 @@ where
         door: Mutex::new(Door {
             lines: Lines::new(input),
             host: None,
+            without_parents: false,
+            queues: Arc::default(),
             conversations: BTreeMap::new(),
             ended: None,
         }),
@@ -62,6 +65,10 @@ struct Door<R> {
     lines: Lines<R>,
     /// Who is there.
     host: Option<String>,
+    /// Whether it does not say which conversation started which.
+    without_parents: bool,
+    /// What is still to be handled.
+    queues: Arc<Queues>,
     conversations: BTreeMap<String, Arc<Room>>,
     /// How the input ended, once it has.
     ended: Option<io::Result<()>>,
@@ -97,6 +104,7 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
             let mut conversation = locked(&room.conversation);
             while let Some(asked) = room.next() {
                 handle(self.sidecar, &self.answers, &mut conversation, &asked);
+                conversation.queues.handled(&conversation.session);
             }
         }
     }
@@ -122,8 +130,9 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
             };
             if asked.method == "hello" {
                 let welcome = hello(self.sidecar, &asked);
-                if let Ok((name, _)) = &welcome {
-                    door.host = Some(name.clone());
+                if let Ok((greeting, _)) = &welcome {
+                    door.host = Some(greeting.host.clone());
+                    door.without_parents = greeting.without_parents;
                 }
                 let welcome = welcome.map(|(_, welcome)| welcome);
                 self.answers.answer(asked.id.as_ref(), &welcome);
@@ -131,6 +140,7 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
             }
             match whose(door.host.as_deref(), &asked) {
                 Ok((name, session)) => {
+                    door.queues.came(&session);
                     let room = door.room(name, session);
                     if room.put(asked) {
                         return Some(room);
@@ -150,7 +160,11 @@ impl<R> Door<R> {
         }
         self.conversations.retain(|_, room| !room.is_silent());
         let room = Arc::new(Room {
-            conversation: Mutex::new(Conversation::new(session)),
+            conversation: Mutex::new(Conversation::new(
+                session,
+                self.without_parents,
+                Arc::clone(&self.queues),
+            )),
             asked: Mutex::new(Queue {
                 waiting: VecDeque::new(),
                 attended: false,

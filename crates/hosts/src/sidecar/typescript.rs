@@ -24,8 +24,9 @@ fn protocol() -> String {
     let types = declarations!(config:
         Hello, Welcome, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
         CallState, Usage, Observe, Happening, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
-        Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Returned,
-        Summarizing, Instructions, Written, Rewritten, Show, Shown,
+        Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Delegating, Delegated,
+        Returned,
+        Summaries, Summarizing, Instructions, Written, Rewritten, Show, Shown,
     );
     format!(
         "// What crosses the pipe between a host's shim and the sidecar; `docs/protocol.md` tells the\n\

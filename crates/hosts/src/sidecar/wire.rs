@@ -27,6 +27,10 @@ pub struct Hello {
     /// The shim's own version.
     #[serde(default)]
     pub shim_version: Option<String>,
+    /// The host does not say which conversation started which.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub without_parents: bool,
 }
 
 /// The answer to `hello`.
@@ -46,6 +50,19 @@ pub struct Welcome {
     pub placement: Placement,
     /// How a planned frame is taken up.
     pub isolation: Isolation,
+    /// Whose summary a compacted conversation goes on with.
+    pub compaction: Summaries,
+}
+
+/// Whose summary a compacted conversation goes on with.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Summaries {
+    /// The host's, with what it lost behind it.
+    Assist,
+    /// Our own: the host need not ask a model for one.
+    Own,
 }
 
 /// Where what a model is told goes.
@@ -194,6 +211,14 @@ pub enum Part {
         #[serde(default)]
         #[cfg_attr(test, ts(optional))]
         session: Option<String>,
+        /// When it began to run, in milliseconds since 1970.
+        #[serde(default)]
+        #[cfg_attr(test, ts(type = "number", optional))]
+        began: Option<i64>,
+        /// When it ended.
+        #[serde(default)]
+        #[cfg_attr(test, ts(type = "number", optional))]
+        ended: Option<i64>,
     },
     /// Files that the host itself saw change.
     Changed {
@@ -291,6 +316,13 @@ pub enum Happening {
     },
     /// The user stopped the work.
     Interrupted,
+    /// The conversation waits for the user; `on` absent means: no longer.
+    Waiting {
+        /// For what.
+        #[serde(default)]
+        #[cfg_attr(test, ts(optional))]
+        on: Option<String>,
+    },
     /// The turn is over, or the host rests for another reason.
     Idle,
     /// A summary replaced what came before.
@@ -523,6 +555,10 @@ pub struct Called {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub delegate: Option<Delegation>,
+    /// Whether the conversation is to be summarised now: something waits for that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub summarize: bool,
 }
 
 /// A conversation to be made for a planned frame.
@@ -553,6 +589,34 @@ pub struct Returned {
     pub text: String,
 }
 
+/// `delegating`: a model is about to start a subagent.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Delegating {
+    /// The conversation.
+    pub session: String,
+    /// The message that holds the call.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional))]
+    pub message: Option<String>,
+    /// What kind of agent it is to be.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional))]
+    pub agent: Option<String>,
+    /// What it is told.
+    pub prompt: String,
+}
+
+/// The answer to `delegating`.
+#[derive(Debug, Default, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Delegated {
+    /// The same is under way already: what the model is told instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub running: Option<String>,
+}
+
 /// `summarizing`: the host is about to have a conversation summarised.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -567,6 +631,10 @@ pub struct Summarizing {
 pub struct Instructions {
     /// What to tell the summariser besides.
     pub instructions: Vec<String>,
+    /// What to tell the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub notice: Option<String>,
 }
 
 /// `written`: the model has written a text.
@@ -591,6 +659,10 @@ pub struct Rewritten {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub text: Option<String>,
+    /// What to tell the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub notice: Option<String>,
 }
 
 /// `show`: something for a person to look at.

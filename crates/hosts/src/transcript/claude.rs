@@ -68,6 +68,8 @@ pub fn read(path: &Path, take: &mut Taker<'_>) -> Result<Report, ReadError> {
         }
         if text(value, "type").is_empty() {
             report.problem(path, format!("line {}", line.number), "has no type");
+        } else if is_wordless(value) {
+            report.problem(path, format!("line {}", line.number), WORDLESS);
         } else if !talk.line(value, line.number, &mut items) && !is_chatter(value) {
             report.unknown(text(value, "type"));
         }
@@ -108,6 +110,16 @@ fn named(stem: &str, id: &str) -> Option<SessionRef> {
     let is_uuid = stem.len() == 36 && stem.bytes().filter(|byte| *byte == b'-').count() == 4;
     let id = if is_uuid { stem } else { id };
     format!("{HOST}:{id}").parse().ok()
+}
+
+/// What is wrong with a message whose words are no text.
+const WORDLESS: &str = "has a message without words";
+
+/// Whether a line should hold a message and does not, or one whose words are something else.
+fn is_wordless(value: &Value) -> bool {
+    let content = value.pointer("/message/content");
+    matches!(text(value, "type"), "user" | "assistant")
+        && !content.is_some_and(|content| content.is_string() || content.is_array())
 }
 
 fn is_chatter(value: &Value) -> bool {
@@ -170,7 +182,9 @@ fn inner(
             }
             return Ok(false);
         };
-        if !talk.line(&line.value, line.number, &mut items) && !is_chatter(&line.value) {
+        if is_wordless(&line.value) {
+            report.problem(path, format!("line {}", line.number), WORDLESS);
+        } else if !talk.line(&line.value, line.number, &mut items) && !is_chatter(&line.value) {
             report.unknown(text(&line.value, "type"));
         }
         for item in items {

@@ -174,6 +174,8 @@ prop_compose! {
             criteria_compacted,
             results,
             results_compacted,
+            summary: None,
+            awaiting: None,
             notes,
             log,
             blocked_on,

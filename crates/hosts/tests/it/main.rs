@@ -7,6 +7,7 @@
 )]
 
 mod compaction;
+mod completing;
 mod fixtures;
 mod generated;
 mod laws;
@@ -15,6 +16,7 @@ mod rescue;
 mod rewinding;
 mod secrets;
 mod sidecar;
+mod subagents;
 mod support;
 mod transcripts;
 mod written;

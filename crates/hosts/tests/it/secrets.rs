@@ -172,7 +172,7 @@ fn no_secret_of_a_recorded_session_is_kept() {
     let mut run = Vec::new();
     let past = View {
         past: true,
-        parent: None,
+        ..View::default()
     };
     for source in find(&files.path().join("t.jsonl")).unwrap() {
         let report = read(&source, &mut |item, _| {

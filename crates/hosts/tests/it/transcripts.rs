@@ -752,6 +752,34 @@ fn files_that_are_broken_are_read_as_far_as_they_go() {
 }
 
 #[test]
+fn messages_of_claude_code_with_the_wrong_types_are_named() {
+    let files = Files::new();
+    let lines = [
+        claude(
+            "a",
+            "user",
+            json!({"message": {"role": "user", "content": "Fix the cart"}}),
+        ),
+        claude(
+            "b",
+            "user",
+            json!({"message": {"role": "user", "content": 42}}),
+        ),
+        claude("c", "assistant", json!({"message": "a string"})),
+        claude(
+            "d",
+            "user",
+            json!({"message": {"role": "user", "content": "And the shop"}}),
+        ),
+    ];
+    fs_err::write(files.path().join("s-1.jsonl"), joined(&lines)).unwrap();
+    let (text, report) = told(files.path());
+    assert!(text.contains("Fix the cart") && text.contains("And the shop"));
+    let places: Vec<&str> = report.problems.iter().map(|it| it.place.as_str()).collect();
+    assert_eq!(places, ["line 2", "line 3"], "{:?}", report.problems);
+}
+
+#[test]
 fn anything_else_is_passed_over() {
     let files = Files::new();
     files.text("notes.jsonl", "{\"a\":1}\n");

@@ -13,6 +13,7 @@ use flamestack_core::subagent::End;
 use flamestack_core::text::{Prose, Title};
 use flamestack_core::transcript::Usage;
 
+use super::compaction::outcome;
 use super::{
     EditRecord, FrameRecord, GlimpseRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord,
     Record, ResultsRecord, SendingRecord, UsageRecord,
@@ -154,6 +155,25 @@ impl TryFrom<Record> for Event {
                 session: session(&key)?,
                 automatic,
                 tokens_before,
+            },
+            Record::CompactionBegun(checkpoint) => {
+                Self::CompactionBegun(Box::new(checkpoint.try_into()?))
+            }
+            Record::CompactionChecked(verdict) => Self::CompactionChecked(Box::new(verdict.into())),
+            Record::SummaryAwaited {
+                frame,
+                outcome: ending,
+                given,
+                note,
+            } => Self::SummaryAwaited {
+                frame: frame_id(&frame)?,
+                outcome: outcome(ending.as_deref())?,
+                given: given.map(Into::into),
+                note: note.map(Prose::recorded),
+            },
+            Record::SummaryArrived { frame, summary } => Self::SummaryArrived {
+                frame: frame_id(&frame)?,
+                summary: summary.map(Prose::recorded),
             },
             Record::SessionReverted {
                 session: key,
@@ -425,6 +445,8 @@ impl TryFrom<FrameRecord> for Frame {
             criteria_compacted: goal.criteria_compacted,
             results: record.results.map(Prose::recorded),
             results_compacted: record.results_compacted.map(Prose::recorded),
+            summary: None,
+            awaiting: None,
             notes: record.notes.into_iter().map(Into::into).collect(),
             log: record
                 .log

@@ -11,6 +11,7 @@ use flamestack_core::session::Glimpse;
 use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
 
+use super::compaction::outcome_name;
 use super::{
     EditRecord, FrameRecord, GlimpseRecord, GoalRecord, LogRecord, NoteRecord, ReasonRecord,
     Record, ResultsRecord, SendingRecord, UsageRecord,
@@ -80,6 +81,23 @@ impl From<&Event> for Record {
                 session: session.to_string(),
                 automatic: *automatic,
                 tokens_before: *tokens_before,
+            },
+            Event::CompactionBegun(checkpoint) => Self::CompactionBegun(checkpoint.as_ref().into()),
+            Event::CompactionChecked(verdict) => Self::CompactionChecked(verdict.as_ref().into()),
+            Event::SummaryAwaited {
+                frame,
+                outcome,
+                given,
+                note,
+            } => Self::SummaryAwaited {
+                frame: frame.to_string(),
+                outcome: outcome_name(*outcome),
+                given: given.as_ref().map(Into::into),
+                note: text_of(note.as_ref()),
+            },
+            Event::SummaryArrived { frame, summary } => Self::SummaryArrived {
+                frame: frame.to_string(),
+                summary: text_of(summary.as_ref()),
             },
             Event::SessionSpent { session, usage } => Self::SessionSpent {
                 session: session.to_string(),

@@ -62,7 +62,7 @@ pub(super) fn frames_with_notes(
         let (ids, behind) = rest.split_at(bunch.names.min(rest.len()));
         let mut found: Vec<(i64, Frame)> = Vec::with_capacity(ids.len());
         each(connection, &bunch.frames, bunch.names, ids.iter(), |row| {
-            found.push((row.get(22)?, rows::frame(row)?));
+            found.push((row.get(24)?, rows::frame(row)?));
             Ok(())
         })?;
         // They come in this order already, which SQL does not promise.

@@ -21,7 +21,7 @@ const APPLICATION_ID: i64 = 0x464c_4d53;
 /// The journal's format. Each step up is a file in `schema/`.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_journal.sql")];
 /// The projections' format; another one means that they are folded anew.
-const PROJECTIONS_VERSION: &str = "10";
+const PROJECTIONS_VERSION: &str = "11";
 /// All projections.
 pub(super) const PROJECTIONS: &str = include_str!("schema/projections.sql");
 

@@ -1,5 +1,6 @@
 //! The projections, asked by the fronts.
 
+use flamestack_core::compaction::Compaction;
 use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
@@ -36,8 +37,8 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
     let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
     Ok(FrameRow {
         frame: rows::frame(row)?,
-        proofs: count(22)?,
-        failures: count(23)?,
+        proofs: count(24)?,
+        failures: count(25)?,
     })
 }
 
@@ -400,6 +401,20 @@ impl Reading for SqliteView<'_> {
 
     fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError> {
         self.deliveries("s.told > 0 ORDER BY s.seq", params![session.to_string()])
+    }
+
+    fn compactions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<Compaction>, StoreError> {
+        let sql = "SELECT body FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT ?2";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut found = self.many(sql, params![session.to_string(), limit], |row| {
+            rows::compaction(row, 0)
+        })?;
+        found.reverse();
+        Ok(found)
     }
 
     fn imports(&self) -> Result<Vec<String>, StoreError> {

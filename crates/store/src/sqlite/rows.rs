@@ -1,7 +1,8 @@
 //! Frames and their parts as rows.
 
+use flamestack_core::compaction::Compaction;
 use flamestack_core::frame::{
-    Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
+    Awaiting, Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
 };
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Evidence, Note};
@@ -16,7 +17,7 @@ use crate::record;
 pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
      f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
      f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
-     f.created_at, f.updated_at, f.changed, f.closed, f.origin";
+     f.created_at, f.updated_at, f.changed, f.closed, f.origin, f.summary, f.awaiting";
 
 /// The columns that [`head`] expects, in order.
 pub(super) const HEAD_COLUMNS: &str =
@@ -79,6 +80,14 @@ fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Prose>> {
     Ok(row.get::<_, Option<String>>(column)?.map(Prose::recorded))
 }
 
+pub(super) fn awaiting(row: &Row<'_>, column: usize) -> rusqlite::Result<Awaiting> {
+    parsed(row, column, record::awaiting)
+}
+
+pub(super) fn compaction(row: &Row<'_>, column: usize) -> rusqlite::Result<Compaction> {
+    parsed(row, column, record::compaction)
+}
+
 /// What the rules look at.
 pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
     Ok(FrameHead {
@@ -115,6 +124,8 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
         criteria_compacted: prose(row, 6)?,
         results: prose(row, 7)?,
         results_compacted: prose(row, 8)?,
+        summary: prose(row, 22)?,
+        awaiting: opt_parsed(row, 23, record::awaiting)?,
         notes: Vec::new(),
         log: Vec::new(),
         blocked_on: prose(row, 9)?,
@@ -148,9 +159,9 @@ pub(super) fn update_frame(
     frame: &Frame,
 ) -> Result<(), StoreError> {
     let (sql, used) = if frame.status == before {
-        (UPDATE_FRAME, 15)
+        (UPDATE_FRAME, 17)
     } else {
-        (UPDATE_FRAME_AND_STATUS, 17)
+        (UPDATE_FRAME_AND_STATUS, 19)
     };
     let mut update = connection.prepare_cached(sql)?;
     with_values(frame, |values| {
@@ -160,7 +171,8 @@ pub(super) fn update_frame(
 }
 
 /// The values of a frame's row: what an edit may change, what an end changes too, what stays.
-fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> T {
+fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 24]) -> T) -> T {
+    let awaiting = frame.awaiting.as_ref().map(record::awaiting_text);
     let span = frame.span.as_ref();
     let invalidation = frame.invalidation.as_ref();
     write(&[
@@ -179,6 +191,8 @@ fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> 
         &frame.session.as_ref().map(ToString::to_string),
         &frame.updated_at.0,
         &frame.changed.0,
+        &text(frame.summary.as_ref()),
+        &awaiting,
         &frame.status.as_str(),
         &frame.closed.map(|seq| seq.0),
         &frame.parent.as_ref().map(FrameId::as_str),
@@ -191,22 +205,22 @@ fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 22]) -> T) -> 
 
 const INSERT_FRAME: &str = "INSERT OR REPLACE INTO frames (id, title, criteria,
          criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
-         invalidated_at, span_session, span_first, span_last, session, updated_at, changed, status,
-         closed, parent, rank, foreign_json, created_at, origin, root, depth)
+         invalidated_at, span_session, span_first, span_last, session, updated_at, changed, summary,
+         awaiting, status, closed, parent, rank, foreign_json, created_at, origin, root, depth)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-         ?20, ?21, ?22,
-         coalesce((SELECT root FROM frames WHERE id = ?18), ?1),
-         coalesce((SELECT depth + 1 FROM frames WHERE id = ?18), 0))";
+         ?20, ?21, ?22, ?23, ?24,
+         coalesce((SELECT root FROM frames WHERE id = ?20), ?1),
+         coalesce((SELECT depth + 1 FROM frames WHERE id = ?20), 0))";
 const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
          results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
          invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,
-         session = ?13, updated_at = ?14, changed = ?15
+         session = ?13, updated_at = ?14, changed = ?15, summary = ?16, awaiting = ?17
      WHERE id = ?1";
 const UPDATE_FRAME_AND_STATUS: &str = "UPDATE frames SET title = ?2, criteria = ?3,
          criteria_compacted = ?4, results = ?5, results_compacted = ?6, blocked_on = ?7,
          invalidation_reason = ?8, invalidated_at = ?9, span_session = ?10, span_first = ?11,
-         span_last = ?12, session = ?13, updated_at = ?14, changed = ?15, status = ?16,
-         closed = ?17
+         span_last = ?12, session = ?13, updated_at = ?14, changed = ?15,
+         summary = ?16, awaiting = ?17, status = ?18, closed = ?19
      WHERE id = ?1";
 
 fn text(prose: Option<&Prose>) -> Option<&str> {

@@ -1,5 +1,6 @@
 //! What is kept about sessions: where they stand, and what was seen of them.
 
+use flamestack_core::compaction::{Change, Compaction, Streak};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::fold;
 use flamestack_core::id::{FrameId, Seq, SessionRef};
@@ -8,6 +9,7 @@ use flamestack_core::text::Prose;
 use flamestack_core::transcript::Usage;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::rows;
 use crate::error::StoreError;
 use crate::record;
 
@@ -72,7 +74,45 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         known.change(recorded);
         put(connection, session, &known)?;
     }
+    if let Some(session) = Compaction::concerned(recorded) {
+        project_compaction(connection, session, recorded)?;
+    }
     Ok(())
+}
+
+fn project_compaction(
+    connection: &Connection,
+    session: &SessionRef,
+    recorded: &Recorded,
+) -> Result<(), StoreError> {
+    let newest = last_compaction(connection, session)?;
+    let (n, newest) = newest.map_or((0, None), |(n, newest)| (n, Some(newest)));
+    let (n, compaction) = match Compaction::change(newest, recorded) {
+        None => return Ok(()),
+        Some(Change::Next(next)) => (n + 1, next),
+        Some(Change::Newest(newest)) => (n, newest),
+    };
+    let body = record::compaction_text(&compaction);
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO compactions VALUES (?1, ?2, ?3)")?
+        .execute(params![session.to_string(), n, body])?;
+    Ok(())
+}
+
+/// The newest compaction of a session and its number.
+pub(super) fn last_compaction(
+    connection: &Connection,
+    session: &SessionRef,
+) -> Result<Option<(i64, Compaction)>, StoreError> {
+    let last = connection
+        .prepare_cached(
+            "SELECT n, body FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1",
+        )?
+        .query_row([session.to_string()], |row| {
+            Ok((row.get(0)?, rows::compaction(row, 1)?))
+        })
+        .optional()?;
+    Ok(last)
 }
 
 /// Folds in what a host says of a session.
@@ -140,7 +180,8 @@ pub(super) fn conversation(
     let known = connection
         .prepare_cached(
             "SELECT prompts, opening, said, interrupted, interruptions, compactions, calls, model,
-                 input, cache_read, cache_write, output, reasoning, micro_dollars
+                 input, cache_read, cache_write, output, reasoning, micro_dollars, size, streak,
+                 streak_calls
              FROM conversations WHERE session = ?1",
         )?
         .query_row([session.to_string()], read)
@@ -167,6 +208,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             reasoning: count(12)?,
             micro_dollars: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
         },
+        size: count(14)?,
+        streak: Streak {
+            compactions: count(15)?,
+            calls: count(16)?,
+        },
     })
 }
 
@@ -179,7 +225,8 @@ fn put(
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO conversations
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                 ?17, ?18)",
         )?
         .execute(params![
             session.to_string(),
@@ -197,6 +244,9 @@ fn put(
             spent.output.cast_signed(),
             spent.reasoning.cast_signed(),
             spent.micro_dollars.map(u64::cast_signed),
+            known.size.cast_signed(),
+            known.streak.compactions.cast_signed(),
+            known.streak.calls.cast_signed(),
         ])?;
     Ok(())
 }

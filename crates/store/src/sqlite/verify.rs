@@ -11,12 +11,13 @@ use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 20] = [
+const COMPARED: [(&str, &str); 21] = [
     (
         "frames",
         "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
          results, results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
-         span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed",
+         span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed, \
+         summary, awaiting",
     ),
     ("notes", "frame, seq, n, kind, text, why, code"),
     ("log_entries", "frame, seq, n, label, blob, bytes"),
@@ -28,8 +29,10 @@ const COMPARED: [(&str, &str); 20] = [
     (
         "conversations",
         "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
-         input, cache_read, cache_write, output, reasoning, micro_dollars",
+         input, cache_read, cache_write, output, reasoning, micro_dollars, size, \
+         streak, streak_calls",
     ),
+    ("compactions", "session, n, body"),
     (
         "runs",
         "session, parent, goal, kind, task, message, state, waiting_for, attempts, started, \

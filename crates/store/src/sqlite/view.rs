@@ -1,7 +1,8 @@
 //! The projections, asked by the rules.
 
+use flamestack_core::compaction::Compaction;
 use flamestack_core::event::{Event, Recorded, Subject};
-use flamestack_core::frame::{FrameHead, LogEntry, Rank, Status};
+use flamestack_core::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
@@ -257,6 +258,20 @@ impl Neighbourhood for SqliteView<'_> {
 
     fn conversation(&self, session: &SessionRef) -> Result<Conversation, StoreError> {
         sessions::conversation(self.connection, session)
+    }
+
+    fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, StoreError> {
+        let last = sessions::last_compaction(self.connection, session)?;
+        Ok(last.map(|(_, compaction)| compaction))
+    }
+
+    fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, StoreError> {
+        let sql = "SELECT id, awaiting FROM frames WHERE awaiting IS NOT NULL ORDER BY id";
+        let mut waiting = self.many(sql, params![], |row| {
+            Ok((rows::id(row, 0)?, rows::awaiting(row, 1)?))
+        })?;
+        waiting.retain(|(_, awaiting)| awaiting.session == *session);
+        Ok(waiting)
     }
 
     fn run(&self, session: &SessionRef) -> Result<Option<Run>, StoreError> {

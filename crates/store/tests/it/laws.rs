@@ -83,6 +83,11 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 let seen = reading.conversation(session)?;
                 let known = tree.conversations().get(session).cloned();
                 assert_eq!(seen, known.unwrap_or_default());
+                let known = tree.compactions().get(session).cloned();
+                let seen = reading.compactions(session, usize::MAX)?;
+                assert_eq!(seen, known.unwrap_or_default());
+                let known = Neighbourhood::awaiting(tree, session).unwrap();
+                assert_eq!(reading.awaiting(session)?, known);
             }
             Ok(())
         })

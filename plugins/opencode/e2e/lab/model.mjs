@@ -91,6 +91,9 @@ export class ScriptedModel {
       this.problems.push(message)
       return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
     }
+    if (reply.refuse) {
+      return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: reply.refuse }))
+    }
     outgoing.writeHead(200, { "content-type": "text/event-stream" })
     const stream = request.wire.stream(reply, () => `call_${(this.#calls += 1)}`)
     let chunks = 0
@@ -106,7 +109,7 @@ export class ScriptedModel {
 
   async #reply(request) {
     if (request.kind === "title") return { text: "A title" }
-    if (request.kind === "summary") return { text: this.summary }
+    if (request.kind === "summary") return typeof this.summary === "function" ? this.summary(request) : { text: this.summary }
     const newest = request.userTexts.at(-1) ?? ""
     const script = this.#scripts.findLast(({ key, replies }) => newest.includes(key) && replies.length > 0)
     const reply = script?.replies.shift()

@@ -14,9 +14,9 @@ const TURN = 60_000
 export class Lab {
   /**
    * `plugin`: false for none, or the options of ours. `sidecar`: a program in place of `flame`.
-   * `config`: more of OpenCode's configuration. `env`: more environment.
+   * `config`: more of OpenCode's configuration. `env`: more environment. `limit` and `cost`: what the model takes.
    */
-  static async start({ plugin = {}, config = {}, env = {}, plugins = [] } = {}) {
+  static async start({ plugin = {}, config = {}, env = {}, plugins = [], limit, cost } = {}) {
     install()
     const lab = new Lab()
     lab.root = realpathSync(mkdtempSync(join(tmpdir(), "flame-e2e-")))
@@ -26,7 +26,7 @@ export class Lab {
     await lab.model.start()
     lab.environment = lab.#environment(env)
     lab.#project()
-    lab.#configure(plugin, plugins, config)
+    lab.#configure(plugin, plugins, config, limit, cost)
     await lab.serve()
     return lab
   }
@@ -67,11 +67,11 @@ export class Lab {
     git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "-m", "Begin")
   }
 
-  #configure(plugin, plugins, config) {
+  #configure(plugin, plugins, config, limit = { context: 200_000, output: 8_000 }, cost) {
     const provider = (npm) => ({
       npm,
       options: { baseURL: this.model.url, apiKey: "none" },
-      models: { "mock-1": { name: "Mock", tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+      models: { "mock-1": { name: "Mock", tool_call: true, limit, cost } },
     })
     // A debug build on a busy machine is no measure: only tests of the deadline itself have the real one.
     const ours = plugin === false ? [] : [[PLUGIN, { deadline: 20_000, ...plugin }]]

@@ -1,7 +1,7 @@
 // Three wire formats of model APIs: what a request says, whether the real API would take it, and
 // how an answer is streamed.
 
-/** @typedef {{text?: string, calls?: {name: string, args: object}[], thinking?: string, tokens?: number}} Reply */
+/** @typedef {{text?: string, calls?: {name: string, args: object}[], thinking?: string, tokens?: number, refuse?: object}} Reply */
 
 const textOf = (content) =>
   typeof content === "string"

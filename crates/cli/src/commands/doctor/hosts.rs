@@ -18,6 +18,9 @@ use crate::workplace::{self, Workplace};
 /// How long a sidecar may take for an answer. A shim waits for a fraction of that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The name under which the plugin counts summaries that no model was asked for.
+const WITHOUT_MODEL: &str = "summary without a model";
+
 /// OpenCode as it is here.
 pub(super) struct OpenCode {
     found: Option<Program>,
@@ -27,6 +30,8 @@ pub(super) struct OpenCode {
     /// A turn with a real sidecar, where the plugin is configured.
     turn: Option<Result<Vec<Lap>, ProbeError>>,
     hooks: BTreeMap<String, HookTotals>,
+    /// Whether summaries are to be ours.
+    own_summaries: bool,
     this: PathBuf,
 }
 
@@ -47,6 +52,7 @@ impl OpenCode {
             hooks: figures::read(&project.dir)
                 .remove("opencode")
                 .unwrap_or_default(),
+            own_summaries: place.settings.get("compaction.mode")?.text.trim() == "own",
             this: init::this_program()?,
         })
     }
@@ -110,10 +116,34 @@ impl OpenCode {
                 ));
             }
         }
+        if self.own_summaries && !self.entries().is_empty() {
+            notes.push(self.about_summaries());
+        }
         if init::dialect(self.found.as_ref()) == Dialect::Two {
             notes.push(init::UNVERIFIED.to_owned());
         }
         notes
+    }
+
+    /// Whether a model is still asked for summaries that are then replaced.
+    fn about_summaries(&self) -> String {
+        let calls = |name: &str| self.hooks.get(name).map_or(0, |hook| hook.calls);
+        let made = calls(WITHOUT_MODEL);
+        let all = calls("experimental.session.compacting").max(made);
+        match (made, all) {
+            (0, 0) => {
+                "summaries are ours (`compaction.mode = own`); none was made here yet".to_owned()
+            }
+            (made, all) if made == all => format!(
+                "summaries are ours (`compaction.mode = own`); no model was asked for any of {all}"
+            ),
+            (made, all) => format!(
+                "summaries are ours (`compaction.mode = own`), but for {} of {all} the host asked a \
+                 model first: it had read its configuration before the sidecar answered, or the \
+                 setting is newer than the host's start",
+                all - made
+            ),
+        }
     }
 
     /// Facts by name, for a person.

@@ -125,6 +125,7 @@ impl<'p> Intake<'p> {
         let view = View {
             past: true,
             parent: about.parent,
+            ..View::default()
         };
         self.current = Some((actor, view));
         Ok(())

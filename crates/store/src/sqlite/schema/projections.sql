@@ -25,7 +25,9 @@ CREATE TABLE frames (
     created_at          INTEGER NOT NULL,
     updated_at          INTEGER NOT NULL,
     changed             INTEGER NOT NULL,
-    closed              INTEGER
+    closed              INTEGER,
+    summary             TEXT,
+    awaiting            TEXT        -- the summary that it waits for, as JSON
 ) STRICT, WITHOUT ROWID;
 -- Every listing in order, of all children or of some: open ones, finished ones, those being worked
 -- on among ten thousand plans. One index, since each more is one more page that a command writes; a
@@ -36,6 +38,9 @@ CREATE INDEX frames_ended ON frames (parent, status, closed, rank, id)
     WHERE status IN ('completed', 'failed');
 CREATE INDEX frames_amended ON frames (parent, changed)
     WHERE status IN ('completed', 'failed') AND changed > closed;
+
+-- The few frames that wait for a summary.
+CREATE INDEX frames_awaiting ON frames (id) WHERE awaiting IS NOT NULL;
 
 -- A host's to-do list names its items by their text.
 CREATE INDEX frames_todo ON frames (parent, title, rank, id) WHERE origin = 'todo';
@@ -100,7 +105,18 @@ CREATE TABLE conversations (
     cache_write   INTEGER NOT NULL,
     output        INTEGER NOT NULL,
     reasoning     INTEGER NOT NULL,
-    micro_dollars INTEGER
+    micro_dollars INTEGER,
+    size          INTEGER NOT NULL,     -- tokens of the last call, prompt and answer
+    streak        INTEGER NOT NULL,     -- compactions that followed each other
+    streak_calls  INTEGER NOT NULL      -- model calls since the last of them
+) STRICT, WITHOUT ROWID;
+
+-- What the compactions of a session came to, as JSON, from 1 on.
+CREATE TABLE compactions (
+    session TEXT    NOT NULL,
+    n       INTEGER NOT NULL,
+    body    TEXT    NOT NULL,
+    PRIMARY KEY (session, n)
 ) STRICT, WITHOUT ROWID;
 
 -- Conversations that others started.

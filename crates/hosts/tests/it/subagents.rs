@@ -1,0 +1,206 @@
+//! Subagents, as a host's plugin tells of them.
+
+use flamestack_engine::settings::pattern;
+use flamestack_engine::subagents::Tracking;
+use serde_json::{Value, json};
+
+use crate::sidecar::{Served, said, work};
+
+fn task(message: &str, prompt: &str, child: &str, state: &str, output: &str) -> Value {
+    json!({ "id": message, "role": "assistant", "parts": [{
+        "kind": "call", "id": format!("{message}p"), "call": format!("call_{message}"),
+        "tool": "task", "state": state, "session": child, "output": output,
+        "input": { "description": prompt, "prompt": prompt, "subagent_type": "general" },
+    }] })
+}
+
+fn cost(message: &str, dollars: f64) -> Value {
+    json!({ "kind": "message", "id": message, "role": "assistant", "parts": [],
+        "usage": { "input": 100, "output": 7, "cost": dollars } })
+}
+
+fn told(message: Value) -> Value {
+    let mut happening = message;
+    happening["kind"] = json!("message");
+    happening
+}
+
+impl Served {
+    fn happens(&mut self, session: &str, happenings: &[Value]) {
+        let params = json!({ "session": session, "happenings": happenings });
+        assert_eq!(self.ask("observe", params), Value::Null);
+        self.recorded(session);
+    }
+
+    /// What belongs to one conversation is handled in its order: once this is answered, all before
+    /// it is recorded.
+    fn recorded(&mut self, session: &str) {
+        self.ask("show", json!({ "session": session, "what": "status" }));
+    }
+
+    fn begin(&mut self, session: &str, child: &str, message: &str, prompt: &str) {
+        self.happens(
+            child,
+            &[json!({ "kind": "session", "parent": session, "title": prompt })],
+        );
+        self.happens(
+            session,
+            &[told(task(message, prompt, child, "running", ""))],
+        );
+        self.prompt(child, &format!("{child}1"), prompt);
+        self.recorded(child);
+    }
+
+    fn list(&mut self, session: &str) -> String {
+        self.call(session, "m", "stack_subagent_list", json!({}))
+    }
+}
+
+#[test]
+fn what_a_subagent_costs_is_its_parents_too() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    host.begin("c", "d", "c2", "Sum it up");
+    for (session, messages) in [("s", 1), ("c", 2), ("d", 3)] {
+        for n in 0..messages {
+            host.happens(session, &[cost(&format!("{session}-{n}"), 0.25)]);
+        }
+    }
+    // Told once more, it costs no more.
+    host.happens("d", &[cost("d-0", 0.25)]);
+    insta::assert_snapshot!(host.list("s"), @"
+    opencode:c  running  Build the cart
+      general · started 2023-11-14 22:13 · last seen 2023-11-14 22:13 · 3 messages · 500 in, 35 out, $1.250000 · frame we79889v
+      opencode:d  running  Sum it up
+        general · started 2023-11-14 22:13 · last seen 2023-11-14 22:13 · 4 messages · 300 in, 21 out, $0.750000 · frame qnhe4wn9
+    in all: 600 in, 42 out, $1.500000
+    ");
+}
+
+#[test]
+fn what_came_back_is_recorded_before_the_parent_goes_on() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    host.happens("c", &[json!({ "kind": "idle" })]);
+    assert!(host.list("s").contains("idle"));
+    // No event told of it: the parent's next request does.
+    let done = task(
+        "2",
+        "Build the cart",
+        "c",
+        "completed",
+        "It holds ten items",
+    );
+    host.prepare("s", 0, &[said("1", "Build the shop"), done]);
+    let listed = host.list("s");
+    assert!(listed.contains("done"), "{listed}");
+    let details = host.call(
+        "s",
+        "3",
+        "stack_frame_details",
+        json!({ "frameID": "opencode:c" }),
+    );
+    assert!(details.contains("It holds ten items"), "{details}");
+}
+
+#[test]
+fn a_call_without_an_answer_in_a_request_was_cut_off() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    let running = task("2", "Build the cart", "c", "running", "");
+    let compacting =
+        json!({ "session": "s", "known": 0, "messages": [running], "compacting": true });
+    host.ask("prepare", compacting);
+    assert!(host.list("s").contains("running"));
+    host.prepare("s", 0, &[running]);
+    assert!(host.list("s").contains("aborted"));
+}
+
+#[test]
+fn who_waits_and_who_is_deleted() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    host.happens(
+        "c",
+        &[json!({ "kind": "waiting", "on": "permission bash rm" })],
+    );
+    insta::assert_snapshot!(host.list("s").lines().next().unwrap(), @"opencode:c  waiting for the user  Build the cart (waits for permission bash rm)");
+    host.happens("c", &[json!({ "kind": "waiting" })]);
+    assert!(host.list("s").contains("running"));
+    host.happens("c", &[json!({ "kind": "deleted" })]);
+    assert!(host.list("s").contains("aborted"));
+}
+
+#[test]
+fn the_same_task_is_already_running_unless_it_is_meant() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    let mut asked = |message: &str, prompt: &str| {
+        let asked =
+            json!({ "session": "s", "message": message, "agent": "general", "prompt": prompt });
+        host.ask("delegating", asked)["running"].clone()
+    };
+    let running = asked("3", "Build the cart ");
+    insta::assert_snapshot!(running.as_str().unwrap().lines().next().unwrap(), @"already running: opencode:c  running  Build the cart");
+    assert_eq!(asked("2", "Build the cart"), Value::Null);
+    assert_eq!(asked("3", "Build the till"), Value::Null);
+    let done = task("2", "Build the cart", "c", "completed", "Built");
+    host.happens("s", &[told(done)]);
+    let again =
+        json!({ "session": "s", "message": "4", "agent": "general", "prompt": "Build the cart" });
+    assert_eq!(host.ask("delegating", again)["running"], Value::Null);
+}
+
+#[test]
+fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
+    let tracking = Tracking {
+        patterns: vec![pattern("subagent").unwrap()],
+        complete_after: Some(0),
+        listed_for: i64::MAX,
+        ..Tracking::default()
+    };
+    let mut host = Served::with(|sidecar| sidecar.engine.set_tracking(tracking));
+    host.ask(
+        "hello",
+        json!({ "protocol": 1, "host": "opencode", "directory": "/", "withoutParents": true }),
+    );
+    host.prompt("root", "1", "Build the shop");
+    host.prompt("c", "c1", "Build the cart");
+    host.happens(
+        "c",
+        &[json!({ "kind": "session", "title": "Cart (@general subagent)" })],
+    );
+    host.prepare("c", 0, &[said("c1", "Build the cart"), work("c2")]);
+    host.happens("c", &[json!({ "kind": "idle" })]);
+    let listed = host.call("c", "c3", "stack_stats", json!({ "showActive": true }));
+    insta::assert_snapshot!(listed, @"
+    1 subagent
+      1 done
+    1 with a frame, 0 only logged
+    100% of those that ended are done
+    spent: 0 in, 0 out
+    ");
+    let root = host.call("root", "2", "stack_stats", json!({}));
+    assert!(root.contains("0 subagents"), "{root}");
+}
+
+#[test]
+fn what_is_asked_of_the_tracking_is_kept_for_the_project() {
+    let mut host = Served::new();
+    let config = host.call("s", "1", "stack_config", json!({ "minMessageCount": 1.5 }));
+    assert!(config.contains("must be a whole number"), "{config}");
+    let bad = host.call("s", "1", "stack_config", json!({ "addPattern": "(" }));
+    assert!(bad.contains("`(` is not a regular expression"), "{bad}");
+    let changed = host.call(
+        "s",
+        "1",
+        "stack_config",
+        json!({ "enabled": false, "minDuration": 5 }),
+    );
+    assert!(changed.contains("subagents.enabled"), "{changed}");
+}
