@@ -16,6 +16,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::compacting::{Advice, rewritten};
+use super::copying::Copying;
 use super::entries::came_back;
 use super::observing::Seen;
 use super::queues::Queues;
@@ -45,6 +46,10 @@ pub(super) struct Conversation {
     pub(super) waits: bool,
     /// Whether the end of a frame was called a good place to compact since the last compaction.
     pub(super) advice: Advice,
+    /// What it is a copy of, until it begins.
+    pub(super) copying: Option<Copying>,
+    /// Whether the model was asked anything.
+    pub(super) has_begun: bool,
     /// Whether it is compacted again and again, so that nothing is added to it.
     loops: bool,
     /// The messages of the last `prepare`.
@@ -91,6 +96,8 @@ impl Conversation {
             // Another process may have left it so.
             waits: true,
             advice: Advice::default(),
+            copying: None,
+            has_begun: false,
             loops: false,
             leaves: Leaves::default(),
             spans: Spans::default(),
@@ -128,6 +135,10 @@ impl Conversation {
             } else {
                 Mode::Ordinary
             };
+        }
+        // What a copy has to be told is known once its messages are.
+        if self.copying.is_some() {
+            return Ok(Prompted { append: None });
         }
         // What was handed over to a subagent is what it is told first; a person knows their own
         // words, and a conversation with nothing behind it is told nothing.
@@ -181,6 +192,7 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
+        self.begin(sidecar, &prepare.messages)?;
         self.asked = Some(sidecar.engine.clock().now());
         if prepare.known < self.leaves.len() {
             self.leaves.truncate(prepare.known);
