@@ -314,7 +314,11 @@ impl Wish {
     }
 
     fn fork(&self, fresh: &mut dyn FnMut() -> FrameId) -> Command {
-        let from = ["main", "feature", "review"][usize::from(self.b / 3 % 3)];
+        let from = match self.b / 3 % 3 {
+            0 => "main",
+            1 => "feature",
+            _ => "review",
+        };
         let copied = self.messages(self.a / 3);
         Command::Fork(Box::new(Fork {
             from: shell(from).session,

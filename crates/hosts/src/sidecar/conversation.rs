@@ -16,7 +16,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::compacting::{Advice, rewritten};
-use super::copying::Copying;
+use super::copying::Beginning;
 use super::entries::came_back;
 use super::observing::Seen;
 use super::queues::Queues;
@@ -46,10 +46,8 @@ pub(super) struct Conversation {
     pub(super) waits: bool,
     /// Whether the end of a frame was called a good place to compact since the last compaction.
     pub(super) advice: Advice,
-    /// What it is a copy of, until it begins.
-    pub(super) copying: Option<Copying>,
-    /// Whether the model was asked anything.
-    pub(super) has_begun: bool,
+    /// Whether it has begun, and of what it is a copy until then.
+    pub(super) beginning: Beginning,
     /// Whether it is compacted again and again, so that nothing is added to it.
     loops: bool,
     /// The messages of the last `prepare`.
@@ -96,8 +94,7 @@ impl Conversation {
             // Another process may have left it so.
             waits: true,
             advice: Advice::default(),
-            copying: None,
-            has_begun: false,
+            beginning: Beginning::default(),
             loops: false,
             leaves: Leaves::default(),
             spans: Spans::default(),
@@ -137,7 +134,7 @@ impl Conversation {
             };
         }
         // What a copy has to be told is known once its messages are.
-        if self.copying.is_some() {
+        if self.beginning.is_copy() {
             return Ok(Prompted { append: None });
         }
         // What was handed over to a subagent is what it is told first; a person knows their own

@@ -11,11 +11,27 @@ use super::Sidecar;
 use super::conversation::Conversation;
 use super::wire::{Message, Original};
 
-/// What is known of the conversation that another one is a copy of.
-pub(super) struct Copying {
-    from: SessionRef,
-    /// Its messages, once the shim has told them.
-    messages: Vec<Original>,
+/// How a conversation begins.
+#[derive(Default)]
+pub(super) enum Beginning {
+    /// The model was not asked anything yet.
+    #[default]
+    Ahead,
+    /// Nor was it here, and the conversation is a copy of another one.
+    Copy {
+        from: SessionRef,
+        /// That one's messages, once the shim has told them.
+        of: Vec<Original>,
+    },
+    /// It has begun.
+    Past,
+}
+
+impl Beginning {
+    /// Whether it is a copy that has not begun.
+    pub(super) fn is_copy(&self) -> bool {
+        matches!(self, Self::Copy { .. })
+    }
 }
 
 impl Conversation {
@@ -25,7 +41,7 @@ impl Conversation {
         sidecar: &Sidecar,
         from: &SessionRef,
     ) -> Result<(), EngineError> {
-        if self.copying.is_some() || self.has_begun {
+        if !matches!(self.beginning, Beginning::Ahead) {
             return Ok(());
         }
         let known = sidecar
@@ -33,10 +49,10 @@ impl Conversation {
             .read(|reading| Ok(reading.session(&self.session)?))?;
         // Another process has seen it begin.
         if known.is_none_or(|known| known.own.is_none() && known.active.is_none()) {
-            self.copying = Some(Copying {
+            self.beginning = Beginning::Copy {
                 from: from.clone(),
-                messages: Vec::new(),
-            });
+                of: Vec::new(),
+            };
         }
         Ok(())
     }
@@ -52,8 +68,10 @@ impl Conversation {
             return Ok(());
         };
         self.is_copy_of(sidecar, &from)?;
-        if let Some(copying) = self.copying.as_mut().filter(|known| known.from == from) {
-            copying.messages = messages.to_vec();
+        if let Beginning::Copy { from: known, of } = &mut self.beginning
+            && *known == from
+        {
+            *of = messages.to_vec();
         }
         Ok(())
     }
@@ -65,13 +83,12 @@ impl Conversation {
         sidecar: &Sidecar,
         messages: &[Message],
     ) -> Result<(), EngineError> {
-        if let Some(Copying { from, messages: of }) = &self.copying {
+        if let Beginning::Copy { from, of } = &self.beginning {
             let (pairs, later) = side_by_side(of, messages);
             let actor = self.actor(sidecar, None);
             sidecar.engine.fork(&actor, from, pairs, later)?;
-            self.copying = None;
         }
-        self.has_begun = true;
+        self.beginning = Beginning::Past;
         Ok(())
     }
 }

@@ -136,7 +136,7 @@ impl Conversation {
     ) -> Result<(), EngineError> {
         match happening {
             // What was copied comes again with the first request.
-            Happening::Message(_) if self.copying.is_some() => {}
+            Happening::Message(_) if self.beginning.is_copy() => {}
             Happening::Message(message) => self.seen.message(message),
             Happening::Copied { from, messages } => self.copied(sidecar, from, messages)?,
             Happening::Todos { items } => {
@@ -275,7 +275,7 @@ impl Conversation {
 
     /// Records what was seen.
     pub(super) fn record(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
-        if self.copying.is_some() {
+        if self.beginning.is_copy() {
             return Ok(());
         }
         let unread = std::mem::take(&mut self.seen.unread);
