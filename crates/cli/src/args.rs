@@ -6,6 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands;
 
+/// What every command takes stands apart from what is its own.
+const EVERYWHERE: &str = "Options of every command";
+
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
@@ -15,13 +18,14 @@ use crate::commands;
 #[command(name = "flame", version, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Print JSON for machines
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 
     /// Act in this session (`host:id`) instead of this worktree's shell
     #[arg(
         long,
         global = true,
+        help_heading = EVERYWHERE,
         value_name = "SESSION",
         env = "FLAME_SESSION",
         hide_env_values = true
@@ -29,7 +33,13 @@ pub(crate) struct Cli {
     pub(crate) session: Option<String>,
 
     /// Act on the project of this directory
-    #[arg(short = 'C', long = "dir", global = true, value_name = "DIR")]
+    #[arg(
+        short = 'C',
+        long = "dir",
+        global = true,
+        help_heading = EVERYWHERE,
+        value_name = "DIR"
+    )]
     pub(crate) dir: Option<PathBuf>,
 
     #[command(subcommand)]
