@@ -2,9 +2,11 @@
 //!
 //! A project with one specification under way and 0, 200 or 2,000 finished ones of 25 tasks each.
 //! The session log names the one under way, or nothing does and it has to be found by when files
-//! were written. The sizes take turns.
+//! were written; once more in a git repository, as people work, where git is asked too. The sizes
+//! take turns.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -18,12 +20,20 @@ const TARGET: f64 = 2.0;
 const TASKS: usize = 25;
 const WARM_UP: usize = 5;
 
+/// How the specification under way is found: a name for it, whether the log says it, whether git is
+/// asked.
+type Way = (&'static str, bool, bool);
+const WAYS: [Way; 3] = [
+    ("named in the log", true, false),
+    ("found by its files", false, false),
+    ("found by its files, in a git repository", false, true),
+];
+
 struct Measured {
     finished: usize,
-    named: Engine,
-    unnamed: Engine,
-    costs: [Series; 2],
-    read: [Extent; 2],
+    engines: Vec<Engine>,
+    costs: [Series; 3],
+    read: [Extent; 3],
 }
 
 fn main() -> Result<()> {
@@ -38,17 +48,18 @@ fn main() -> Result<()> {
         say(&format!("writing {finished} finished specifications …"));
         all.push(Measured {
             finished,
-            named: project(scratch.path(), finished, true)?,
-            unnamed: project(scratch.path(), finished, false)?,
+            engines: WAYS
+                .into_iter()
+                .map(|way| project(scratch.path(), finished, way))
+                .collect::<Result<_>>()?,
             costs: Default::default(),
             read: Default::default(),
         });
     }
     for round in 0..WARM_UP + rounds {
         for one in &mut all {
-            let engines = [&one.named, &one.unnamed];
             let kept = one.costs.iter_mut().zip(&mut one.read);
-            for (engine, (series, read)) in engines.into_iter().zip(kept) {
+            for (engine, (series, read)) in one.engines.iter().zip(kept) {
                 let brief = series.time(|| engine.brief(&Asked::default(), &workflows))?;
                 *read = brief.read;
                 ensure!(
@@ -68,8 +79,8 @@ fn main() -> Result<()> {
 }
 
 /// A project with a specification under way behind many that are finished.
-fn project(scratch: &Path, finished: usize, is_named: bool) -> Result<Engine> {
-    let folder = scratch.join(format!("{finished}-{is_named}"));
+fn project(scratch: &Path, finished: usize, (_, is_named, has_git): Way) -> Result<Engine> {
+    let folder = scratch.join(format!("{finished}-{is_named}-{has_git}"));
     let root = folder.join("project");
     for n in 0..finished {
         write(&root, &format!("spec-{n:04}"), TASKS)?;
@@ -78,6 +89,26 @@ fn project(scratch: &Path, finished: usize, is_named: bool) -> Result<Engine> {
     if is_named {
         let log = "[Focus: execution] 2026-03-10\n- Continue `/spec-execute next under-way`.\n";
         fs_err::write(root.join("SESSION.md"), log)?;
+    }
+    if has_git {
+        for arguments in [
+            &["init", "-q"] as &[&str],
+            &["add", "-A"],
+            &[
+                "-c",
+                "user.name=bench",
+                "-c",
+                "user.email=bench@localhost",
+                "commit",
+                "-q",
+                "-m",
+                "All specifications",
+            ],
+        ] {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(&root).args(arguments);
+            ensure!(git.status()?.success(), "git {arguments:?} failed");
+        }
     }
     // Not looked for: the folder lies inside our own repository.
     let project = Project {
@@ -123,10 +154,7 @@ fn report(all: &[Measured]) {
         "200 / 0",
         "2,000 / 0",
     ]);
-    for (place, name) in ["named in the log", "found by its files"]
-        .into_iter()
-        .enumerate()
-    {
+    for (place, (name, ..)) in WAYS.into_iter().enumerate() {
         let of = |one: &Measured, figure: fn(&Series) -> f64| {
             one.costs.get(place).map_or(f64::NAN, figure)
         };

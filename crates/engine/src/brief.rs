@@ -19,7 +19,6 @@ use flamestack_core::workflow::{Place, Role, Workflow};
 pub use self::declarations::{Problem, Workflows, folders};
 use self::files::{Files, Limit};
 use crate::Engine;
-use crate::context::surroundings;
 use crate::error::EngineError;
 
 /// How many tokens a brief has at most, unless something else is wanted.
@@ -116,7 +115,7 @@ impl Engine {
             let Some(frame) = known.and_then(|known| known.active.or(known.own)) else {
                 return Ok(None);
             };
-            surroundings(reading, &frame, Some(session), self.kinship()).map(Some)
+            self.told_around(reading, &frame, Some(session)).map(Some)
         })
     }
 

@@ -195,9 +195,8 @@ impl Engine {
             settings,
         };
         let made = kept.cache.get_or_make(&key, || {
-            let around = self.read(|reading| {
-                surroundings(reading, &key.frame, key.session.as_ref(), self.kinship())
-            })?;
+            let around =
+                self.read(|reading| self.told_around(reading, &key.frame, key.session.as_ref()))?;
             if around.position != key.position {
                 return Err(Failed::Moved);
             }
@@ -228,6 +227,17 @@ impl Engine {
         }
         kept.sessions.insert(session.clone(), known.clone());
         Ok(known)
+    }
+
+    /// What is around a frame, as far as it is told here.
+    pub(crate) fn told_around(
+        &self,
+        reading: &dyn Reading,
+        frame: &FrameId,
+        session: Option<&SessionRef>,
+    ) -> Result<Surroundings, EngineError> {
+        let around = surroundings(reading, frame, session, self.kinship())?;
+        Ok(self.contexts.preferences.told(around))
     }
 
     /// Who chooses among many.
@@ -280,7 +290,7 @@ impl Engine {
             let Some(frame) = whose.frame(reading)? else {
                 return Ok(None);
             };
-            let around = surroundings(reading, &frame, whose.session(), self.kinship())?;
+            let around = self.told_around(reading, &frame, whose.session())?;
             Ok(Some((around, settings)))
         })
     }

@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names, and those of what was added, and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 20] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 24] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -67,6 +67,28 @@ const CONTRACT: [(&str, &[&str], &[&str]); 20] = [
     ("stack_context_info", &[], &[]),
     ("stack_context_preview", &[], &["maxLength"]),
     ("stack_cache_clear", &[], &["sessionID"]),
+    ("stack_subagent_list", &[], &["filter"]),
+    (
+        "stack_subagent_complete",
+        &[],
+        &["sessionID", "status", "summary"],
+    ),
+    ("stack_stats", &[], &["reset", "showActive"]),
+    (
+        "stack_config",
+        &[],
+        &[
+            "enabled",
+            "minDuration",
+            "minMessageCount",
+            "autoCompleteOnIdle",
+            "idleCompletionDelay",
+            "addPattern",
+            "removePattern",
+            "injectParentContext",
+            "propagateSummaries",
+        ],
+    ),
 ];
 
 #[test]

@@ -1,5 +1,5 @@
 //! Finding names in text: paths, identifiers, addresses, references, error codes, versions. Numbers
-//! with units are [`super::quantity`]'s.
+//! with units are `quantity`'s.
 //!
 //! One pass over the bytes, no pattern engine: a transcript has megabytes. A name is recognised by
 //! its own shape, so the language around it does not matter.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::event::Event;
-use crate::frame::{Frame, Status};
+use crate::frame::{Frame, Origin, Status};
 use crate::id::{FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::subagent::State;
@@ -167,6 +167,47 @@ impl Surroundings {
         around.open.total = around.open.frames.len();
         around.listen(tree);
         Some(around)
+    }
+
+    /// As if the subagent whose work this is had been started for nobody: without what is above its
+    /// frame or beside it. What the user said stays.
+    #[must_use]
+    pub fn within_its_subagent(mut self) -> Self {
+        let path = std::iter::once(&self.current).chain(&self.ancestors);
+        let Some(above) = path
+            .into_iter()
+            .position(|it| it.origin == Origin::Subagent)
+        else {
+            return self;
+        };
+        self.ancestors.truncate(above);
+        self.levels = above;
+        // The top one's siblings are its parent's business.
+        let parents: Vec<&FrameId> = self.ancestors.iter().map(|it| &it.id).collect();
+        let is_below = |it: &Frame| it.parent.as_ref().is_some_and(|id| parents.contains(&id));
+        self.uncles.frames.retain(is_below);
+        self.uncles.total = self.uncles.frames.len();
+        if self.ancestors.is_empty() {
+            self.siblings.clear();
+            self.place = Place::default();
+            self.next = None;
+            let current = &self.current.id;
+            self.open
+                .frames
+                .retain(|it| it.parent.as_ref() == Some(current));
+            self.open.total = self.open.frames.len();
+        }
+        self
+    }
+
+    /// Without what subagents came to. They are still counted, as what is left out.
+    #[must_use]
+    pub fn without_subagents_results(mut self) -> Self {
+        let is_own = |it: &Frame| it.origin != Origin::Subagent;
+        self.children.frames.retain(is_own);
+        self.siblings.retain(is_own);
+        self.uncles.frames.retain(is_own);
+        self
     }
 
     /// What the user said here and above, by the events that still count.

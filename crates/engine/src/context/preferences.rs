@@ -1,6 +1,6 @@
 //! How contexts are made here, from the settings.
 
-use flamestack_core::context::{Budget, Guidance, Settings as Assembly};
+use flamestack_core::context::{Budget, Guidance, Settings as Assembly, Surroundings};
 use flamestack_core::tokens::{Estimate, Tokenizer};
 
 use super::Wanted;
@@ -18,6 +18,10 @@ pub struct Preferences {
     pub window_share: usize,
     /// From which part of the usable window on a prompt counts as large, in percent; 0 for never.
     pub soft_threshold: u64,
+    /// Whether a subagent is told what its parent works on.
+    pub parents_for_subagents: bool,
+    /// Whether a context has what subagents came to.
+    pub subagents_results: bool,
 }
 
 impl Default for Preferences {
@@ -27,6 +31,8 @@ impl Default for Preferences {
             tokenizer: "o200k".to_owned(),
             window_share: 20,
             soft_threshold: 70,
+            parents_for_subagents: true,
+            subagents_results: true,
         }
     }
 }
@@ -61,7 +67,20 @@ impl Preferences {
             tokenizer: settings.get("context.tokenizer")?.text.trim().to_owned(),
             window_share: size("window_share")?,
             soft_threshold: settings.number("compaction.soft_threshold")?,
+            parents_for_subagents: settings.switch("subagents.inject_parent_context")?,
+            subagents_results: settings.switch("subagents.propagate_summaries")?,
         })
+    }
+
+    /// What of a frame's surroundings is told here.
+    pub(crate) fn told(&self, mut around: Surroundings) -> Surroundings {
+        if !self.parents_for_subagents {
+            around = around.within_its_subagent();
+        }
+        if !self.subagents_results {
+            around = around.without_subagents_results();
+        }
+        around
     }
 
     /// What the core is told when something else is wanted. A total below the smallest is refused.

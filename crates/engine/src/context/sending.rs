@@ -11,7 +11,7 @@ use flamestack_core::id::{Seq, SessionRef};
 use flamestack_core::{Decision, decide};
 use flamestack_store::{Reading, Rejection, Store, StoreError};
 
-use super::{Wanted, Whose, surroundings};
+use super::{Wanted, Whose};
 use crate::Engine;
 use crate::error::EngineError;
 
@@ -158,7 +158,7 @@ impl Engine {
         let settings = self.assembly(reading, &whose, wanted)?;
         let frame = whose.frame(reading)?;
         let around = frame
-            .map(|frame| surroundings(reading, &frame, Some(session), self.kinship()))
+            .map(|frame| self.told_around(reading, &frame, Some(session)))
             .transpose()?;
         let (sent, around) = (sent.as_ref(), around.as_ref());
         let sending =

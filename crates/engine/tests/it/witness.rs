@@ -1,6 +1,7 @@
 //! What is seen of a session, through the engine: facts, raw text, and both only once.
 
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, Voice, What};
+use flamestack_engine::context::{Preferences, Wanted, Whose};
 use flamestack_engine::{Engine, View};
 use flamestack_store::{Reading, Slice};
 
@@ -301,4 +302,36 @@ fn long_results_of_a_pop_have_one_too_and_undo_takes_back_both() {
         .execute(&who, &flamestack_engine::Request::Undo)
         .unwrap();
     assert_eq!(frame_named(engine, "Cookies").results_compacted, None);
+}
+
+#[test]
+fn settings_say_what_parents_and_subagents_are_told_of_each_other() {
+    let ground = Ground::new();
+    let who = actor("opencode:ses_1");
+    let began = [user("p1", "Fix the login")];
+    ground.engine.witness(&who, &began).unwrap();
+    let delegated = delegated("one", "The jar was full.");
+    ground.engine.witness(&who, &delegated).unwrap();
+    let told = |preferences: Preferences, title: &str| {
+        let engine = ground.elsewhere().with_contexts(preferences);
+        let whose = Whose::Frame(frame_named(&engine, title).id);
+        let context = engine.context(&whose, &Wanted::default()).unwrap();
+        context.map_or_else(String::new, |context| context.text.clone())
+    };
+    let usual = Preferences::default();
+    assert!(told(usual.clone(), "Fix the login").contains("The jar was full."));
+    assert!(told(usual.clone(), "Task one").contains("<ancestors"));
+    let results_kept_back = Preferences {
+        subagents_results: false,
+        ..usual.clone()
+    };
+    let parent = told(results_kept_back, "Fix the login");
+    assert!(!parent.contains("The jar was full."), "{parent}");
+    let parents_kept_back = Preferences {
+        parents_for_subagents: false,
+        ..usual
+    };
+    let child = told(parents_kept_back, "Task one");
+    assert!(!child.contains("<ancestors"), "{child}");
+    assert!(child.contains("Task one"), "{child}");
 }
