@@ -5,6 +5,7 @@
 pub mod compactions;
 pub mod context;
 pub mod details;
+pub mod hosted;
 pub mod log;
 pub mod receipt;
 pub mod status;

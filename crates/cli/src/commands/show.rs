@@ -45,6 +45,9 @@ impl Show {
                     let history = views::compactions::json(history);
                     fields.insert("compactions".to_owned(), history);
                 }
+                if let Some(hosted) = &details.hosted {
+                    fields.insert("host".to_owned(), hosted.value());
+                }
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
             }

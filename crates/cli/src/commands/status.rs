@@ -101,6 +101,9 @@ fn print(
             ))?;
         }
     }
+    if let Some(hosted) = standing.hosted.line() {
+        output.line(format!("  {}", painted(DIM, hosted)))?;
+    }
     for fact in status::facts(standing) {
         output.line(format!("  {fact}"))?;
     }
@@ -123,6 +126,7 @@ fn standing_json(standing: &Standing, you: &flamestack_core::SessionRef) -> serd
         "subagents": standing.subagents.listed.iter().map(subagents::value).collect::<Vec<_>>(),
         "spent": subagents::usage(&standing.subagents.own),
         "spentWithSubagents": subagents::usage(&standing.subagents.spent),
+        "host": standing.hosted.value(),
         "next": standing.next.as_ref().map(json::head),
     })
 }

@@ -193,3 +193,92 @@ fn a_look_at_a_project_without_state_makes_none() {
         assert!(!project.dir().join("state").exists(), "{step:?}");
     }
 }
+
+#[test]
+fn what_a_host_says_of_a_session_is_shown() {
+    let project = TestProject::new();
+    let said = |id: u64, method: &str, params: serde_json::Value| {
+        serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+            .to_string()
+    };
+    let prompt = serde_json::json!({ "id": "m1", "role": "user", "at": 1, "parts": [
+        { "kind": "text", "id": "p1", "text": "Fix the login" },
+    ] });
+    let answer = serde_json::json!({ "kind": "message", "id": "m2", "role": "assistant", "at": 2,
+        "parts": [{ "kind": "text", "id": "p2", "text": "Fixed." }],
+        "usage": { "input": 1200, "cacheRead": 30000, "cacheWrite": 400, "output": 56,
+            "reasoning": 12, "cost": 0.0123 },
+    });
+    let hello = serde_json::json!({ "protocol": 1, "host": "opencode", "directory": "." });
+    let lines = [
+        said(1, "hello", hello),
+        said(
+            2,
+            "observe",
+            serde_json::json!({ "session": "ses_1", "happenings": [
+                { "kind": "session", "directory": "/home/ada/shop", "agent": "build",
+                  "hostVersion": "1.18.33", "diff": [3, 1, 2] },
+            ] }),
+        ),
+        said(
+            3,
+            "prompt",
+            serde_json::json!({ "session": "ses_1", "message": prompt }),
+        ),
+        said(
+            4,
+            "prepare",
+            serde_json::json!({ "session": "ses_1", "known": 0, "messages": [prompt],
+                "model": { "name": "acme/mock-1", "window": 192_000 } }),
+        ),
+        said(
+            5,
+            "observe",
+            serde_json::json!({ "session": "ses_1", "happenings": [answer, { "kind": "idle" }] }),
+        ),
+    ];
+    project.flame_reading(&["sidecar"], format!("{}\n", lines.join("\n")).as_bytes());
+
+    let status = project.json(&["status", "--session", "opencode:ses_1"]);
+    assert_snapshot!(format!("{:#}", status["sessions"][0]["host"]), @r#"
+    {
+      "agent": "build",
+      "calls": 1,
+      "compactions": 0,
+      "copyOf": null,
+      "diff": {
+        "added": 3,
+        "deleted": 1,
+        "files": 2
+      },
+      "directory": "/home/ada/shop",
+      "interruptions": 0,
+      "model": "acme/mock-1",
+      "name": "opencode",
+      "partOf": null,
+      "prompts": 1,
+      "spent": {
+        "cacheRead": 30000,
+        "cacheWrite": 400,
+        "input": 1200,
+        "microDollars": 12300,
+        "output": 56,
+        "reasoning": 12
+      },
+      "version": "1.18.33",
+      "window": 192000
+    }
+    "#);
+    let own = status["sessions"][0]["active"].as_str().unwrap().to_owned();
+    assert_eq!(
+        project.json(&["show", &own])["host"],
+        status["sessions"][0]["host"]
+    );
+    assert_snapshot!(project.flame(&["status", "--session", "opencode:ses_1"]), @"
+    opencode:ses_1 (you)
+      → id-1  Fix the login
+      opencode, 1.18.33, agent build · acme/mock-1, 192,000 tokens · 1 call: 1,600 in, 30,000 cached, 56 out (12 reasoning), $0.0123 · 2 files, +3 −1
+
+    shop · 1 frame: 1 in progress
+    ");
+}

@@ -1,12 +1,13 @@
 //! One frame with everything around it.
 
 use flamestack_core::frame::{Frame, FrameHead, Origin, Status};
-use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::id::FrameId;
 use flamestack_core::note::{Note, NoteKind};
-use flamestack_store::{FrameRow, Reading, Slice, StoreError, Totals};
+use flamestack_store::{FrameRow, Reading, Slice, Totals};
 
 use super::compactions::{self, History};
-use super::{counted, grouped, icon, one_line, printable, story, time};
+use super::hosted::Hosted;
+use super::{counted, icon, one_line, printable, story, time};
 use crate::error::EngineError;
 
 /// How many children are listed before the rest is counted.
@@ -25,8 +26,8 @@ pub struct Details {
     pub totals: Totals,
     /// The sessions that work on it.
     pub sessions: Vec<String>,
-    /// What is known of the session that is this frame, a line each.
-    pub session_facts: Vec<(&'static str, String)>,
+    /// What is known of the session that is this frame.
+    pub hosted: Option<Hosted>,
     /// The compactions of that session.
     pub compactions: Option<History>,
 }
@@ -52,9 +53,9 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineErro
         .map(ToString::to_string)
         .collect();
     let totals = reading.child_totals(Some(id))?;
-    let session_facts = match &frame.session {
-        Some(session) => session_facts(reading, session)?,
-        None => Vec::new(),
+    let hosted = match &frame.session {
+        Some(session) => Some(Hosted::gather(reading, session)?),
+        None => None,
     };
     let session = frame.session.as_ref();
     let history = session.map(|session| compactions::gather(reading, session));
@@ -66,81 +67,8 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineErro
         children,
         totals,
         sessions,
-        session_facts,
+        hosted,
     })
-}
-
-/// What hosts said of a session and what it cost, in words.
-fn session_facts(
-    reading: &dyn Reading,
-    session: &SessionRef,
-) -> Result<Vec<(&'static str, String)>, StoreError> {
-    let mut facts = Vec::new();
-    let described = reading.description(session)?.unwrap_or_default();
-    let mut host = vec![session.host().to_owned()];
-    host.extend(
-        described
-            .host_version
-            .map(|version| version.as_str().to_owned()),
-    );
-    host.extend(described.agent.map(|agent| format!("agent {agent}")));
-    if host.len() > 1 {
-        facts.push(("host", host.join(", ")));
-    }
-    if let Some(directory) = described.directory {
-        facts.push(("directory", one_line(directory.as_str(), 200)));
-    }
-    if let Some(parent) = described.parent {
-        facts.push(("part of", parent.to_string()));
-    }
-    if let Some(model) = reading.model(session)? {
-        let window = model
-            .window
-            .map(|tokens| format!(", {} tokens", grouped(tokens)));
-        facts.push((
-            "model",
-            format!("{}{}", model.name, window.unwrap_or_default()),
-        ));
-    }
-    let seen = reading.conversation(session)?;
-    if seen.calls > 0 {
-        let spent = &seen.spent;
-        let mut cost = format!(
-            "{}: {} in, {} cached, {} out",
-            counted(seen.calls, "call", "calls"),
-            grouped(spent.input.saturating_add(spent.cache_write)),
-            grouped(spent.cache_read),
-            grouped(spent.output)
-        );
-        if let Some(micro) = spent.micro_dollars.filter(|micro| *micro > 0) {
-            cost.push_str(&format!(
-                ", ${}.{:04}",
-                micro / 1_000_000,
-                micro % 1_000_000 / 100
-            ));
-        }
-        facts.push(("cost", cost));
-    }
-    for (count, name, one, many) in [
-        (seen.compactions, "summarised", "time", "times"),
-        (seen.interruptions, "stopped", "time", "times"),
-    ] {
-        if count > 0 {
-            facts.push((name, counted(count, one, many)));
-        }
-    }
-    if let Some(diff) = described.diff.filter(|diff| diff.files > 0) {
-        facts.push((
-            "diff",
-            format!(
-                "{}, +{} −{}",
-                counted(diff.files, "file", "files"),
-                grouped(diff.added),
-                grouped(diff.deleted)
-            ),
-        ));
-    }
-    Ok(facts)
 }
 
 /// The details as plain text.
@@ -183,8 +111,9 @@ pub fn plain(details: &Details) -> String {
     if let Some(session) = &frame.session {
         fact("bound to", &session.to_string());
     }
-    for (name, value) in &details.session_facts {
-        fact(name, value);
+    let facts = details.hosted.as_ref().map(Hosted::facts);
+    for (name, value) in facts.into_iter().flatten() {
+        fact(name, &value);
     }
     if !details.sessions.is_empty() {
         fact("active in", &details.sessions.join(", "));

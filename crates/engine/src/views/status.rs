@@ -5,6 +5,7 @@ use flamestack_core::frame::{FrameHead, Status};
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_store::{Reading, Totals};
 
+use super::hosted::Hosted;
 use super::subagents::spent;
 use super::{counted, icon, one_line};
 use crate::error::EngineError;
@@ -47,6 +48,8 @@ pub struct Standing {
     pub children: Totals,
     /// The subagents that it started, and those that they started.
     pub subagents: Family,
+    /// What its host says of it.
+    pub hosted: Hosted,
     /// What is planned next: the first planned child, else the next planned sibling.
     pub next: Option<FrameHead>,
 }
@@ -114,6 +117,7 @@ fn standing(
         position,
         children: reading.child_totals(Some(active))?,
         subagents: family(reading, &known.key)?,
+        hosted: Hosted::gather(reading, &known.key)?,
         next,
         path,
     })
