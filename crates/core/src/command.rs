@@ -158,6 +158,8 @@ pub enum Command {
     },
     /// The host wound the session forward again.
     Unrevert,
+    /// The host made the session as a copy of another one.
+    Fork(Box<Fork>),
     /// The host deleted the session: what it left open is nothing to do any more.
     Archive,
     /// Bring in frames from a file.
@@ -170,6 +172,19 @@ pub enum Command {
     UseModel(Model),
     /// Remember what the session is sent.
     Send(Box<Sending>),
+}
+
+/// A session that begins with messages of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// The session that it is a copy of.
+    pub from: SessionRef,
+    /// That one's messages and what the copy calls them, in order.
+    pub messages: Vec<(String, String)>,
+    /// Messages of the original behind those, which the copy does not have.
+    pub later: Vec<String>,
+    /// Names for the copy's frames. There are no more copies than that.
+    pub ids: Vec<FrameId>,
 }
 
 /// Where new frames belong.

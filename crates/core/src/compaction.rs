@@ -351,7 +351,8 @@ mod tests {
             instructions(Purpose::Checkpoint { note: Some("before lunch") }, ""), @"
         This summary is a checkpoint: it tells where the work stands, what is done, what is not, and how it can be taken up again.
         It was asked for with these words: before lunch
-        ");
+        "
+        );
         assert!(instructions(Purpose::Continue, "State.").starts_with("Recorded state"));
         assert_eq!(instructions(Purpose::Continue, " "), "");
     }

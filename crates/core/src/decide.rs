@@ -12,6 +12,7 @@
 mod adopt;
 mod archive;
 mod close;
+mod fork;
 mod open;
 mod revert;
 mod revise;
@@ -119,6 +120,7 @@ pub fn decide<N: Neighbourhood + ?Sized>(
         Command::Undo => ground.undo()?,
         Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
         Command::Unrevert => ground.unrevert()?,
+        Command::Fork(fork) => ground.fork(fork)?,
         Command::Archive => ground.archive()?,
         Command::Import(import) => ground.import(import)?,
         Command::DropBlobs(blobs) => {

@@ -276,6 +276,14 @@ pub enum Event {
     },
     /// A whole frame was brought in from a file.
     FrameImported(Box<Frame>),
+    /// A frame of another conversation is part of one that its host made as a copy of that: a frame
+    /// that was open there, to go on with, or what a finished one came to.
+    FrameCopied {
+        /// The frame that it is a copy of.
+        of: FrameId,
+        /// The frame.
+        frame: Box<Frame>,
+    },
     /// A file was brought in; what it said besides its frames, as JSON, for export.
     StackImported {
         /// The file's kind and content hash, so that the same file is known again.
@@ -464,7 +472,10 @@ impl Event {
                 frame: id,
                 with: others,
             } => std::iter::once(id).chain(others).map(frame).collect(),
-            Self::FrameImported(imported) => {
+            Self::FrameImported(imported)
+            | Self::FrameCopied {
+                frame: imported, ..
+            } => {
                 let mut subjects = vec![frame(&imported.id)];
                 subjects.extend(imported.parent.as_ref().map(support));
                 subjects
@@ -532,6 +543,7 @@ impl Event {
             | Self::SessionWaiting { .. }
             | Self::SessionWitnessed { .. }
             | Self::FrameImported(_)
+            | Self::FrameCopied { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
@@ -546,6 +558,7 @@ impl Event {
         !matches!(
             self,
             Self::StackImported { .. }
+                | Self::FrameCopied { .. }
                 | Self::CommandUndone { .. }
                 | Self::BlobDropped { .. }
                 | Self::SessionReverted { .. }

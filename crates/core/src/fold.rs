@@ -23,7 +23,7 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
             origin: *origin,
             ..fresh(recorded, frame, parent.as_ref(), *rank, *planned, goal)
         }),
-        Event::FrameImported(frame) => {
+        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
             let mut frame = Frame::clone(frame);
             frame.changed = recorded.seq;
             frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
@@ -152,6 +152,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported(_)
+        | Event::FrameCopied { .. }
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::compaction::Compaction;
 use crate::event::{Event, Recorded};
-use crate::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
+use crate::frame::{Awaiting, Frame, FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, Mark, Seq, SessionRef};
 use crate::note::Note;
 use crate::session::{Conversation, Description, Model, Session};
@@ -106,6 +106,8 @@ pub trait Neighbourhood {
         frame: &FrameId,
         counting: &Otherwise,
     ) -> Result<Option<FrameHead>, Self::Error>;
+    /// A whole frame as it was before a point, by what counts now.
+    fn before(&self, frame: &FrameId, point: Seq) -> Result<Option<Frame>, Self::Error>;
     /// The last command of a session that still counts: its events, first to last.
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Self::Error>;
 }

@@ -132,6 +132,12 @@ impl Entry {
         Some(Mark::of(session, &kind, id))
     }
 
+    /// By what a message is known again that its session got from the one it is a copy of: nothing
+    /// in it happened here.
+    pub fn copied_mark(session: &SessionRef, message: &str) -> Mark {
+        Mark::of(session, "copied message", message)
+    }
+
     /// Whether a person asks for something.
     pub fn is_prompt(&self) -> bool {
         let voice = match &self.what {

@@ -177,7 +177,7 @@ impl Tree {
                 self.session_mut(session).own = Some(frame.clone());
             }
             Event::SessionUnbound { session, .. } => self.session_mut(session).own = None,
-            Event::FrameImported(frame) => {
+            Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
                 if let Some(session) = &frame.session {
                     self.session_mut(session).own = Some(frame.id.clone());
                 }

@@ -172,6 +172,12 @@ fn moments(
             {
                 begun = recorded.at;
             }
+            Event::FrameCopied { frame, .. } => {
+                begun = frame.created_at;
+                if !frame.status.is_open() {
+                    ended = frame.updated_at;
+                }
+            }
             Event::FrameClosed { .. } => ended = recorded.at,
             _ => {}
         }

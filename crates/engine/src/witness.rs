@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-use flamestack_core::command::{Actor, Command};
+use flamestack_core::command::{Actor, Command, Fork};
 use flamestack_core::decide::{Kept, Rejected, Sight, Watching};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::LogEntry;
@@ -22,6 +22,8 @@ use crate::{Engine, Request};
 
 /// Raw text of a session is kept in pieces of about this many bytes, or a turn at a time.
 const PIECE: usize = 256 * 1024;
+/// How many frames a session that is a copy of another one gets from it.
+const MOST_COPIES: usize = 200;
 
 /// The sessions that an engine watches.
 pub(crate) type Watches = BTreeMap<SessionRef, Watch>;
@@ -210,6 +212,27 @@ impl Engine {
         Ok(recorded)
     }
 
+    /// The host made a session as a copy of another one: it goes on with what was open there, and
+    /// knows what was finished. `messages` pairs the other's messages with those of the copy, and
+    /// `later` names the other's messages that the copy does not have.
+    pub fn fork(
+        &self,
+        actor: &Actor,
+        from: &SessionRef,
+        messages: Vec<(String, String)>,
+        later: Vec<String>,
+    ) -> Result<Vec<Recorded>, EngineError> {
+        let ids = (0..MOST_COPIES).map(|_| self.clock().draw_id());
+        let fork = Fork {
+            from: from.clone(),
+            messages,
+            later,
+            ids: ids.collect(),
+        };
+        let fork = Request::Ready(Command::Fork(Box::new(fork)));
+        Ok(self.execute(actor, &fork)?.events)
+    }
+
     fn take_watch(&self, session: &SessionRef, view: &View) -> Watch {
         // A copy: should the store not take what was seen, it is as if it had not been seen.
         let known = self.watches().get(session).cloned();
@@ -296,7 +319,16 @@ impl Engine {
         self.read(|reading| {
             let mut known = Vec::with_capacity(entries.len());
             for entry in entries {
+                let copied = entry
+                    .message
+                    .as_ref()
+                    .map(|message| Entry::copied_mark(&actor.session, message));
+                let elsewhere = match copied {
+                    Some(mark) => reading.is_seen(mark)?,
+                    None => false,
+                };
                 known.push(match entry.text_mark(&actor.session) {
+                    _ if elsewhere => true,
                     Some(mark) => !here.insert(mark) || reading.is_seen(mark)?,
                     None => false,
                 });

@@ -6,6 +6,7 @@
 //! - `methods`: what each method does;
 //! - `conversation`: what is kept of one conversation while it is served;
 //! - `compacting`: what its summariser is told, and what is put back;
+//! - `copying`: how one begins that is a copy of another one;
 //! - `observing`: what happens in it, as the engine is told it;
 //! - `queues`: what is still to be handled, by conversation;
 //! - [`figures`]: how the shim's hooks fare;
@@ -16,6 +17,7 @@
 
 mod compacting;
 mod conversation;
+mod copying;
 mod entries;
 pub mod figures;
 mod methods;

@@ -179,6 +179,10 @@ enum Record {
     FrameImported {
         frame: Box<FrameRecord>,
     },
+    FrameCopied {
+        of: String,
+        frame: Box<FrameRecord>,
+    },
     StackImported {
         source: String,
         foreign: String,

@@ -2,7 +2,7 @@
 
 use flamestack_core::Model;
 use flamestack_core::brief::{Anchor, AnchorKind};
-use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::command::{Actor, Command, Fork, Place, PlanItem, Under};
 use flamestack_core::compaction::{Checkpoint, CompactionKind, Verdict};
 use flamestack_core::context::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
@@ -234,7 +234,7 @@ impl Wish {
             },
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
-            19 => self.host(&text),
+            19 => self.host(&text, fresh),
             20 if self.b.is_multiple_of(2) => Command::Describe(Box::new(Description {
                 agent: Some(prose(&text)),
                 parent: self.a.is_multiple_of(3).then(|| shell("main").session),
@@ -294,8 +294,9 @@ impl Wish {
     }
 
     /// What only a host asks for.
-    fn host(&self, text: &str) -> Command {
+    fn host(&self, text: &str, fresh: &mut dyn FnMut() -> FrameId) -> Command {
         match self.b % 3 {
+            0 if self.a % 3 == 2 => self.fork(fresh),
             1 => Command::Revert {
                 messages: self.messages(self.a).collect(),
                 earlier: self
@@ -310,6 +311,24 @@ impl Wish {
                 window: Some(u64::from(self.b % 5)),
             }),
         }
+    }
+
+    fn fork(&self, fresh: &mut dyn FnMut() -> FrameId) -> Command {
+        let from = match self.b / 3 % 3 {
+            0 => "main",
+            1 => "feature",
+            _ => "review",
+        };
+        let copied = self.messages(self.a / 3);
+        Command::Fork(Box::new(Fork {
+            from: shell(from).session,
+            messages: copied.map(|name| (name.clone(), name)).collect(),
+            later: self
+                .messages(self.b / 9)
+                .filter(|_| self.text.is_multiple_of(2))
+                .collect(),
+            ids: (0..6).map(|_| fresh()).collect(),
+        }))
     }
 
     /// Messages in which something may have been done or seen.

@@ -11,8 +11,11 @@ import type { Happening, SessionFacts } from "./protocol.js"
 /** Where this plugin keeps its word in a session's metadata. */
 export const LINK = "flamestack"
 
-/** What the link says: whose it is (a copy of the session carries the original's) and the frame it was made for. */
-export type Link = { session?: string; frame?: string }
+/**
+ * What the link says: whose it is (a copy of the session carries the original's), the session that it is a copy of,
+ * and the frame it was made for.
+ */
+export type Link = { session?: string; copyOf?: string; frame?: string }
 
 /** What translating needs from the rest of the shim. */
 export type Surroundings = {
@@ -20,6 +23,8 @@ export type Surroundings = {
   tell: (session: string, happenings: Happening[]) => void
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void
+  /** A session is a copy of another one, whose messages the sidecar is to be told. */
+  copy: (session: string, original: string) => void
 }
 
 /** A session as this version of OpenCode describes it; its types are older. */
@@ -121,21 +126,34 @@ export class Events {
     if (info.agent) facts.agent = info.agent
     if (info.version) facts.hostVersion = info.version
     if (link.frame && !isCopy(link, info)) facts.frame = link.frame
-    if (isCopy(link, info) && link.session) facts.copyOf = link.session
+    const original = isCopy(link, info) ? link.session : link.copyOf
+    if (original !== undefined) facts.copyOf = original
     if (info.summary) facts.diff = [info.summary.additions, info.summary.deletions, info.summary.files]
     const before = this.#sessions.get(info.id)
     const text = JSON.stringify(facts)
     if (before?.facts !== text) this.#add(info.id, { kind: "session", ...facts })
+    if (original !== undefined && before === undefined) this.#around.copy(info.id, original)
     if (link.session !== info.id) {
-      const { frame, session } = link
       // What a copy was made for stays with the original.
-      this.#around.link(info, { session: info.id, ...(frame && !isCopy({ session }, info) && { frame }) })
+      const { frame } = isCopy(link, info) ? {} : link
+      this.#around.link(info, {
+        session: info.id,
+        ...(original !== undefined && { copyOf: original }),
+        ...(frame && { frame }),
+      })
     }
     const revert = info.revert?.messageID
     if (revert !== undefined && revert !== before?.revert) this.#add(info.id, { kind: "reverted", message: revert })
     // Of a session that was there before the plugin was it is not known how it was left.
     if (revert === undefined && (before ? before.revert !== undefined : !fresh)) this.#add(info.id, { kind: "reverted" })
     this.#sessions.set(info.id, { facts: text, revert })
+  }
+
+  /** Takes the messages of the session that another one is a copy of. */
+  copied(session: string, from: string, infos: HostInfo[]): void {
+    const messages = infos.map(({ id, role, time }) => ({ id, role, at: time.created }))
+    this.#add(session, { kind: "copied", from, messages })
+    this.flush(session)
   }
 
   /** Whether a session was described already. */
@@ -227,6 +245,6 @@ export class Events {
   }
 }
 
-function isCopy(link: Link | { session: string | undefined }, info: SessionInfo): boolean {
+function isCopy(link: Link, info: SessionInfo): boolean {
   return link.session !== undefined && link.session !== info.id
 }

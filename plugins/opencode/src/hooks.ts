@@ -66,6 +66,8 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       if (Array.isArray(welcome.tools)) offered = welcome.tools
     },
   })
+  /** Sessions that are copies, while the messages of their originals are asked for. */
+  const copying = new Map<string, Promise<unknown>>()
   const events = new Events({
     conversations,
     tell: (session, happenings) => {
@@ -78,14 +80,21 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       const body = { metadata } as { title?: string }
       client.session.update({ path: { id: session.id }, body }).catch(() => {})
     },
+    copy: (session, original) => {
+      const asked = client.session.messages({ path: { id: original } }).then(
+        ({ data }) => data && events.copied(session, original, data.map(({ info }) => info)),
+        () => {},
+      )
+      copying.set(session, asked.then(() => copying.delete(session)))
+    },
   })
   /** Describes a session that was there before the plugin was. */
-  const introduce = (session: string) => {
-    if (events.knows(session)) return
-    client.session.get({ path: { id: session } }).then(
-      (found) => found.data && !events.knows(session) && events.session(found.data as SessionInfo),
-      () => {},
-    )
+  const introduce = async (session: string) => {
+    if (!events.knows(session)) {
+      const found = await client.session.get({ path: { id: session } }).catch(() => undefined)
+      if (found?.data && !events.knows(session)) events.session(found.data as SessionInfo)
+    }
+    await copying.get(session)
   }
 
   /** What to tell a model that is about to start a subagent for what another one is at. */
@@ -133,14 +142,18 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     "chat.message": figures.guard("chat.message", async ({ sessionID, agent }, output) => {
       conversations.of(sessionID).compacting = false
       events.prompted(output.message.id)
-      introduce(sessionID)
+      // Who it is a copy of is said before it begins, if that is known in time.
+      const begun = performance.now()
+      await inTime(introduce(sessionID), sidecar.deadline / 2)
       events.flush(sessionID)
       const prompt = { session: sessionID, message: message(output.message, output.parts), ...(agent && { agent }) }
-      const { append } = await sidecar.ask("prompt", prompt)
+      const { append } = await sidecar.ask("prompt", prompt, sidecar.deadline - (performance.now() - begun))
       if (append) appendTo(output.message, output.parts, append)
     }),
 
-    "command.execute.before": figures.guard("command.execute.before", ({ sessionID }) => introduce(sessionID)),
+    "command.execute.before": figures.guard("command.execute.before", ({ sessionID }) => {
+      introduce(sessionID)
+    }),
 
     "experimental.chat.messages.transform": figures.guard(
       "experimental.chat.messages.transform",
@@ -187,11 +200,11 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       },
     ),
 
-    "tool.execute.before": async (call, { args }) => {
+    "tool.execute.before": async (call, output) => {
       let running: string | undefined
       await figures.guard("tool.execute.before", async () => {
         events.flush(call.sessionID)
-        running = await sameTask(call, args)
+        running = await sameTask(call, output.args)
       })()
       // The only way to answer a call in place of the tool: the model reads it as what the tool said.
       if (running) throw new Error(running)
@@ -235,6 +248,14 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       summariser.close()
     },
   }
+}
+
+/** Waits for something, but not for long. */
+async function inTime(what: Promise<unknown>, deadline: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, deadline)))
+  await Promise.race([what, late])
+  clearTimeout(timer)
 }
 
 /** How many tokens a prompt may have before OpenCode compacts it, by its own rule. */

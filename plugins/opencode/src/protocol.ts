@@ -291,7 +291,15 @@ message: string, } | { "kind": "reverted",
 /**
  * The first message that counts no longer.
  */
-message?: string, } | { "kind": "todos", 
+message?: string, } | { "kind": "copied", 
+/**
+ * The other one.
+ */
+from: string, 
+/**
+ * Its messages, in order.
+ */
+messages: Array<Original>, } | { "kind": "todos", 
 /**
  * Its items.
  */
@@ -304,6 +312,23 @@ on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "delet
  * One entry a hook.
  */
 hooks: Array<HookFigures>, };
+
+/**
+ * A message of the conversation that another one is a copy of, as far as its copy is known by it.
+ */
+export type Original = { 
+/**
+ * The host's name of it.
+ */
+id: string, 
+/**
+ * Whose it is.
+ */
+role: Role, 
+/**
+ * When it began, in milliseconds since 1970; its copy says the same.
+ */
+at: number, };
 
 /**
  * What is known of a conversation; what is absent is unchanged.

@@ -93,6 +93,11 @@ export class Sidecar {
     this.#welcome.catch(() => {})
   }
 
+  /** How long a hook waits for an answer, in milliseconds. */
+  get deadline(): number {
+    return this.#setup.deadline ?? DEADLINE
+  }
+
   /** What the sidecar said when it was started last, within the deadline of a hook. */
   welcomed(): Promise<Welcome> {
     this.start()
@@ -128,8 +133,7 @@ export class Sidecar {
     // The host must be able to end while the sidecar lives; the end of its input then ends it.
     child.unref()
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
-    const deadline = this.#setup.deadline ?? DEADLINE
-    this.#welcome = this.#ask("hello", this.#setup.hello, deadline, this.#setup.welcome)
+    this.#welcome = this.#ask("hello", this.#setup.hello, this.deadline, this.#setup.welcome)
     this.#welcome.then(this.#setup.welcome, () => {})
     return true
   }
@@ -141,7 +145,7 @@ export class Sidecar {
   async ask<M extends keyof Methods>(
     method: M,
     params: Methods[M][0],
-    deadline = this.#setup.deadline ?? DEADLINE,
+    deadline = this.deadline,
     late?: (result: Methods[M][1]) => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")

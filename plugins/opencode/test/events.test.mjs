@@ -7,16 +7,19 @@ function start() {
   const told = []
   const links = []
   const edited = []
+  const copies = []
   const conversations = new Conversations({})
   conversations.edited = (...which) => edited.push(which.join(" "))
   const events = new Events({
     conversations,
     tell: (session, happenings) => told.push(...happenings.map((one) => ({ session, ...one }))),
     link: (session, link) => links.push([session.id, link]),
+    copy: (...which) => copies.push(which.join(" of ")),
   })
   return {
     events,
     links,
+    copies,
     edited,
     take: (type, properties) => events.take({ type, properties }),
     said() {
@@ -39,12 +42,26 @@ test("a session is described once, until it changes", () => {
 })
 
 test("a fork is known by the link that it copied, and gets its own", () => {
-  const { take, said, links } = start()
+  const { events, take, said, links, copies } = start()
   take("session.created", { info: info({ id: "ses_2", metadata: { flamestack: { session: "ses_1", frame: "f1" } } }) })
   const [described] = said()
   assert.equal(described.copyOf, "ses_1")
   assert.equal(described.frame, undefined, "the frame stays with the original")
-  assert.deepEqual(links, [["ses_2", { session: "ses_2" }]])
+  assert.deepEqual(links, [["ses_2", { session: "ses_2", copyOf: "ses_1" }]])
+  assert.deepEqual(copies, ["ses_2 of ses_1"])
+  take("session.updated", { info: info({ id: "ses_2", metadata: { flamestack: links[0][1] } }) })
+  assert.deepEqual([said(), links.length, copies.length], [[], 1, 1], "which is no news")
+
+  events.copied("ses_2", "ses_1", [{ id: "m1", role: "user", sessionID: "ses_1", time: { created: 7 } }])
+  assert.deepEqual(said(), [
+    { session: "ses_2", kind: "copied", from: "ses_1", messages: [{ id: "m1", role: "user", at: 7 }] },
+  ])
+})
+
+test("a fork of a fork is a copy of that one", () => {
+  const { take, said } = start()
+  take("session.created", { info: info({ id: "ses_2", metadata: { flamestack: { session: "ses_1", copyOf: "ses_0" } } }) })
+  assert.equal(said()[0].copyOf, "ses_1")
 })
 
 test("a session that was made for a frame says so", () => {

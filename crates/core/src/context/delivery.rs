@@ -404,7 +404,7 @@ fn visible(event: &Event) -> Vec<(&FrameId, Fate<'_>)> {
         | Event::FrameUnblocked { frame }
         | Event::FrameReopened { frame }
         | Event::FrameEdited { frame, .. } => vec![(frame, None)],
-        Event::FrameImported(frame) => vec![(&frame.id, None)],
+        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => vec![(&frame.id, None)],
         Event::FrameMoved { frame, .. } => vec![(frame, Some(("moved", None)))],
         Event::FrameClosed {
             frame,

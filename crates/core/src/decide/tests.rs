@@ -4,6 +4,7 @@
 //! and a mark behind a title gives the status: `?` planned, `+` completed, `~` failed, `!` blocked,
 //! `-` invalidated, none in progress; `*` is in progress and active.
 
+mod forking;
 mod one_message;
 mod winding;
 

@@ -14,6 +14,7 @@
 //! - What a person said is kept word for word in the frame that the session works on; what a host
 //!   puts into a person's mouth never is.
 //! - What a parent says to its subagent is no person's word.
+//! - What is in messages that a session got from the one it is a copy of happened there.
 //! - A thing that was seen before informs what comes after it, and is not recorded again.
 
 mod changes;
@@ -148,6 +149,7 @@ impl Watching {
             }
             None => false,
         };
+        let known = known || self.is_copied(tree, actor, entry)?;
         let thread = entry
             .agent
             .as_deref()
@@ -335,6 +337,20 @@ impl Watching {
         }
         let run = tree.run(session).map_err(Rejected::Unreadable)?;
         Ok(run.and_then(|run| run.parent))
+    }
+
+    /// Whether an entry belongs to a message that the session got from the one it is a copy of.
+    fn is_copied<N: Neighbourhood + ?Sized>(
+        &self,
+        tree: &N,
+        actor: &Actor,
+        entry: &Entry,
+    ) -> Ruling<bool, N> {
+        let Some(message) = entry.message.as_ref().filter(|_| self.live) else {
+            return Ok(false);
+        };
+        let mark = Entry::copied_mark(&actor.session, message);
+        tree.is_seen(mark).map_err(Rejected::Unreadable)
     }
 
     /// Takes in what later entries refer to; answers the call that this entry is the answer to.

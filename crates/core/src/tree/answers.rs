@@ -269,6 +269,15 @@ impl Neighbourhood for Tree {
         Ok(fold::frame(journal).map(|frame| frame.head()))
     }
 
+    fn before(&self, frame: &FrameId, point: Seq) -> Result<Option<super::Frame>, Infallible> {
+        let journal = self.journal.iter().filter(|recorded| {
+            recorded.seq < point
+                && self.counts(recorded)
+                && recorded.event.frames().any(|id| id == *frame)
+        });
+        Ok(fold::frame(journal))
+    }
+
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
         let kept = |batch: Seq| {
             let mut events = self.of_batch(batch);

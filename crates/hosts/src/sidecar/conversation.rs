@@ -16,6 +16,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::Sidecar;
 use super::compacting::{Advice, rewritten};
+use super::copying::Beginning;
 use super::entries::came_back;
 use super::observing::Seen;
 use super::queues::Queues;
@@ -45,6 +46,8 @@ pub(super) struct Conversation {
     pub(super) waits: bool,
     /// Whether the end of a frame was called a good place to compact since the last compaction.
     pub(super) advice: Advice,
+    /// Whether it has begun, and of what it is a copy until then.
+    pub(super) beginning: Beginning,
     /// Whether it is compacted again and again, so that nothing is added to it.
     loops: bool,
     /// The messages of the last `prepare`.
@@ -91,6 +94,7 @@ impl Conversation {
             // Another process may have left it so.
             waits: true,
             advice: Advice::default(),
+            beginning: Beginning::default(),
             loops: false,
             leaves: Leaves::default(),
             spans: Spans::default(),
@@ -128,6 +132,10 @@ impl Conversation {
             } else {
                 Mode::Ordinary
             };
+        }
+        // What a copy has to be told is known once its messages are.
+        if self.beginning.is_copy() {
+            return Ok(Prompted { append: None });
         }
         // What was handed over to a subagent is what it is told first; a person knows their own
         // words, and a conversation with nothing behind it is told nothing.
@@ -181,6 +189,7 @@ impl Conversation {
                 ..Prepared::default()
             });
         }
+        self.begin(sidecar, &prepare.messages)?;
         self.asked = Some(sidecar.engine.clock().now());
         if prepare.known < self.leaves.len() {
             self.leaves.truncate(prepare.known);

@@ -135,7 +135,10 @@ impl Conversation {
         happening: &Happening,
     ) -> Result<(), EngineError> {
         match happening {
+            // What was copied comes again with the first request.
+            Happening::Message(_) if self.beginning.is_copy() => {}
             Happening::Message(message) => self.seen.message(message),
+            Happening::Copied { from, messages } => self.copied(sidecar, from, messages)?,
             Happening::Todos { items } => {
                 self.todos.clone_from(items);
                 self.seen.waiting.push(of_todos(items));
@@ -232,6 +235,9 @@ impl Conversation {
                 files,
             }),
         };
+        if let Some(original) = &description.copy_of {
+            self.is_copy_of(sidecar, original)?;
+        }
         if description != Description::default() {
             let describe = Request::Ready(Command::Describe(Box::new(description)));
             let actor = self.actor(sidecar, None);
@@ -269,6 +275,9 @@ impl Conversation {
 
     /// Records what was seen.
     pub(super) fn record(&mut self, sidecar: &Sidecar) -> Result<(), EngineError> {
+        if self.beginning.is_copy() {
+            return Ok(());
+        }
         let unread = std::mem::take(&mut self.seen.unread);
         self.saw(&unread);
         if self.seen.waiting.is_empty() {

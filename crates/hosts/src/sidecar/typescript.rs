@@ -23,7 +23,7 @@ fn protocol() -> String {
     let config = &Config::default();
     let types = declarations!(config:
         Hello, Welcome, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
-        CallState, Usage, Observe, Happening, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
+        CallState, Usage, Observe, Happening, Original, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
         Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Delegating, Delegated,
         Returned,
         Summaries, Summarizing, Instructions, Written, Rewritten, Show, Shown,

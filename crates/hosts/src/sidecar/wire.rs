@@ -309,6 +309,13 @@ pub enum Happening {
         #[cfg_attr(test, ts(optional))]
         message: Option<String>,
     },
+    /// The conversation is a copy of another one, which has these messages.
+    Copied {
+        /// The other one.
+        from: String,
+        /// Its messages, in order.
+        messages: Vec<Original>,
+    },
     /// The whole to-do list as it is from now on.
     Todos {
         /// Its items.
@@ -334,6 +341,19 @@ pub enum Happening {
         /// One entry a hook.
         hooks: Vec<HookFigures>,
     },
+}
+
+/// A message of the conversation that another one is a copy of, as far as its copy is known by it.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Original {
+    /// The host's name of it.
+    pub id: String,
+    /// Whose it is.
+    pub role: Role,
+    /// When it began, in milliseconds since 1970; its copy says the same.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub at: i64,
 }
 
 /// What is known of a conversation; what is absent is unchanged.

@@ -9,6 +9,7 @@
 mod compaction;
 mod completing;
 mod fixtures;
+mod forking;
 mod generated;
 mod laws;
 mod refusals;

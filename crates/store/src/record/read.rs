@@ -310,6 +310,10 @@ impl TryFrom<Record> for Event {
             Record::FrameImported { frame } => {
                 Self::FrameImported(Box::new(Frame::try_from(*frame)?))
             }
+            Record::FrameCopied { of, frame } => Self::FrameCopied {
+                of: frame_id(&of)?,
+                frame: Box::new(Frame::try_from(*frame)?),
+            },
             Record::StackImported { source, foreign } => Self::StackImported { source, foreign },
             Record::CommandUndone { batch } => Self::CommandUndone { batch: Seq(batch) },
             Record::BlobDropped { blob: hash, bytes } => Self::BlobDropped {

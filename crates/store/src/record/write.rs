@@ -228,6 +228,10 @@ impl From<&Event> for Record {
             Event::FrameImported(frame) => Self::FrameImported {
                 frame: Box::new(frame.as_ref().into()),
             },
+            Event::FrameCopied { of, frame } => Self::FrameCopied {
+                of: of.to_string(),
+                frame: Box::new(frame.as_ref().into()),
+            },
             Event::StackImported { source, foreign } => Self::StackImported {
                 source: source.clone(),
                 foreign: foreign.clone(),

@@ -402,6 +402,16 @@ pub(super) fn without(
     Ok(fold::frame(events).map(|frame| frame.head()))
 }
 
+/// A frame as it was before a point, by what counts now.
+pub(super) fn before(
+    connection: &Connection,
+    id: &FrameId,
+    point: Seq,
+) -> Result<Option<Frame>, StoreError> {
+    let events = counting(connection, id.as_str(), 0, point)?;
+    Ok(fold::frame(&events))
+}
+
 /// Reads events by a query that selects [`append::COLUMNS`].
 pub(super) fn events(
     connection: &Connection,

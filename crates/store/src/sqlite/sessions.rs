@@ -46,7 +46,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
         Event::SessionUnbound { session, .. } => own(connection, session, None)?,
-        Event::FrameImported(frame) => {
+        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
             if let Some(session) = &frame.session {
                 own(connection, session, Some(&frame.id))?;
             }

@@ -2,7 +2,7 @@
 
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::{Event, Recorded, Subject};
-use flamestack_core::frame::{Awaiting, FrameHead, LogEntry, Rank, Status};
+use flamestack_core::frame::{Awaiting, Frame, FrameHead, LogEntry, Rank, Status};
 use flamestack_core::id::{FrameId, Mark, Seq, SessionRef};
 use flamestack_core::neighbourhood::{LastCommand, Otherwise};
 use flamestack_core::note::Note;
@@ -340,6 +340,10 @@ impl Neighbourhood for SqliteView<'_> {
         counting: &Otherwise,
     ) -> Result<Option<FrameHead>, StoreError> {
         revert::otherwise(self.connection, frame, counting)
+    }
+
+    fn before(&self, frame: &FrameId, point: Seq) -> Result<Option<Frame>, StoreError> {
+        project::before(self.connection, frame, point)
     }
 
     fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, StoreError> {
