@@ -63,8 +63,8 @@ fn configuration() -> String {
          5. the user file: `flamestack/config.toml` in your configuration directory \
          (`flame config set KEY VALUE`);\n\
          6. the default.\n\n\
-         `flame config list` shows every value with its origin. A bad value or an unknown key is \
-         an error that names where it stands.\n\n\
+         `flame config list` shows every value with its origin. A bad value is an \
+         error that names where it stands; a key that nobody knows stops nothing and is named there.\n\n\
          Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory, \
          and `FLAME_SESSION` names the session that a command acts in.\n",
     );

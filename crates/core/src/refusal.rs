@@ -19,6 +19,12 @@ pub enum Refusal {
         /// What is wrong with it.
         problem: TextProblem,
     },
+    /// What was given as a commit is no hash.
+    #[error("“{}” is not a commit", condense(.text, 60))]
+    NotACommit {
+        /// What was given.
+        text: String,
+    },
     /// There is no frame of that name.
     #[error("there is no frame {id}")]
     NoSuchFrame {
@@ -215,6 +221,9 @@ impl Refusal {
         let hint = match self {
             Self::IdTaken { .. } | Self::BadImport { .. } => return None,
             Self::BadText { problem, .. } => way_out(problem, voice).to_owned(),
+            Self::NotACommit { .. } => {
+                "give its hash, as `git rev-parse HEAD` prints it".to_owned()
+            }
             Self::NoSuchFrame { .. } => match voice {
                 Voice::Cli => "`flame tree` shows the frames there are".to_owned(),
                 Voice::Tool => "stack_tree shows the frames there are".to_owned(),

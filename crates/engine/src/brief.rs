@@ -12,9 +12,11 @@ use std::time::{Duration, SystemTime};
 
 use flamestack_core::brief::{self, Brief, Document, Mode, Sources, Unit};
 use flamestack_core::context::{Budget, Surroundings};
-use flamestack_core::id::SessionRef;
+use flamestack_core::frame::Status;
+use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::transcript::Todo;
 use flamestack_core::workflow::{Place, Role, Workflow};
+use flamestack_store::{Reading, Slice};
 
 pub use self::declarations::{Problem, Workflows, folders};
 use self::files::{Files, Limit};
@@ -112,7 +114,14 @@ impl Engine {
     fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>, EngineError> {
         self.read(|reading| {
             let known = reading.session(session)?;
-            let Some(frame) = known.and_then(|known| known.active.or(known.own)) else {
+            let stands_at = known.and_then(|known| known.active.or(known.own));
+            // Whoever waits for something stands nowhere, and still has to know what for. A host's
+            // session has a frame of its own.
+            let frame = match stands_at {
+                None if session.is_shell() => latest_open_root(reading)?,
+                known => known,
+            };
+            let Some(frame) = frame else {
                 return Ok(None);
             };
             self.told_around(reading, &frame, Some(session)).map(Some)
@@ -205,6 +214,23 @@ fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
             names
         }
     }
+}
+
+/// The task that is not over and changed last, among the last few that were begun.
+fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>, EngineError> {
+    let open = reading.rows(&Slice {
+        open: Some(true),
+        limit: Some(READ),
+        last: true,
+        ..Slice::default()
+    })?;
+    let begun = open
+        .into_iter()
+        .map(|row| row.frame)
+        .filter(|frame| frame.status != Status::Planned);
+    Ok(begun
+        .max_by_key(|frame| frame.changed)
+        .map(|frame| frame.id))
 }
 
 /// The pieces of work to read: those that anything speaks of and, where nothing does, of each

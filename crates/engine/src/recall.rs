@@ -7,6 +7,7 @@ use flamestack_store::{Reading, transcript};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::resume::RESULT_TOKENS;
+use crate::views::story::noted;
 use crate::views::{details, printable};
 
 /// How much is recalled where nothing else is said.
@@ -66,7 +67,7 @@ impl Engine {
                 text.push_str(&format!("Results: {results}\n"));
             }
             for note in &frame.notes {
-                text.push_str(&format!("{}: {}\n", note.kind().label(), note.text()));
+                text.push_str(&format!("{}\n", noted(note)));
             }
             for row in &details.children {
                 let child = &row.frame;

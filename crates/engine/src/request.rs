@@ -389,7 +389,16 @@ impl Learned {
                 passed: *passed,
             }),
             Self::Directive(text) => Note::Directive(prose("the directive", text)?),
-            Self::Commit(hash) => Note::Evidence(Evidence::Commit(prose("the commit", hash)?)),
+            Self::Commit(hash) => {
+                // Hosts say the subject behind it.
+                let name = hash.split_whitespace().next().unwrap_or_default();
+                let is_hash = (4..=64).contains(&name.len())
+                    && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if !is_hash {
+                    return Err(Refusal::NotACommit { text: hash.clone() }.into());
+                }
+                Note::Evidence(Evidence::Commit(prose("the commit", hash)?))
+            }
         })
     }
 }

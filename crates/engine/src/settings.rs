@@ -9,7 +9,7 @@ mod layers;
 
 pub(crate) use known::nearest;
 pub use known::size;
-pub use known::{KNOWN, Kind, Setting, pattern, setting};
+pub use known::{KNOWN, Kind, Patterns, Setting, pattern, setting};
 pub use layers::{
     Change, Environment, Origin, Problem, Scope, Settings, Value, change, set, unset,
 };

@@ -12,11 +12,10 @@ use flamestack_core::session::Conversation;
 use flamestack_core::subagent::{self, Framing, Run, State};
 use flamestack_core::transcript::{Entry, Usage, What};
 use flamestack_store::Reading;
-use regex::Regex;
 
 use crate::Engine;
 use crate::error::EngineError;
-use crate::settings::{self, Change, Settings};
+use crate::settings::{self, Change, Patterns, Settings};
 use crate::witness::View;
 
 /// How far down a tree of subagents is followed.
@@ -31,7 +30,7 @@ pub struct Tracking {
     /// Which of them become frames.
     pub framing: Framing,
     /// Titles by which they are known where a host gives no ids.
-    pub patterns: Vec<Regex>,
+    pub patterns: Patterns,
     /// After how many idle milliseconds one without ids is complete, if ever.
     pub complete_after: Option<i64>,
     /// For how many milliseconds those that have ended are listed.
@@ -43,7 +42,7 @@ impl Default for Tracking {
     fn default() -> Self {
         Self {
             framing: Framing::ALL,
-            patterns: Vec::new(),
+            patterns: Patterns::default(),
             complete_after: None,
             listed_for: 60 * 60 * 1000,
         }

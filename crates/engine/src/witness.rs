@@ -108,10 +108,7 @@ impl Engine {
             What::Titled { title } => Some(title),
             _ => None,
         });
-        let title = titles.rev().find(|title| {
-            let mut patterns = tracking.patterns.iter();
-            patterns.any(|pattern| pattern.is_match(title))
-        })?;
+        let title = titles.rev().find(|title| tracking.patterns.fit(title))?;
         let id = actor.session.id().to_owned();
         Some(Deed::See(Box::new(Cow::Owned(Entry {
             id: Some(format!("by title {id}")),

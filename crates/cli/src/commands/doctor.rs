@@ -16,7 +16,8 @@ use crate::workplace::Workplace;
 ///
 /// Folds the journal beside the store and proves that the projections agree with it. Where the
 /// plugin is installed, takes a turn with a real sidecar and tells how the hooks fare.
-/// Changes nothing. Exits with 1 when something needs attention.
+/// Changes nothing, except that a store that cannot be read is set aside, whole. Exits with 1 when
+/// something needs attention.
 #[derive(Args)]
 pub(crate) struct Doctor {}
 

@@ -82,12 +82,21 @@ impl Plan {
 fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
     // Open levels: how far each is indented, and what it holds so far.
     let mut levels: Vec<(usize, Vec<Planned>)> = vec![(0, Vec::new())];
+    // What is ticked off, and all below it, is no plan any more.
+    let mut ticked: Option<usize> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
         let indent = line.len() - content.len();
+        if ticked.is_some_and(|above| indent > above) {
+            continue;
+        }
+        ticked = is_ticked(content).then_some(indent);
+        if ticked.is_some() {
+            continue;
+        }
         close_deeper(&mut levels, indent);
         let deepest = levels.last().map_or(0, |(indent, _)| *indent);
         if indent > deepest {
@@ -104,7 +113,14 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
             levels.push((indent, Vec::new()));
         }
         if let Some((_, items)) = levels.last_mut() {
-            items.push(planned(content));
+            let item = planned(content);
+            if item.goal.title.is_empty() {
+                return Err(Failure::usage(
+                    format!("line {number} has no title"),
+                    "give it one, or take the line out",
+                ));
+            }
+            items.push(item);
         }
     }
     close_deeper(&mut levels, 0);
@@ -122,6 +138,12 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
     }
 }
 
+/// Whether a line is an item of a check-list that is done.
+fn is_ticked(line: &str) -> bool {
+    let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
+    item.is_some_and(|item| item.starts_with("[x] ") || item.starts_with("[X] "))
+}
+
 /// A line without the `1. ` or `2) ` in front of it.
 fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -131,6 +153,7 @@ fn without_number(line: &str) -> &str {
 }
 
 fn planned(line: &str) -> Planned {
+    let line = line.trim_end();
     let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
         .into_iter()
         .find_map(|mark| line.strip_prefix(mark));
@@ -167,6 +190,9 @@ mod tests {
         assert_eq!(drawn(&plan), "a(b(c) d) e");
         assert_eq!(plan[0].children[1].goal.criteria.as_deref(), Some("done"));
         assert!(outline("  - a\n- b").is_err());
+        assert!(outline("- a\n- ").is_err());
+        let rest = outline("- [x] a\n  - b\n- [ ] c\n  * [X] d\n  - e").unwrap();
+        assert_eq!(drawn(&rest), "c(e)");
         assert!(outline("").unwrap().is_empty());
     }
 }

@@ -1,5 +1,7 @@
 //! All settings there are. The configuration reference in the docs is made from this table.
 
+use std::sync::OnceLock;
+
 use crate::error::EngineError;
 
 /// How much memory a pattern may take, in bytes.
@@ -449,6 +451,33 @@ pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
         .filter(|pattern| !pattern.is_empty())
         .map(pattern)
         .collect()
+}
+
+/// Regular expressions with commas between them. They are made when a text is first held against
+/// them: most processes end before that, and making them takes longer than a whole command.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    list: String,
+    made: OnceLock<Vec<regex::Regex>>,
+}
+
+impl Patterns {
+    /// The patterns of a list. Those that are none are left out.
+    pub fn new(list: &str) -> Self {
+        Self {
+            list: list.to_owned(),
+            made: OnceLock::new(),
+        }
+    }
+
+    /// Whether a text fits one of them.
+    pub fn fit(&self, text: &str) -> bool {
+        let made = self.made.get_or_init(|| {
+            let parsed = parse_patterns(&self.list);
+            parsed.into_iter().filter_map(Result::ok).collect()
+        });
+        made.iter().any(|pattern| pattern.is_match(text))
+    }
 }
 
 /// A pattern, or what is wrong with it.

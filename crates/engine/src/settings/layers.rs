@@ -8,7 +8,7 @@ use std::time::Duration;
 use flamestack_core::refusal::Voice;
 
 use super::known::{
-    KNOWN, Kind, Setting, nearest, parse_patterns, parse_size, parse_switch, setting,
+    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, parse_size, parse_switch, setting,
 };
 use crate::error::EngineError;
 use crate::project::{Home, Project};
@@ -258,9 +258,8 @@ impl Settings {
     }
 
     /// The patterns of a setting, without those that are none.
-    pub fn patterns(&self, key: &str) -> Result<Vec<regex::Regex>, EngineError> {
-        let parsed = parse_patterns(&self.get(key)?.text);
-        Ok(parsed.into_iter().filter_map(Result::ok).collect())
+    pub fn patterns(&self, key: &str) -> Result<Patterns, EngineError> {
+        Ok(Patterns::new(&self.get(key)?.text))
     }
 
     /// How long to wait for other writers.
@@ -539,8 +538,8 @@ mod tests {
             &|name| (name == "STACK_SUBAGENT_PATTERNS").then(|| "agent$, (, [Task".to_owned());
         let settings = Settings::gather(&home, &project, environment).unwrap();
         let patterns = settings.patterns("subagents.patterns").unwrap();
-        assert_eq!(patterns.len(), 1);
-        assert!(patterns[0].is_match("An AGENT"));
+        assert!(patterns.fit("An AGENT"));
+        assert!(!patterns.fit("[Task] or ("));
         let told: Vec<_> = settings
             .problems()
             .iter()

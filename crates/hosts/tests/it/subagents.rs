@@ -1,6 +1,6 @@
 //! Subagents, as a host's plugin tells of them.
 
-use flamestack_engine::settings::pattern;
+use flamestack_engine::settings::Patterns;
 use flamestack_engine::subagents::Tracking;
 use serde_json::{Value, json};
 
@@ -159,7 +159,7 @@ fn the_same_task_is_already_running_unless_it_is_meant() {
 #[test]
 fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     let tracking = Tracking {
-        patterns: vec![pattern("subagent").unwrap()],
+        patterns: Patterns::new("subagent"),
         complete_after: Some(0),
         listed_for: i64::MAX,
         ..Tracking::default()
