@@ -156,7 +156,8 @@ fn planned(line: &str) -> Planned {
     let line = line.trim_end();
     let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
         .into_iter()
-        .find_map(|mark| line.strip_prefix(mark));
+        .find_map(|mark| line.strip_prefix(mark))
+        .or_else(|| matches!(line, "-" | "*" | "- [ ]" | "* [ ]").then_some(""));
     let line = bare.unwrap_or_else(|| without_number(line));
     let (title, criteria) = match line.split_once(" | ") {
         Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
