@@ -390,6 +390,7 @@ impl Learned {
             }),
             Self::Directive(text) => Note::Directive(prose("the directive", text)?),
             Self::Commit(hash) => {
+                let commit = prose("the commit", hash)?;
                 // Hosts say the subject behind it.
                 let name = hash.split_whitespace().next().unwrap_or_default();
                 let is_hash = (4..=64).contains(&name.len())
@@ -397,7 +398,7 @@ impl Learned {
                 if !is_hash {
                     return Err(Refusal::NotACommit { text: hash.clone() }.into());
                 }
-                Note::Evidence(Evidence::Commit(prose("the commit", hash)?))
+                Note::Evidence(Evidence::Commit(commit))
             }
         })
     }
