@@ -85,30 +85,18 @@ fn project(scratch: &Path, finished: usize, (_, is_named, has_git): Way) -> Resu
     for n in 0..finished {
         write(&root, &format!("spec-{n:04}"), TASKS)?;
     }
+    fs_err::create_dir_all(&root)?;
+    if has_git {
+        git(&root, &["init", "-q"])?;
+        commit(&root, "What is finished")?;
+    }
     write(&root, "under-way", TASKS / 2)?;
+    if has_git {
+        commit(&root, "What is under way")?;
+    }
     if is_named {
         let log = "[Focus: execution] 2026-03-10\n- Continue `/spec-execute next under-way`.\n";
         fs_err::write(root.join("SESSION.md"), log)?;
-    }
-    if has_git {
-        for arguments in [
-            &["init", "-q"] as &[&str],
-            &["add", "-A"],
-            &[
-                "-c",
-                "user.name=bench",
-                "-c",
-                "user.email=bench@localhost",
-                "commit",
-                "-q",
-                "-m",
-                "All specifications",
-            ],
-        ] {
-            let mut git = Command::new("git");
-            git.arg("-C").arg(&root).args(arguments);
-            ensure!(git.status()?.success(), "git {arguments:?} failed");
-        }
     }
     // Not looked for: the folder lies inside our own repository.
     let project = Project {
@@ -122,6 +110,20 @@ fn project(scratch: &Path, finished: usize, (_, is_named, has_git): Way) -> Resu
         Box::new(SystemClock),
         Duration::from_secs(5),
     ))
+}
+
+fn commit(root: &Path, subject: &str) -> Result<()> {
+    git(root, &["add", "-A"])?;
+    let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+    let what = ["commit", "-q", "--allow-empty", "-m", subject];
+    git(root, &[&who[..], &what[..]].concat())
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Result<()> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root).args(arguments);
+    ensure!(git.status()?.success(), "git {arguments:?} failed");
+    Ok(())
 }
 
 fn write(root: &Path, name: &str, done: usize) -> Result<()> {
