@@ -6,7 +6,9 @@ import { after, before, test } from "node:test"
 import { Lab } from "./lab/opencode.mjs"
 
 let lab
-before(async () => (lab = await Lab.start({ plugin: { tools: "off" }, env: { FLAME_TOOLS: "off" } })))
+// However short the subagent's run is, it is worth a frame here.
+const env = { FLAME_TOOLS: "off", STACK_SUBAGENT_MIN_MESSAGES: "1" }
+before(async () => (lab = await Lab.start({ plugin: { tools: "off" }, env })))
 after(() => lab.stop())
 
 const call = (name, args) => ({ calls: [{ name, args }] })

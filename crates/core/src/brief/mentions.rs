@@ -233,7 +233,8 @@ fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
         found.extend(git.branch.iter().map(|branch| of(branch, Kind::Branch)));
         let changed = git.changed.iter().chain(&git.below);
         found.extend(changed.map(|path| of(path, Kind::Changed)));
-        let committed = git.commits.iter().flat_map(|commit| &commit.paths);
+        // What comes later counts more, and git tells the newest first.
+        let committed = git.commits.iter().rev().flat_map(|commit| &commit.paths);
         found.extend(committed.map(|path| of(path, Kind::Committed)));
     }
     found
