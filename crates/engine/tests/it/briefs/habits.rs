@@ -1,7 +1,8 @@
 //! Files as people write them, who know no grammar: labels without blank lines, dates of all kinds,
 //! stages that have not begun, approvals in tables.
 
-use flamestack_core::brief::Heading;
+use flamestack_core::brief::{self, Commit, Git, Heading, Sources};
+use flamestack_engine::brief::Workflows;
 
 use super::{Files, said, under};
 
@@ -233,4 +234,29 @@ fn the_latest_of_many_is_shown() {
     assert_eq!(done.last().unwrap(), "step 30");
     let section = brief.section(Heading::Completed).unwrap();
     assert_eq!(section.lines.len() + section.omitted, 30);
+}
+
+#[test]
+fn the_newest_commit_tells_what_is_under_way() {
+    let commit = |id: &str, name: &str| Commit {
+        id: id.to_owned(),
+        subject: name.to_owned(),
+        paths: vec![format!(".codex/specs/{name}/tasks.md")],
+    };
+    let sources = Sources {
+        git: Some(Git {
+            commits: vec![commit("b2", "zebra"), commit("a1", "alpha")],
+            ..Git::default()
+        }),
+        ..Sources::default()
+    };
+    let declared = Workflows::built_in().declared;
+    let spec = declared
+        .iter()
+        .find(|known| known.mark("x") == ".codex/specs/x")
+        .unwrap();
+    let units = ["alpha", "zebra"].map(|name| (spec.name.as_str(), name));
+    let leads = brief::leads(&declared, units, &sources);
+    let names: Vec<&str> = leads.iter().map(|lead| lead.name.as_str()).collect();
+    assert_eq!(names, ["zebra", "alpha"]);
 }
