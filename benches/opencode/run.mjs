@@ -38,6 +38,7 @@ const found = quick ? undefined : pruner()
 const inside = fileURLToPath(new URL("./inside.mjs", import.meta.url))
 const setting = join(place, "setting.json")
 const results = join(place, "results.json")
+mkdirSync(place, { recursive: true })
 const lab = await Lab.start({ plugin: false, plugins: [inside], env: { BENCH_SETTING: setting, FLAME_BIN: flame } })
 try {
   const session = await lab.session({ title: "A long one" })
