@@ -123,6 +123,7 @@ export class Lab {
 
   /** Ends the server and waits for it. */
   async halt() {
+    if (this.server.exitCode !== null || this.server.signalCode !== null) return
     const ended = new Promise((resolve) => this.server.once("exit", resolve))
     this.events.abort()
     await this.listening
