@@ -87,7 +87,10 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Tool(command) => command.run(&place(output)?, output),
         Command::Config(command) => command.run(cli.dir.as_deref(), output),
         Command::Init(command) => command.run(cli.dir.as_deref(), output),
-        Command::Doctor(command) => command.run(&open()?, output),
+        Command::Doctor(command) => {
+            let place = Workplace::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
+            command.run(&place, output)
+        }
         Command::Rebuild(command) => command.run(&open()?, output),
         Command::Gc(command) => command.run(&place(output)?, output),
         Command::Sidecar(command) => command.run(open()?),

@@ -30,6 +30,48 @@ impl Failure {
             hint: Some(hint.to_owned()),
         }
     }
+
+    /// What the command line cannot be taken for, in the shape of every other failure; nothing where
+    /// it asked for help.
+    pub(crate) fn misused(error: &clap::Error) -> Option<Self> {
+        use clap::error::ErrorKind;
+        let (message, hint) = match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return None,
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => (
+                "no command was named".to_owned(),
+                Some("`--help` lists the commands".to_owned()),
+            ),
+            _ => {
+                let text = error.render().to_string();
+                let mut paragraphs = text
+                    .split("\n\n")
+                    .map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "));
+                let message = paragraphs.next().unwrap_or_default();
+                let rest: Vec<String> = paragraphs.filter(|text| !text.is_empty()).collect();
+                (
+                    message.trim_start_matches("error: ").to_owned(),
+                    (!rest.is_empty()).then(|| rest.join(" · ")),
+                )
+            }
+        };
+        Some(Self::Told {
+            usage: true,
+            message,
+            hint,
+        })
+    }
+
+    /// What there is to say could not be written to standard output.
+    pub(crate) fn unwritten(error: &std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
+        }
+        Self::Told {
+            usage: false,
+            message: format!("the output could not be written: {error}"),
+            hint: Some("send it somewhere else; what was recorded is kept".to_owned()),
+        }
+    }
 }
 
 impl From<EngineError> for Failure {

@@ -73,6 +73,9 @@ impl Replay {
             budgets: vec![self.budget],
         };
         for given in self.play(&trace, &[cut])? {
+            if output.is_json() {
+                return output.data(&json!({ "budget": given.budget, "text": given.text }));
+            }
             output.raw(&given.text)?;
         }
         Ok(())

@@ -201,7 +201,7 @@ fn rebuilding_gives_the_same() {
         .map(|line| project.ok(line))
     };
     let before = see();
-    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 16 events into 4 frames.");
+    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 17 events into 4 frames.");
     assert_eq!(see(), before);
     for file in ["index.db", "logs"] {
         let path = project.file(file);
