@@ -190,17 +190,57 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
 }
 
 #[test]
-fn what_is_asked_of_the_tracking_is_kept_for_the_project() {
+fn a_subagent_says_itself_what_it_came_to_and_the_parent_has_it() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    let ended = json!({ "summary": "It holds ten items" });
+    let told = host.call("c", "c2", "stack_subagent_complete", ended);
+    assert!(
+        told.starts_with("opencode:c  done  Build the cart"),
+        "{told}"
+    );
+    let parent = host.call("s", "3", "stack_context_preview", json!({}));
+    assert!(parent.contains("It holds ten items"), "{parent}");
+    let again = host.call("c", "c3", "stack_subagent_complete", json!({}));
+    insta::assert_snapshot!(again, @"opencode:c has ended already: it is done");
+}
+
+#[test]
+fn a_parent_ends_its_subagents_by_name_or_by_frame() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    for (message, child) in [("2", "c"), ("3", "d"), ("4", "e")] {
+        host.begin("s", child, message, &format!("Build {child}"));
+    }
+    let mut end = |arguments: Value| {
+        let told = host.call("s", "5", "stack_subagent_complete", arguments);
+        told.lines().next().unwrap_or_default().to_owned()
+    };
+    let failed = json!({ "sessionID": "c", "status": "failed", "summary": "No such shelf" });
+    insta::assert_snapshot!(end(failed), @"opencode:c  failed  Build c");
+    let blocked =
+        json!({ "sessionID": "opencode:d", "status": "blocked", "summary": "Needs a key" });
+    insta::assert_snapshot!(end(blocked), @"opencode:d  running  Build d");
+    insta::assert_snapshot!(end(json!({ "sessionID": "nobody" })), @"there is no frame `nobody`");
+    insta::assert_snapshot!(end(json!({ "sessionID": "s" })), @"opencode:s is no subagent");
+    insta::assert_snapshot!(end(json!({ "sessionID": "e", "status": "gone" })), @"stack_subagent_complete cannot take these arguments: at `status`: `gone` is not completed, failed or blocked");
+    let tree = host.tree("s");
+    insta::assert_snapshot!(tree, @"
+    → vgme5xnq  Build the shop · 0/3 done  ◀ opencode:d  ◀ you are here
+    ├─ ✗ we79889v  Build c
+    ├─ ! qnhe4wn9  Build d · blocked: Needs a key
+    └─ → rk49779d  Build e  ◀ opencode:e
+    ");
+}
+
+#[test]
+fn what_is_asked_of_the_tracking_must_make_sense() {
     let mut host = Served::new();
     let config = host.call("s", "1", "stack_config", json!({ "minMessageCount": 1.5 }));
     assert!(config.contains("must be a whole number"), "{config}");
     let bad = host.call("s", "1", "stack_config", json!({ "addPattern": "(" }));
     assert!(bad.contains("`(` is not a regular expression"), "{bad}");
-    let changed = host.call(
-        "s",
-        "1",
-        "stack_config",
-        json!({ "enabled": false, "minDuration": 5 }),
-    );
-    assert!(changed.contains("subagents.enabled"), "{changed}");
+    let unknown = host.call("s", "1", "stack_config", json!({ "removePattern": "(" }));
+    assert!(unknown.contains("there is no pattern `(`"), "{unknown}");
 }
