@@ -16,6 +16,7 @@
 mod anchors;
 mod approvals;
 mod choice;
+mod claims;
 mod dates;
 mod document;
 mod draft;
@@ -23,6 +24,7 @@ mod findings;
 mod generic;
 mod layer;
 mod mentions;
+mod plain;
 mod progress;
 mod render;
 mod session_log;

@@ -4,11 +4,12 @@
 //! that merely lie there make a workflow active only where nothing else says what the session is
 //! about, and finished work never does.
 
+use super::claims::says_none;
 use super::document::{Document, Kind, Line};
 use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
 use super::session_log::SessionLog;
 use super::tasks::TaskList;
-use super::words::{find_words, is_denied, says_none};
+use super::words::{find_words, is_denied};
 use super::{Source, Sources, Unit};
 use crate::transcript::TodoStatus;
 use crate::workflow::{Has, Role, Sign, Stage, Workflow, fill};

@@ -4,9 +4,9 @@
 //! A file without either is one entry. Fields are labels (`Open Work: …`) or headings, with all
 //! the lines that belong to them.
 
+use super::claims::{says_blocked, says_decided, says_none, says_over, says_unblocked};
 use super::dates::{Date, date_in};
 use super::document::{Document, Item, Kind, Line, items_between, lines};
-use super::words::{says_blocked, says_decided, says_none, says_over, says_unblocked};
 
 /// What a log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
