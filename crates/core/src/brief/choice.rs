@@ -65,6 +65,47 @@ impl Active<'_> {
     }
 }
 
+/// Which pieces of work are worth reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worth {
+    /// Those that something speaks of, best reason first.
+    pub leads: Vec<Lead>,
+    /// The workflows of which an open piece of work counts by its files alone, where none of the
+    /// leads counts.
+    pub by_files: Vec<String>,
+}
+
+/// Finds out which pieces of work are worth reading. `units` are all names, by workflow.
+pub fn worth_reading<'u>(
+    workflows: &[Workflow],
+    units: impl IntoIterator<Item = (&'u str, &'u str)>,
+    sources: &Sources,
+) -> Worth {
+    let log = sources.session_log.as_ref().map(SessionLog::parse);
+    let elsewhere = is_about_something(sources, log.as_ref());
+    let hint = hint(workflows, sources, log.as_ref());
+    let mut leads = leads_in(workflows, units, sources, log.as_ref());
+    leads.retain(|lead| counts(lead, elsewhere));
+    let by_files = workflows
+        .iter()
+        .filter(|workflow| files_count(workflow, hint.as_ref(), elsewhere))
+        .map(|workflow| workflow.name.clone())
+        .collect();
+    Worth { leads, by_files }
+}
+
+/// Whether a lead says anything where the session is about something else.
+fn counts(lead: &Lead, elsewhere: bool) -> bool {
+    lead.strength != Strength::Committed || !elsewhere
+}
+
+/// Whether files that merely lie there make a workflow active: where nothing else says what the
+/// session is about, or a stage of it is named.
+fn files_count(workflow: &Workflow, hint: Option<&Hint>, elsewhere: bool) -> bool {
+    let is_hinted = hint.is_none_or(|hint| hint.workflow == workflow.name);
+    is_hinted && (!elsewhere || hint.is_some_and(|hint| hint.is_firm))
+}
+
 /// Finds out which workflow is going on, if one is.
 pub(super) fn choose<'a>(
     workflows: &'a [Workflow],
@@ -92,12 +133,8 @@ pub(super) fn choose<'a>(
         let unit = units
             .iter()
             .find(|(workflow, unit)| workflow.name == lead.workflow && unit.name == lead.name)?;
-        let is_over = is_finished(unit.0, unit.1);
-        let counts = match lead.strength {
-            Strength::Committed => !elsewhere && !is_over,
-            Strength::Changed | Strength::Told => !is_over,
-            Strength::Named | Strength::Todo | Strength::Frame => true,
-        };
+        let is_open = || !is_finished(unit.0, unit.1);
+        let counts = counts(lead, elsewhere) && (!lead.needs_open_work() || is_open());
         counts.then_some(*unit)
     };
     let hinted = hint.as_ref().map(|hint| hint.workflow.as_str());
@@ -113,18 +150,17 @@ pub(super) fn choose<'a>(
         .collect();
     let mut choice = Choice::default();
     let chosen = lead.or_else(|| {
-        let is_firm = hint.as_ref().is_some_and(|hint| hint.is_firm);
         let fitting: Vec<_> = open
             .iter()
-            .filter(|(workflow, _)| of_hint(workflow))
+            .filter(|(workflow, _)| files_count(workflow, hint.as_ref(), elsewhere))
             .collect();
         match fitting.as_slice() {
-            [only] if is_firm || !elsewhere => Some(**only),
-            [_, _, ..] if is_firm || !elsewhere => {
+            [] => None,
+            [only] => Some(**only),
+            [_, _, ..] => {
                 choice.remarks.push(ambiguous(&fitting));
                 None
             }
-            _ => None,
         }
     });
     choice.active = match chosen {

@@ -40,14 +40,12 @@ pub enum Strength {
     Frame,
 }
 
-/// The pieces of work that anything speaks of, best reason first. `units` are names by workflow.
-pub fn leads<'u>(
-    workflows: &[Workflow],
-    units: impl IntoIterator<Item = (&'u str, &'u str)>,
-    sources: &Sources,
-) -> Vec<Lead> {
-    let log = sources.session_log.as_ref().map(SessionLog::parse);
-    leads_in(workflows, units, sources, log.as_ref())
+impl Lead {
+    /// Whether it counts only as long as the work is not over: what was changed or told of may be
+    /// what was just finished.
+    pub fn needs_open_work(&self) -> bool {
+        self.strength < Strength::Named
+    }
 }
 
 pub(super) fn leads_in<'u>(
@@ -57,6 +55,9 @@ pub(super) fn leads_in<'u>(
     log: Option<&SessionLog>,
 ) -> Vec<Lead> {
     let clues = clues(sources, log);
+    if clues.is_empty() {
+        return Vec::new();
+    }
     // Most names are spoken of nowhere; finding that out must not cost a search each.
     let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
     let mut found: Vec<Lead> = Vec::new();
