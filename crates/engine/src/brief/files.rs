@@ -13,6 +13,7 @@ pub(super) use self::folder::{Folder, Moment};
 /// A project's files, and what was wrong with some of them.
 pub(super) struct Files {
     root: PathBuf,
+    open_root: Option<Folder>,
     pub(super) notes: Vec<String>,
     /// How much was read.
     pub(super) read: Extent,
@@ -30,8 +31,10 @@ pub(super) struct Limit {
 impl Files {
     /// The files below a folder.
     pub(super) fn below(root: &Path) -> Self {
+        let root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self {
-            root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
+            open_root: Folder::open(&root),
+            root,
             notes: Vec::new(),
             read: Extent::default(),
             glanced: Vec::new(),
@@ -148,6 +151,12 @@ impl Files {
 
     /// Where a path leads, unless there is nothing or it leads out of the project.
     fn inside(&mut self, path: &str) -> Option<PathBuf> {
+        let root = self.open_root.as_ref();
+        match root.and_then(|root| root.holds(path)) {
+            Some(true) => return Some(self.root.join(path)),
+            Some(false) => return None,
+            None => {}
+        }
         match fs_err::canonicalize(self.root.join(path)) {
             Ok(place) if place.starts_with(&self.root) => Some(place),
             Ok(_) => {

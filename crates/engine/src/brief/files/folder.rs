@@ -1,7 +1,8 @@
-//! A folder of which many files are asked when they were written.
+//! A folder that is open, of which much is asked: when files below it were written, and whether
+//! they are below it at all.
 //!
 //! There may be thousands, one for each piece of work that was ever finished. Asked by whole paths,
-//! the system walks down from its root for each; from a folder that is open it is a step or two.
+//! the system walks down from its root for each; from an open folder it is a step or two.
 
 use std::path::Path;
 
@@ -16,6 +17,29 @@ type Handle = std::path::PathBuf;
 /// When something was written, in nanoseconds of the file system's clock: for choosing what to read
 /// first, never for what is said.
 pub(crate) type Moment = i128;
+
+impl Folder {
+    /// Whether what a path names is below the folder, with no link on the way. If that cannot be said,
+    /// nothing is: then the way has to be followed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn holds(&self, path: &str) -> Option<bool> {
+        use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let plainly = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), plainly) {
+            Ok(_) => Some(true),
+            Err(rustix::io::Errno::NOENT) => Some(false),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether what a path names is below the folder: only Linux says that by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn holds(&self, _: &str) -> Option<bool> {
+        None
+    }
+}
 
 #[cfg(unix)]
 impl Folder {

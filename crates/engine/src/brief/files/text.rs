@@ -16,13 +16,15 @@ pub(super) struct Found {
 
 /// Reads the text of a file that has so many bytes.
 pub(super) fn read(file: &mut File, size: u64, limit: Limit) -> std::io::Result<Found> {
-    let mut head = Vec::new();
     let is_whole = size <= limit.head + limit.tail;
     let first = if is_whole {
         limit.head + limit.tail
     } else {
         limit.head
     };
+    // One more, so that the end is seen without asking for more room.
+    let room = usize::try_from(size.min(first) + 1).unwrap_or_default();
+    let mut head = Vec::with_capacity(room);
     (&mut *file).take(first).read_to_end(&mut head)?;
     let form = Form::of(&head);
     let (mut text, mut is_damaged) = form.decode(&head);
