@@ -22,6 +22,7 @@ mod document;
 mod draft;
 mod findings;
 mod generic;
+mod hints;
 mod layer;
 mod mentions;
 mod plain;

@@ -6,7 +6,8 @@
 
 use super::claims::says_none;
 use super::document::{Document, Kind, Line};
-use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
+use super::hints::{Hint, hint, hint_in_agents, named_in_command};
+use super::mentions::{Lead, Strength, leads_in};
 use super::session_log::SessionLog;
 use super::tasks::TaskList;
 use super::words::{find_words, is_denied};
@@ -28,6 +29,8 @@ pub(super) struct Active<'a> {
     pub(super) workflow: &'a Workflow,
     /// The piece of work; a first stage may have none yet.
     pub(super) unit: Option<&'a Unit>,
+    /// What a piece of work without files is called.
+    pub(super) called: Option<String>,
     pub(super) stage: &'a Stage,
     pub(super) known_by: KnownBy,
     /// The stage that the files look like, where it is another one.
@@ -45,8 +48,14 @@ pub(super) enum KnownBy {
 }
 
 impl Active<'_> {
+    /// The name of the piece of work, once it has one.
+    pub(super) fn known_name(&self) -> Option<&str> {
+        let unit = self.unit.map(|unit| unit.name.as_str());
+        unit.or(self.called.as_deref())
+    }
+
     pub(super) fn name(&self) -> &str {
-        self.unit.map_or("the new one", |unit| &unit.name)
+        self.known_name().unwrap_or("the new one")
     }
 
     pub(super) fn content(&self, file: &str) -> Option<&Document> {
@@ -55,8 +64,7 @@ impl Active<'_> {
 
     /// The path of a file of the unit.
     pub(super) fn path(&self, file: &str) -> String {
-        let name = self.unit.map_or("…", |unit| &unit.name);
-        self.workflow.path(name, file)
+        self.workflow.path(self.known_name().unwrap_or("…"), file)
     }
 
     /// A file of the unit as it is called there.
@@ -166,7 +174,7 @@ pub(super) fn choose<'a>(
     choice.active = match chosen {
         Some((workflow, unit)) => stand(workflow, unit, hint.as_ref(), sources),
         None if choice.remarks.is_empty() => hint.and_then(|hint| {
-            let active = begin(workflows, &hint);
+            let active = begin(workflows, &hint, sources, log);
             if active.is_none() && hint.is_firm {
                 choice.remarks.push((
                     format!(
@@ -349,6 +357,7 @@ fn stand<'a>(
     Some(Active {
         workflow,
         unit: Some(unit),
+        called: None,
         stage,
         known_by,
         seen: contradicts(workflow, stage, seen_stage).then_some(seen_stage),
@@ -364,7 +373,12 @@ fn contradicts(workflow: &Workflow, said: &Stage, seen: &Stage) -> bool {
 }
 
 /// A workflow that was only just begun has a stage and no files.
-fn begin<'a>(workflows: &'a [Workflow], hint: &Hint) -> Option<Active<'a>> {
+fn begin<'a>(
+    workflows: &'a [Workflow],
+    hint: &Hint,
+    sources: &Sources,
+    log: Option<&SessionLog>,
+) -> Option<Active<'a>> {
     let workflow = workflows.iter().find(|known| known.name == hint.workflow)?;
     let stage = workflow
         .stages
@@ -373,6 +387,7 @@ fn begin<'a>(workflows: &'a [Workflow], hint: &Hint) -> Option<Active<'a>> {
     hint.is_firm.then(|| Active {
         workflow,
         unit: None,
+        called: named_in_command(stage, sources, log),
         stage,
         known_by: KnownBy::Said(hint.source.clone()),
         seen: None,

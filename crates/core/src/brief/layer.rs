@@ -115,7 +115,7 @@ impl Layer<'_, '_> {
         let ahead = follows.clone().filter(|_| is_written);
         Standing {
             workflow: active.workflow.name.clone(),
-            unit: active.unit.map(|unit| unit.name.clone()),
+            unit: active.known_name().map(str::to_owned),
             stage: active.stage.name.clone(),
             known_by: self.evidence().0,
             follows,

@@ -25,10 +25,7 @@ impl Layer<'_, '_> {
             &self.filled(&stage.objective),
             self.declared(),
         );
-        let unit = self
-            .active
-            .unit
-            .map_or("The work", |unit| unit.name.as_str());
+        let unit = self.active.known_name().unwrap_or("The work");
         let mut status = format!("{unit} is in {} ({known_by})", stage.name);
         let tasks = &self.active.tasks;
         if !tasks.tasks.is_empty() {
