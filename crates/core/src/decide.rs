@@ -148,6 +148,8 @@ struct Ground<'a, N: Neighbourhood + ?Sized> {
     actor: &'a Actor,
     /// The session is new; if anything happens, that is the first thing to record.
     first_seen: bool,
+    /// Whether the session was only named so far, by somebody else, and shows now where it works.
+    shows_place: bool,
     active: Option<FrameId>,
     own: Option<FrameId>,
     /// How the session turned to another frame in this very message, if it did.
@@ -167,6 +169,9 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
         let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
         let first_seen = session.is_none();
+        let placeless = session
+            .as_ref()
+            .is_some_and(|known| known.worktree.is_none());
         let turned = session
             .as_ref()
             .and_then(|known| known.turn.clone())
@@ -176,6 +181,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
             tree,
             actor,
             first_seen,
+            shows_place: placeless && actor.worktree.is_some(),
             active,
             own,
             turned,
@@ -187,7 +193,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     }
 
     fn into_decision(mut self) -> Decision {
-        if self.first_seen && !self.events.is_empty() {
+        if (self.first_seen || self.shows_place) && !self.events.is_empty() {
             self.events.insert(
                 0,
                 Event::SessionOpened {

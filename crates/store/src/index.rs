@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::record;
-use crate::sqlite::private_file;
+use crate::sqlite::{cannot_be_written, private_file};
 use crate::store::Reading;
 use crate::transcript;
 
@@ -85,13 +85,13 @@ impl Index {
         Ok(())
     }
 
-    /// Brings the index up to the journal's last event; `progress` hears how far it is.
-    fn catch_up(
+    /// The index up to the journal's last event; `progress` hears how far it is.
+    fn caught_up(
         &self,
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), StoreError> {
+    ) -> Result<Connection, StoreError> {
         match self.try_catch_up(reading, blobs, progress) {
             Err(error) if is_damage(&error) => {
                 self.discard(&error)?;
@@ -106,7 +106,7 @@ impl Index {
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), StoreError> {
+    ) -> Result<Connection, StoreError> {
         let mut connection = self.open()?;
         let end = reading.position()?;
         loop {
@@ -114,7 +114,8 @@ impl Index {
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let done = position(&transaction)?;
             if done >= end {
-                return Ok(());
+                drop(transaction);
+                return Ok(connection);
             }
             let events = reading.events_after(done, STEP)?;
             let last = events.last().map_or(end, |recorded| recorded.seq);
@@ -140,19 +141,18 @@ impl Index {
         limit: usize,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Searched, StoreError> {
-        self.catch_up(reading, blobs, progress)?;
-        match self.find(query, limit) {
+        let index = self.caught_up(reading, blobs, progress)?;
+        match Self::find(&index, query, limit) {
             Err(error) if is_damage(&error) => {
+                drop(index);
                 self.discard(&error)?;
-                self.catch_up(reading, blobs, progress)?;
-                self.find(query, limit)
+                Self::find(&self.caught_up(reading, blobs, progress)?, query, limit)
             }
             other => other,
         }
     }
 
-    fn find(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
-        let connection = self.open()?;
+    fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched, StoreError> {
         let words: Vec<&str> = query.split_whitespace().collect();
         if words.is_empty() {
             return Ok(Searched::default());
@@ -184,7 +184,7 @@ impl Index {
         };
         let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(matching), Box::new(wanted)];
         values.extend(directly.map(|word| Box::new(word) as Box<dyn rusqlite::ToSql>));
-        let mut statement = connection.prepare(&sql)?;
+        let mut statement = index.prepare(&sql)?;
         let mut found = statement.query(rusqlite::params_from_iter(values.iter()))?;
         let mut searched = Searched::default();
         while let Some(row) = found.next()? {
@@ -210,8 +210,14 @@ impl Index {
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
-        private_file(&self.path)?;
-        let connection = Connection::open(&self.path)?;
+        let connection = match private_file(&self.path) {
+            // What can only be read can be searched too, each time from the beginning.
+            Err(error) if cannot_be_written(&error) => Connection::open_in_memory()?,
+            other => {
+                other?;
+                Connection::open(&self.path)?
+            }
+        };
         connection.busy_timeout(Duration::from_secs(30))?;
         // Losing the last moments of an index that can be made again costs nothing.
         connection.pragma_update(None, "synchronous", "OFF")?;

@@ -15,12 +15,13 @@ pub(crate) struct Bind {
     /// Which frame
     frame: String,
     /// Which session, as `host:id`
-    session: String,
+    #[arg(value_name = "SESSION")]
+    bound: String,
 }
 
 impl Bind {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let session: SessionRef = self.session.parse().map_err(EngineError::BadSession)?;
+        let session: SessionRef = self.bound.parse().map_err(EngineError::BadSession)?;
         grant(
             place,
             output,
@@ -37,12 +38,13 @@ impl Bind {
 #[derive(Args)]
 pub(crate) struct Unbind {
     /// Which session, as `host:id`
-    session: String,
+    #[arg(value_name = "SESSION")]
+    bound: String,
 }
 
 impl Unbind {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let session: SessionRef = self.session.parse().map_err(EngineError::BadSession)?;
+        let session: SessionRef = self.bound.parse().map_err(EngineError::BadSession)?;
         grant(place, output, &Request::Unbind(session))?;
         Ok(())
     }

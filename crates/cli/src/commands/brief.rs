@@ -59,7 +59,7 @@ impl Brief {
                 }
             }
         } else {
-            output.text(&brief.text)?;
+            output.raw(&brief.text)?;
         }
         if is_other {
             output.notice(&format!(

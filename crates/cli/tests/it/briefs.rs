@@ -70,7 +70,7 @@ fn another_folder_and_another_budget() {
     assert_eq!(brief["budget"], 400);
     assert!(brief["tokens"].as_u64().unwrap() <= 400);
     let refused = project.flame(&["brief", "--budget", "10"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(
         refused.stderr.contains("at least 256"),
         "{}",
