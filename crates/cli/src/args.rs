@@ -10,13 +10,24 @@ use crate::commands;
 /// What every command takes stands apart from what is its own.
 const EVERYWHERE: &str = "Options of every command";
 
+/// What scripts can go by.
+const EXIT_CODES: &str = "Exit codes:
+  0  done; also where there was nothing to find
+  1  understood, and refused, or something needs attention: a rule, a name or file that is not
+     there, an empty text, a store that cannot be read
+  2  not a command line: an unknown command, option, tool or setting, or a value that has not the
+     form it must have
+
+Errors are told on standard error, with a hint at what to do next; with --json as one object with
+`error` and `hint`.";
+
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
 /// `flame tree` shows where everything stands. A frame is named by its id or any unique beginning
 /// of it.
 #[derive(Parser)]
-#[command(name = "flame", version, max_term_width = 100)]
+#[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {
     /// Print JSON for machines
     #[arg(long, global = true, help_heading = EVERYWHERE)]

@@ -4,6 +4,11 @@ use flamestack_core::refusal::Voice;
 use flamestack_engine::EngineError;
 
 /// Why a command did not succeed.
+///
+/// The exit code is 2 where the command line is not one: a command, option, tool or setting that
+/// does not exist, or a value that has not the form or the range that it must have. It is 1 where
+/// the command was understood and refused, or something needs attention: a name or a file that is
+/// not there, a text that is empty, a rule, a store that cannot be read.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Something to say.
@@ -26,6 +31,15 @@ impl Failure {
     pub(crate) fn usage(message: impl Into<String>, hint: &str) -> Self {
         Self::Told {
             usage: true,
+            message: message.into(),
+            hint: Some(hint.to_owned()),
+        }
+    }
+
+    /// The command was understood, and refused.
+    pub(crate) fn refused(message: impl Into<String>, hint: &str) -> Self {
+        Self::Told {
+            usage: false,
             message: message.into(),
             hint: Some(hint.to_owned()),
         }
@@ -83,6 +97,7 @@ impl From<EngineError> for Failure {
                 | EngineError::UnknownSetting { origin: None, .. }
                 | EngineError::BadSetting { origin: None, .. }
                 | EngineError::BadSession(_)
+                | EngineError::BudgetTooSmall(_)
         );
         Self::Told {
             usage,

@@ -108,9 +108,17 @@ pub(crate) fn opencode(home: &Home) -> Result<opencode::Places, Failure> {
 
 /// The project of a directory, by default the one we are in.
 pub(crate) fn project(dir: Option<&Path>, home: &Home) -> Result<Project, Failure> {
+    let bad =
+        |message: String| Failure::refused(message, "`-C DIR` names the directory of a project");
     match dir {
+        Some(dir) if !dir.is_dir() => Err(bad(format!("there is no directory {}", dir.display()))),
         Some(dir) => Ok(Project::at(dir, home)?),
-        None => Ok(Project::at(&std::env::current_dir()?, home)?),
+        None => match std::env::current_dir() {
+            Ok(dir) => Ok(Project::at(&dir, home)?),
+            Err(error) => Err(bad(format!(
+                "the current directory cannot be used: {error}"
+            ))),
+        },
     }
 }
 

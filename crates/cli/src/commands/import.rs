@@ -13,6 +13,7 @@ use flamestack_hosts::predecessor::{Layout, ReadError, Reading, Stack, Target};
 use flamestack_hosts::transcript::{Format, Source, find};
 use serde_json::json;
 
+use super::existing;
 use super::export::{RAW, raw_name};
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
@@ -42,6 +43,7 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+        existing(&self.from)?;
         let layout = Layout::find(&self.from);
         // A folder of a stack is one even if sessions are recorded somewhere below it.
         if self.from.is_file() || layout.is_err() {

@@ -25,7 +25,7 @@ impl Search {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let query = self.words.join(" ");
         if query.trim().is_empty() {
-            return Err(Failure::usage(
+            return Err(Failure::refused(
                 "there is no word to look for",
                 "name at least one",
             ));

@@ -212,3 +212,16 @@ fn a_check_goes_on_past_bad_settings() {
     assert_eq!(project.flame(&["doctor", "--json"]).code, Some(1));
     project.refused(&["tree"]);
 }
+
+#[test]
+fn a_value_that_does_not_count_is_told_where_it_is_asked_for() {
+    let project = TestProject::new().with_env("FLAME_GC_MAX_SIZE", "lots");
+    assert_snapshot!(project.flame(&["config", "get", "gc.max_size"]), @"
+    50 MB
+    --- stderr
+    note: does not count: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)
+    ");
+    let told = project.json(&["config", "get", "gc.max_size"]);
+    assert_eq!(told["problems"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!(project.ok(&["config", "get", "tools"]), "core\n");
+}

@@ -278,7 +278,7 @@ fn plans_are_nested_moved_and_given_up() {
     now at → id-8 “Checkout”
     ");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
-    → id-1  Shop · 0/0 done
+    → id-1  Shop
     └─ – id-2  API · 0/1 done
        ├─ – id-7  Cart
        └─ → id-8  Checkout  ◀ you are here
