@@ -308,6 +308,33 @@ fn bad_lines_are_answered_and_survived() {
 }
 
 #[test]
+fn one_conversation_does_not_wait_for_another() {
+    let mut host = Served::new();
+    host.push("b", "1", "Somewhere");
+    // The figures of the hooks are behind a lock; as long as we have it, whoever reports some waits.
+    let projects = fs_err::read_dir(host.dir.path().join("state/projects")).unwrap();
+    let [project] = &projects
+        .map(|entry| entry.unwrap().path())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one project");
+    };
+    let lock = std::fs::File::create(project.join("hooks.lock")).unwrap();
+    lock.lock().unwrap();
+    let figures =
+        json!({ "name": "event", "calls": 1, "failures": 0, "totalMs": 1.0, "slowestMs": 1.0 });
+    let report = json!({ "session": "a", "happenings": [{ "kind": "shim", "hooks": [figures] }] });
+    host.send(
+        &json!({ "jsonrpc": "2.0", "id": "slow", "method": "observe", "params": report })
+            .to_string(),
+    );
+    let status = host.ask("show", json!({ "session": "b", "what": "status" }));
+    assert!(status["text"].as_str().unwrap().contains("Somewhere"));
+    lock.unlock().unwrap();
+    assert_eq!(host.hear()["id"], "slow");
+}
+
+#[test]
 fn placements_that_say_everything_say_it_where_they_should() {
     for (placement, place) in [(Placement::System, "system"), (Placement::Message, "tail")] {
         let mut host = Served::with(|sidecar| sidecar.placement = placement);
