@@ -185,6 +185,24 @@ fn a_popped_frame_leaves_the_prompt_and_stays_out_of_it() {
 }
 
 #[test]
+fn what_is_folded_is_one_recall_away() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Fix the login");
+    let pushed = host.push("s", "2", "Find the fault");
+    let frame = pushed.split_whitespace().next().unwrap().to_owned();
+    host.prepare("s", 0, &[said("1", "Fix the login"), work("2"), work("3")]);
+    host.pop("s", "4", "It is the cookie");
+    let mut recall = |arguments: Value| host.call("s", "5", "stack_recall", arguments);
+    let whole = recall(json!({ "query": frame }));
+    assert!(whole.contains("Results: It is the cookie"), "{whole}");
+    assert!(whole.contains("fn main() {}"), "{whole}");
+    let short = recall(json!({ "query": frame, "tokens": 60 }));
+    assert!(short.contains("Results: It is the cookie"), "{short}");
+    assert!(short.ends_with("for entry n]\n"), "{short}");
+    assert!(short.len() < whole.len());
+}
+
+#[test]
 fn a_plan_that_the_shim_holds_does_not_cross_again() {
     let mut host = Served::new();
     host.push("s", "1", "Look");
