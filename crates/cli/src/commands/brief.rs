@@ -54,6 +54,8 @@ impl Brief {
                 }
                 if section.omitted > 0 {
                     output.line(format!("- ({} more not shown)", section.omitted))?;
+                } else if section.lines.is_empty() {
+                    output.line("- none recorded")?;
                 }
             }
         } else {

@@ -1,10 +1,11 @@
-//! What is mentioned: pieces of work and stages, in frames, todos, the session log and git.
+//! Which pieces of work are mentioned in frames, todos, the session log and git, and how strongly.
+//!
+//! Which stages are named is found out by [`super::hints`].
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::session_log::{Entry, Field, Said, SessionLog};
-use super::words::{find_words, has_word, is_denied};
+use super::words::has_word;
 use super::{Source, Sources};
 use crate::workflow::{Place, Stage, Workflow};
 
@@ -40,14 +41,12 @@ pub enum Strength {
     Frame,
 }
 
-/// The pieces of work that anything speaks of, best reason first. `units` are names by workflow.
-pub fn leads<'u>(
-    workflows: &[Workflow],
-    units: impl IntoIterator<Item = (&'u str, &'u str)>,
-    sources: &Sources,
-) -> Vec<Lead> {
-    let log = sources.session_log.as_ref().map(SessionLog::parse);
-    leads_in(workflows, units, sources, log.as_ref())
+impl Lead {
+    /// Whether it counts only as long as the work is not over: what was changed or told of may be
+    /// what was just finished.
+    pub fn needs_open_work(&self) -> bool {
+        self.strength < Strength::Named
+    }
 }
 
 pub(super) fn leads_in<'u>(
@@ -57,6 +56,9 @@ pub(super) fn leads_in<'u>(
     log: Option<&SessionLog>,
 ) -> Vec<Lead> {
     let clues = clues(sources, log);
+    if clues.is_empty() {
+        return Vec::new();
+    }
     // Most names are spoken of nowhere; finding that out must not cost a search each.
     let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
     let mut found: Vec<Lead> = Vec::new();
@@ -92,14 +94,15 @@ pub(super) fn leads_in<'u>(
 }
 
 /// A text in which something may be mentioned.
-struct Clue {
-    text: String,
+pub(super) struct Clue {
+    pub(super) text: String,
     source: Source,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+/// What kind of text it is; what is believed first comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
     Frame,
     Todo,
     Focus,
@@ -183,7 +186,7 @@ fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
         .filter(|word| !word.is_empty())
 }
 
-fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
+pub(super) fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
     let mut found = Vec::new();
     if let Some(around) = &sources.around {
         for frame in around.ancestors.iter().rev().chain([&around.current]) {
@@ -242,7 +245,7 @@ fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
 
 /// The entries that still speak for the session: the newest and, while none of them says what is
 /// being worked on, the ones before. Oldest first.
-fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
+pub(super) fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
     let mut entries = Vec::new();
     for entry in &log.entries {
         entries.push(entry);
@@ -252,147 +255,4 @@ fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
     }
     entries.reverse();
     entries
-}
-
-/// A stage that something names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hint {
-    pub(super) workflow: String,
-    pub(super) stage: String,
-    pub(super) source: Source,
-    /// Whether it is named as the stage, rather than in passing.
-    pub(super) is_firm: bool,
-}
-
-/// The stage that the frames or, failing these, the log name: firm mentions before passing ones,
-/// newer entries before older ones, later lines before earlier ones.
-pub(super) fn hint(
-    workflows: &[Workflow],
-    sources: &Sources,
-    log: Option<&SessionLog>,
-) -> Option<Hint> {
-    if let Some(around) = &sources.around {
-        for frame in std::iter::once(&around.current).chain(&around.ancestors) {
-            let source = Source::Frame(frame.id.clone());
-            if let Some((hint, _)) = best_in(workflows, frame.title.as_str(), &source) {
-                return Some(Hint {
-                    is_firm: true,
-                    ..hint
-                });
-            }
-        }
-    }
-    let (log, document) = (log?, sources.session_log.as_ref()?);
-    for entry in spoken_for(log).into_iter().rev() {
-        let lines = entry
-            .lines
-            .iter()
-            .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
-        // `max_by_key` takes the last of equals.
-        if let Some((hint, _)) = lines.max_by_key(|(_, weight)| *weight) {
-            return Some(hint);
-        }
-    }
-    let lines = log
-        .preamble
-        .iter()
-        .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
-    lines
-        .max_by_key(|(_, weight)| *weight)
-        .map(|(hint, _)| hint)
-}
-
-/// The stage that a document of instructions names, if it names a single one: a list of all stages
-/// says nothing about where the work is.
-pub(super) fn hint_in_agents(workflow: &Workflow, sources: &Sources) -> Option<Hint> {
-    let document = sources.agents.as_ref()?;
-    let lines = super::document::lines(document);
-    let mut named: Vec<(&str, Option<usize>)> = Vec::new();
-    for line in &lines {
-        for stage in &workflow.stages {
-            if stage.names().any(|name| has_word(line.text, name)) {
-                named.push((&stage.name, line.number));
-            }
-        }
-    }
-    let (first, line) = named.first()?;
-    named.iter().all(|(name, _)| name == first).then(|| Hint {
-        workflow: workflow.name.clone(),
-        stage: (*first).to_owned(),
-        source: Source::file(document, *line),
-        is_firm: false,
-    })
-}
-
-/// The stage that a line names best, and how well.
-fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, Weight)> {
-    let mut best: Option<(Hint, Weight, usize)> = None;
-    for workflow in workflows {
-        let is_list = workflow
-            .stages
-            .iter()
-            .filter(|stage| names(text, stage))
-            .count()
-            > 2;
-        for stage in &workflow.stages {
-            for at in stage.names().flat_map(|name| find_words(text, name)) {
-                let weight = weight(text, &at);
-                // A list of the stages says nothing about where the work is.
-                if is_list && weight != Weight::Stage {
-                    continue;
-                }
-                let is_better = best
-                    .as_ref()
-                    .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place));
-                if is_better {
-                    let hint = Hint {
-                        workflow: workflow.name.clone(),
-                        stage: stage.name.clone(),
-                        source: source.clone(),
-                        is_firm: weight >= Weight::Command,
-                    };
-                    best = Some((hint, weight, at.start));
-                }
-            }
-        }
-    }
-    best.map(|(hint, weight, _)| (hint, weight))
-}
-
-fn names(text: &str, stage: &Stage) -> bool {
-    stage.names().any(|name| has_word(text, name))
-}
-
-/// How well a stage is named, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// As one that has not begun.
-    Denied,
-    /// In passing.
-    Passing,
-    /// As a command.
-    Command,
-    /// As what an entry is about.
-    Focus,
-    /// As the stage.
-    Stage,
-}
-
-fn weight(text: &str, at: &Range<usize>) -> Weight {
-    let before = text.get(..at.start).unwrap_or_default();
-    let label = before
-        .trim_end_matches(['`', '*', '_', ' ', '/'])
-        .to_ascii_lowercase();
-    let ends_in = |known: &[&str]| known.iter().any(|known| label.ends_with(known));
-    if ends_in(&["stage:", "stage is", "stage =", "stage now"]) {
-        Weight::Stage
-    } else if is_denied(text, at) {
-        Weight::Denied
-    } else if ends_in(&["focus:", "workflow:"]) {
-        Weight::Focus
-    } else if before.ends_with(['/', '`']) {
-        Weight::Command
-    } else {
-        Weight::Passing
-    }
 }
