@@ -12,6 +12,12 @@ use crate::frame::Frame;
 use crate::note::Note;
 use crate::workflow::{Place, Stage, Workflow};
 
+/// How many of the frames that ended last tell what is worked on: a session that went on with other
+/// things for longer is about those.
+const ENDED: usize = 8;
+/// How many of the files that a frame changed, and of the commands that it ran, tell so.
+const DONE: usize = 16;
+
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lead {
@@ -275,22 +281,29 @@ fn worked(around: &Surroundings) -> impl Iterator<Item = Clue> {
     ];
     let mut finished: Vec<&Frame> = finished.into_iter().flatten().collect();
     finished.sort_by_key(|frame| frame.changed);
+    let earlier = finished.len().saturating_sub(ENDED);
     finished
         .into_iter()
+        .skip(earlier)
         .flat_map(|frame| of_frame(frame, Kind::Worked))
 }
 
 /// What a frame says of itself. Which files it changed tells what was worked on, not what is meant:
 /// that may be finished, and the frame go on with something else.
 fn of_frame(frame: &Frame, kind: Kind) -> impl Iterator<Item = Clue> {
+    let (done, said): (Vec<&Note>, Vec<&Note>) = frame
+        .notes
+        .iter()
+        .partition(|note| matches!(note, Note::Artifact(_) | Note::Evidence(_)));
+    let earlier = done.len().saturating_sub(DONE);
+    let done = done.into_iter().skip(earlier);
     let texts = std::iter::once((frame.title.as_str(), kind))
         .chain(frame.criteria.iter().map(move |text| (text.as_str(), kind)))
-        .chain(frame.notes.iter().map(move |note| match note {
-            Note::Artifact(_) | Note::Evidence(_) => (note.text().as_str(), Kind::Worked),
-            Note::Decision { .. } | Note::FailedAttempt { .. } | Note::Directive(_) => {
-                (note.text().as_str(), kind)
-            }
-        }));
+        .chain(
+            said.into_iter()
+                .map(move |note| (note.text().as_str(), kind)),
+        )
+        .chain(done.map(|note| (note.text().as_str(), Kind::Worked)));
     texts.map(|(text, kind)| Clue {
         text: text.to_owned(),
         source: Source::Frame(frame.id.clone()),

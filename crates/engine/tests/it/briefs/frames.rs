@@ -211,13 +211,23 @@ fn work_that_was_done_tells_what_is_under_way() {
     ] {
         push(title);
         changed(path);
-        tool(&files, "stack_frame_pop", json!({"status": "completed", "results": "done"}));
+        tool(
+            &files,
+            "stack_frame_pop",
+            json!({"status": "completed", "results": "done"}),
+        );
     }
     assert_eq!(unit(&files).as_deref(), Some("login"));
     // The session goes on with something else.
-    write(files.root(), "=== .codex/specs/login/tasks.md\n- [x] 1. Form\n- [x] 2. Rate limit\n");
+    write(
+        files.root(),
+        "=== .codex/specs/login/tasks.md\n- [x] 1. Form\n- [x] 2. Rate limit\n",
+    );
     assert_eq!(unit(&files).as_deref(), Some("search"));
-    write(files.root(), "=== .codex/specs/search/tasks.md\n- [x] 1. Index\n- [x] 2. Ranking\n");
+    write(
+        files.root(),
+        "=== .codex/specs/search/tasks.md\n- [x] 1. Index\n- [x] 2. Ranking\n",
+    );
     assert_eq!(unit(&files), None);
 }
 
@@ -233,4 +243,30 @@ fn a_finished_specification_does_not_cling_to_a_frame() {
     let decision = json!({"decision": "Release .codex/specs/login first"});
     tool(&files, "stack_add_decision", decision);
     assert_eq!(unit(&files).as_deref(), Some("login"));
+}
+
+/// A session that went on with other things is about those.
+#[test]
+fn work_of_long_ago_tells_nothing() {
+    let files = Files::drawn(TWO);
+    let begin = |title: &str| {
+        let goal = json!({"title": title, "successCriteria": "it works"});
+        tool(&files, "stack_frame_push", goal);
+    };
+    let end = |path: String| {
+        tool(&files, "stack_add_artifact", json!({"artifact": path}));
+        let done = json!({"status": "completed", "results": "done"});
+        tool(&files, "stack_frame_pop", done);
+    };
+    begin("Ship the shop");
+    begin("A step");
+    end(".codex/specs/login/tasks.md".to_owned());
+    for n in 0..7 {
+        begin("Something else");
+        end(format!("src/{n}.rs"));
+    }
+    assert_eq!(unit(&files).as_deref(), Some("login"));
+    begin("Something else again");
+    end("src/8.rs".to_owned());
+    assert_eq!(unit(&files), None);
 }
