@@ -258,7 +258,8 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     }
 
     /// Every session that works on one of these frames returns to the nearest frame in progress,
-    /// starting with `above`.
+    /// starting with `above`. A subagent that was given one of them works on nothing then: what is
+    /// above belongs to whoever started it.
     fn leave_all(&mut self, frames: &[FrameId], above: Option<&FrameId>) -> Ruling<(), N> {
         let mut to = None;
         for frame in frames {
@@ -270,14 +271,27 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
                 Some(to) => to,
                 None => to.insert(self.in_progress_from(above)?),
             };
-            self.events
-                .extend(sessions.into_iter().map(|session| Event::SessionFocused {
+            for session in sessions {
+                let done = self.was_given_one_of(&session, frames)?;
+                self.events.push(Event::SessionFocused {
                     session,
                     from: Some(frame.clone()),
-                    to: to.clone(),
-                }));
+                    to: to.clone().filter(|_| !done),
+                });
+            }
         }
         Ok(())
+    }
+
+    /// Whether a session was started by another one for one of these frames.
+    fn was_given_one_of(&self, session: &SessionRef, frames: &[FrameId]) -> Ruling<bool, N> {
+        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+        let own = known.and_then(|known| known.own);
+        if !own.is_some_and(|own| frames.contains(&own)) {
+            return Ok(false);
+        }
+        let run = self.tree.run(session).map_err(Rejected::Unreadable)?;
+        Ok(run.is_some_and(|run| run.parent.is_some()))
     }
 
     fn require_session(&mut self, session: &SessionRef) -> Ruling<Session, N> {

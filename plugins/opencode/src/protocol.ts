@@ -657,11 +657,15 @@ frame: string,
  */
 child: string, 
 /**
- * Whether it ended by itself.
+ * Whether it ended by itself, and well.
  */
 ok: boolean, 
 /**
- * Its last words.
+ * Whether the user stopped it.
+ */
+stopped?: boolean, 
+/**
+ * Its last words, or what went wrong.
  */
 text: string, };
 

@@ -65,9 +65,13 @@ pub struct Returned {
     pub frame: String,
     /// The conversation that was made.
     pub child: String,
-    /// Whether it ended by itself.
+    /// Whether it ended by itself, and well.
     pub ok: bool,
-    /// Its last words.
+    /// Whether the user stopped it.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub stopped: bool,
+    /// Its last words, or what went wrong.
     pub text: String,
 }
 
