@@ -1,9 +1,9 @@
 //! Does a brief get dearer with every specification that is finished?
 //!
 //! A project with one specification under way and 0, 200 or 2,000 finished ones of 25 tasks each.
-//! The session log names the one under way, or nothing does and it has to be found by when files
-//! were written; once more in a git repository, as people work, where git is asked too. The sizes
-//! take turns.
+//! The session log names the one under way; or the host's todo list says that the session is about
+//! something else; or nothing says anything, and it has to be found by when files were written; or git
+//! is asked too, whose last commits tell of it. The sizes take turns.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use flamestack_bench::{Series, Setting, Table, print, ratio, say};
 use flamestack_core::brief::Extent;
+use flamestack_core::transcript::{Todo, TodoStatus};
 use flamestack_engine::brief::{Asked, Workflows};
 use flamestack_engine::{Engine, Project, SystemClock};
 
@@ -19,21 +20,56 @@ use flamestack_engine::{Engine, Project, SystemClock};
 const TARGET: f64 = 2.0;
 const TASKS: usize = 25;
 const WARM_UP: usize = 5;
+/// How many finished specifications are in one commit.
+const AT_ONCE: usize = 20;
+/// How many commits the one under way has.
+const LATELY: usize = 10;
 
-/// How the specification under way is found: a name for it, whether the log says it, whether git is
-/// asked.
-type Way = (&'static str, bool, bool);
-const WAYS: [Way; 3] = [
-    ("named in the log", true, false),
-    ("found by its files", false, false),
-    ("found by its files, in a git repository", false, true),
-];
+/// What says which specification is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Log,
+    /// Nothing: the session is about something else.
+    Elsewhere,
+    Files,
+    Commits,
+}
+
+const WAYS: [Way; 4] = [Way::Log, Way::Elsewhere, Way::Files, Way::Commits];
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Log => "named in the log",
+            Self::Elsewhere => "not what the session is about",
+            Self::Files => "found by its files",
+            Self::Commits => "found by git's last commits",
+        }
+    }
+
+    /// What is asked for.
+    fn asked(self) -> Asked {
+        let other = Todo {
+            text: "Upgrade the compiler".to_owned(),
+            status: TodoStatus::Active,
+        };
+        Asked {
+            todos: Vec::from_iter((self == Self::Elsewhere).then_some(other)),
+            ..Asked::default()
+        }
+    }
+
+    /// The specification that a brief is to be about.
+    fn expected(self) -> Option<&'static str> {
+        (self != Self::Elsewhere).then_some("under-way")
+    }
+}
 
 struct Measured {
     finished: usize,
     engines: Vec<Engine>,
-    costs: [Series; 3],
-    read: [Extent; 3],
+    costs: [Series; WAYS.len()],
+    read: [Extent; WAYS.len()],
 }
 
 fn main() -> Result<()> {
@@ -59,14 +95,15 @@ fn main() -> Result<()> {
     for round in 0..WARM_UP + rounds {
         for one in &mut all {
             let kept = one.costs.iter_mut().zip(&mut one.read);
-            for (engine, (series, read)) in one.engines.iter().zip(kept) {
-                let brief = series.time(|| engine.brief(&Asked::default(), &workflows))?;
+            for ((way, engine), (series, read)) in WAYS.iter().zip(&one.engines).zip(kept) {
+                let asked = way.asked();
+                let brief = series.time(|| engine.brief(&asked, &workflows))?;
                 *read = brief.read;
+                let found = brief.standing.and_then(|standing| standing.unit);
                 ensure!(
-                    brief
-                        .standing
-                        .is_some_and(|standing| standing.unit.as_deref() == Some("under-way")),
-                    "the specification under way was not found"
+                    found.as_deref() == way.expected(),
+                    "{}: the brief is about {found:?}",
+                    way.name()
                 );
             }
             if round + 1 == WARM_UP {
@@ -79,22 +116,31 @@ fn main() -> Result<()> {
 }
 
 /// A project with a specification under way behind many that are finished.
-fn project(scratch: &Path, finished: usize, (_, is_named, has_git): Way) -> Result<Engine> {
-    let folder = scratch.join(format!("{finished}-{is_named}-{has_git}"));
+fn project(scratch: &Path, finished: usize, way: Way) -> Result<Engine> {
+    let folder = scratch.join(format!("{finished}-{}", way.name().replace(' ', "-")));
     let root = folder.join("project");
-    for n in 0..finished {
-        write(&root, &format!("spec-{n:04}"), TASKS)?;
-    }
     fs_err::create_dir_all(&root)?;
+    let has_git = way == Way::Commits;
     if has_git {
         git(&root, &["init", "-q"])?;
-        commit(&root, "What is finished")?;
     }
-    write(&root, "under-way", TASKS / 2)?;
+    for n in 0..finished {
+        write(&root, &format!("spec-{n:04}"), TASKS)?;
+        if has_git && (n + 1) % AT_ONCE == 0 {
+            commit(&root, "What is finished")?;
+        }
+    }
+    for done in TASKS / 2 - LATELY..=TASKS / 2 {
+        write(&root, "under-way", done)?;
+        if has_git {
+            commit(&root, "What is under way")?;
+        }
+    }
     if has_git {
-        commit(&root, "What is under way")?;
+        // As it is in a repository with a history.
+        git(&root, &["gc", "-q"])?;
     }
-    if is_named {
+    if way == Way::Log {
         let log = "[Focus: execution] 2026-03-10\n- Continue `/spec-execute next under-way`.\n";
         fs_err::write(root.join("SESSION.md"), log)?;
     }
@@ -155,8 +201,10 @@ fn report(all: &[Measured]) {
         &heading(many),
         "200 / 0",
         "2,000 / 0",
+        "µs for each",
     ]);
-    for (place, (name, ..)) in WAYS.into_iter().enumerate() {
+    for (place, way) in WAYS.into_iter().enumerate() {
+        let name = way.name();
         let of = |one: &Measured, figure: fn(&Series) -> f64| {
             one.costs.get(place).map_or(f64::NAN, figure)
         };
@@ -172,6 +220,7 @@ fn report(all: &[Measured]) {
                 format!("{:.0}", of(many, figure)),
                 ratio(of(some, figure), of(none, figure), Some(TARGET)),
                 ratio(of(many, figure), of(none, figure), None),
+                each(of(many, figure) - of(none, figure), many.finished),
             ]);
         }
         let read = |one: &Measured| {
@@ -186,7 +235,15 @@ fn report(all: &[Measured]) {
             read(many),
             String::new(),
             String::new(),
+            String::new(),
         ]);
     }
     print("Brief: finished specifications of 25 tasks", &table, "");
+}
+
+/// What each of so many costs.
+fn each(all: f64, count: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "some thousands")]
+    let count = count.max(1) as f64;
+    format!("{:.2}", all / count)
 }

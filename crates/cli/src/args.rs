@@ -1,5 +1,6 @@
 //! The command line as a whole.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -9,13 +10,24 @@ use crate::commands;
 /// What every command takes stands apart from what is its own.
 const EVERYWHERE: &str = "Options of every command";
 
+/// What scripts can go by.
+const EXIT_CODES: &str = "Exit codes:
+  0  done; also where there was nothing to find
+  1  understood, and refused, or something needs attention: a rule, a name or file that is not
+     there, an empty text, a store that cannot be read
+  2  not a command line: an unknown command, option, tool or setting, or a value that has not the
+     form it must have
+
+Errors are told on standard error, with a hint at what to do next; with --json as one object with
+`error` and `hint`.";
+
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
 /// `flame tree` shows where everything stands. A frame is named by its id or any unique beginning
 /// of it.
 #[derive(Parser)]
-#[command(name = "flame", version, max_term_width = 100)]
+#[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {
     /// Print JSON for machines
     #[arg(long, global = true, help_heading = EVERYWHERE)]
@@ -85,4 +97,50 @@ pub(crate) enum Command {
     Demo(commands::demo::Demo),
     Completions(commands::completions::Completions),
     Man(commands::completions::Man),
+}
+
+/// Whether a command line that could not be understood asks for JSON.
+pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    // What stands behind `--` are values.
+    words
+        .take_while(|word| word != "--")
+        .any(|word| word == "--json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// An argument that has the name of a global option would be taken for that option's value.
+    #[test]
+    fn no_argument_is_called_like_an_option_of_every_command() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for below in command.get_subcommands() {
+                for argument in below.get_arguments() {
+                    let name = argument.get_id().to_string();
+                    assert!(
+                        !globals.contains(&name) || argument.is_global_set(),
+                        "{}: {name}",
+                        below.get_name()
+                    );
+                }
+                check(below, globals);
+            }
+        }
+        let command = Cli::command();
+        let globals = command.get_arguments().filter(|it| it.is_global_set());
+        let globals: Vec<String> = globals.map(|it| it.get_id().to_string()).collect();
+        assert!(globals.contains(&"session".to_owned()), "{globals:?}");
+        check(&command, &globals);
+    }
+
+    #[test]
+    fn json_is_asked_for_before_the_values() {
+        let asks = |line: &str| asks_for_json(line.split(' ').map(OsString::from));
+        assert!(asks("flame push --json"));
+        assert!(asks("flame --json nowhere"));
+        assert!(!asks("flame push --jso"));
+        assert!(!asks("flame push --nope -- --json"));
+    }
 }

@@ -23,6 +23,7 @@ pub(crate) mod pop;
 pub(crate) mod push;
 pub(crate) mod rebuild;
 pub(crate) mod recall;
+mod recordings;
 pub(crate) mod relocate;
 pub(crate) mod replay;
 pub(crate) mod search;
@@ -35,6 +36,7 @@ pub(crate) mod tree;
 pub(crate) mod undo;
 
 use std::io::Read;
+use std::path::Path;
 
 use flamestack_core::FrameId;
 use flamestack_engine::{Receipt, Request, views};
@@ -87,7 +89,10 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Tool(command) => command.run(&place(output)?, output),
         Command::Config(command) => command.run(cli.dir.as_deref(), output),
         Command::Init(command) => command.run(cli.dir.as_deref(), output),
-        Command::Doctor(command) => command.run(&open()?, output),
+        Command::Doctor(command) => {
+            let place = Workplace::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
+            command.run(&place, output)
+        }
         Command::Rebuild(command) => command.run(&open()?, output),
         Command::Gc(command) => command.run(&place(output)?, output),
         Command::Sidecar(command) => command.run(open()?),
@@ -98,7 +103,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// Says that a store waits to be recovered.
-fn set_aside(waiting: &std::path::Path) -> String {
+fn set_aside(waiting: &Path) -> String {
     format!(
         "an unreadable store waits in {}: `flame rebuild` recovers what can be read of it",
         waiting.display()
@@ -161,6 +166,18 @@ fn text_or_stdin(text: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;
     utf8("standard input", bytes)
+}
+
+/// Says so where a path that was named leads nowhere.
+fn existing(path: &Path) -> Result<(), Failure> {
+    match fs_err::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::refused(
+            format!("there is no file or folder {}", path.display()),
+            "check the path",
+        )),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Bytes as text, or a complaint that says where they stop being text.

@@ -19,12 +19,29 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
     let mut output = Output::new(cli.json);
     let answer = commands::run(cli, &mut output).and_then(|()| output.flush());
     match answer {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&mut output, &failure),
+    }
+}
+
+/// A command line that cannot be understood, or that asks for help.
+fn misused(error: &clap::Error) -> ExitCode {
+    match Failure::misused(error) {
+        Some(failure) if args::asks_for_json(std::env::args_os()) => {
+            report(&mut Output::new(true), &failure)
+        }
+        _ => {
+            // Nobody is left to tell if this fails; the exit code still tells.
+            drop(error.print());
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! The printer: the only place that writes to standard output and standard error.
 //!
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
+//! What is printed reads as it is written: no recorded text turns or hides what is around it.
 
 use std::io::{BufWriter, IsTerminal, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
+use flamestack_engine::views::{disguises, printable, undisguised};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -45,34 +47,53 @@ impl Output {
 
     /// A line of text.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
-        Ok(writeln!(self.out, "{}", text.as_ref())?)
+        writeln!(self.out, "{}", undisguised(text.as_ref()))
+            .map_err(|error| Failure::unwritten(&error))
     }
 
     /// Text exactly as it is where no terminal would obey it, harmless where one would.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), Failure> {
         if std::io::stdout().is_terminal() {
-            self.text(&flamestack_engine::views::printable(text))
+            self.text(&printable(text))
         } else {
             self.flush()?;
             let mut out = std::io::stdout().lock();
-            out.write_all(text.as_bytes())?;
-            Ok(out.flush()?)
+            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            written.map_err(|error| Failure::unwritten(&error))
         }
     }
 
     /// Text that has its line breaks already.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(self.out.write_all(text.as_bytes())?)
+        let text = undisguised(text);
+        self.out
+            .write_all(text.as_bytes())
+            .map_err(|error| Failure::unwritten(&error))
     }
 
-    /// Data for machines.
+    /// Data for machines. Strings mean what was recorded; what would drive or disguise a terminal
+    /// is escaped in them.
     pub(crate) fn data(&mut self, value: &Value) -> Result<(), Failure> {
-        serde_json::to_writer_pretty(&mut self.out, value).map_err(std::io::Error::from)?;
-        Ok(writeln!(self.out)?)
+        let harmful = |c: char| (c.is_control() && c != '\n') || disguises(c);
+        let mut text = format!("{value:#}\n");
+        if text.contains(harmful) {
+            let mut escaped = String::with_capacity(text.len() + 64);
+            for c in text.chars() {
+                if harmful(c) {
+                    escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+                } else {
+                    escaped.push(c);
+                }
+            }
+            text = escaped;
+        }
+        self.out
+            .write_all(text.as_bytes())
+            .map_err(|error| Failure::unwritten(&error))
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        Ok(self.out.flush()?)
+        self.out.flush().map_err(|error| Failure::unwritten(&error))
     }
 
     /// An error, on standard error. What was printed before comes first.
@@ -87,13 +108,9 @@ impl Output {
             return;
         }
         let mut said = || -> std::io::Result<()> {
-            writeln!(
-                err,
-                "{red}error{red:#}: {}",
-                flamestack_engine::views::printable(message)
-            )?;
+            writeln!(err, "{red}error{red:#}: {}", printable(message))?;
             if let Some(hint) = hint {
-                let hint = flamestack_engine::views::printable(hint);
+                let hint = printable(hint);
                 writeln!(err, "{BOLD}hint{BOLD:#}: {hint}")?;
             }
             Ok(())
@@ -104,13 +121,11 @@ impl Output {
 
     /// Something worth knowing that is no error, on standard error.
     pub(crate) fn notice(&mut self, message: &str) -> Result<(), Failure> {
-        self.out.flush()?;
+        self.flush()?;
         let mut err = AutoStream::auto(std::io::stderr());
-        Ok(writeln!(
-            err,
-            "{BOLD}note{BOLD:#}: {}",
-            flamestack_engine::views::printable(message)
-        )?)
+        // What was asked for is done, whether or not anybody hears the note.
+        drop(writeln!(err, "{BOLD}note{BOLD:#}: {}", printable(message)));
+        Ok(())
     }
 }
 

@@ -6,13 +6,16 @@ use flamestack_core::command::Actor;
 use flamestack_core::folding::Edge;
 use flamestack_core::id::SessionRef;
 use flamestack_engine::context::Preferences;
-use flamestack_engine::settings::Settings;
+use flamestack_engine::settings::{Environment, Settings};
 use flamestack_engine::subagents::{Gather, Tracking};
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
 use flamestack_hosts::install::opencode;
 
 use crate::diagnostics;
 use crate::failure::Failure;
+
+/// How settings are read: so that what is bad stops the command, or so that it does not count.
+type ReadSettings = fn(&Home, &Project, Environment<'_>) -> Result<Settings, EngineError>;
 
 /// Everything a command needs.
 pub(crate) struct Workplace {
@@ -26,12 +29,25 @@ pub(crate) struct Workplace {
 
 impl Workplace {
     pub(crate) fn open(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
+        Self::with(Settings::gather, dir, session)
+    }
+
+    /// Opens it although settings may be bad: those do not count, and are among the problems.
+    pub(crate) fn open_anyway(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
+        Self::with(Settings::survey, dir, session)
+    }
+
+    fn with(
+        read: ReadSettings,
+        dir: Option<&Path>,
+        session: Option<&str>,
+    ) -> Result<Self, Failure> {
         let home = home()?;
         let project = project(dir, &home)?;
         let gathering = (home.clone(), project.clone());
         let gather: Gather = Box::new(move || {
             let (home, project) = &gathering;
-            Settings::gather(home, project, &|name| std::env::var(name).ok())
+            read(home, project, &|name| std::env::var(name).ok())
         });
         let settings = gather()?;
         diagnostics::begin(&project, &settings)?;
@@ -68,6 +84,21 @@ fn message() -> Option<String> {
 /// The user's directories; one variable can move all of it elsewhere.
 pub(crate) fn home() -> Result<Home, Failure> {
     match moved_state() {
+        // It would be another one in every folder, and lie in the middle of a repository.
+        Some(dir) if dir.is_relative() => Err(Failure::refused(
+            format!(
+                "FLAME_STATE_DIR is `{}`, which is not an absolute path",
+                dir.display()
+            ),
+            "write it from the root on: all state is in one place, wherever a command is run",
+        )),
+        Some(dir) if dir.exists() && !dir.is_dir() => Err(Failure::refused(
+            format!(
+                "FLAME_STATE_DIR is `{}`, which is not a folder",
+                dir.display()
+            ),
+            "name a folder; it is made if it is not there",
+        )),
         Some(dir) => {
             let config = Home::of_user().map_or_else(|_| dir.clone(), |home| home.config);
             Ok(Home { state: dir, config })
@@ -92,9 +123,17 @@ pub(crate) fn opencode(home: &Home) -> Result<opencode::Places, Failure> {
 
 /// The project of a directory, by default the one we are in.
 pub(crate) fn project(dir: Option<&Path>, home: &Home) -> Result<Project, Failure> {
+    let bad =
+        |message: String| Failure::refused(message, "`-C DIR` names the directory of a project");
     match dir {
+        Some(dir) if !dir.is_dir() => Err(bad(format!("there is no directory {}", dir.display()))),
         Some(dir) => Ok(Project::at(dir, home)?),
-        None => Ok(Project::at(&std::env::current_dir()?, home)?),
+        None => match std::env::current_dir() {
+            Ok(dir) => Ok(Project::at(&dir, home)?),
+            Err(error) => Err(bad(format!(
+                "the current directory cannot be used: {error}"
+            ))),
+        },
     }
 }
 

@@ -3,11 +3,11 @@
 //! [`compose`] is a pure function from [`Sources`], which hold the frame tree, the host's todo list
 //! and the texts of a few files, to a [`Brief`]. Two layers make it up: a generic one that every
 //! session gets, and one for a [`Workflow`] where one is really going on. Each line knows where it
-//! comes from. Reading files and asking git is done elsewhere; [`leads`] tells which of many
-//! pieces of work are worth reading.
+//! comes from. Reading files and asking git is done elsewhere; [`worth_reading`] tells which of many
+//! pieces of work are.
 //!
 //! ```text
-//!  leads ──▶ files of a few units ──▶ Sources ──▶ choose unit and stage ──▶ layers ──▶ budget ──▶ Brief
+//!  worth_reading ──▶ files of a few units ──▶ Sources ──▶ choose unit and stage ──▶ layers ──▶ budget ──▶ Brief
 //! ```
 //!
 //! A brief informs and grants nothing: it has no imperatives of its own, the newest message of the
@@ -16,13 +16,16 @@
 mod anchors;
 mod approvals;
 mod choice;
+mod claims;
 mod dates;
 mod document;
 mod draft;
 mod findings;
 mod generic;
+mod hints;
 mod layer;
 mod mentions;
+mod plain;
 mod progress;
 mod render;
 mod session_log;
@@ -38,8 +41,9 @@ use crate::transcript::Todo;
 use crate::workflow::Workflow;
 
 pub use anchors::{Anchor, AnchorKind, found_in};
+pub use choice::{Worth, worth_reading};
 pub use document::Document;
-pub use mentions::{Lead, Strength, leads};
+pub use mentions::{Lead, Strength};
 pub use tasks::{Mark, Task, TaskList};
 
 /// What a brief is made of.

@@ -148,6 +148,8 @@ struct Ground<'a, N: Neighbourhood + ?Sized> {
     actor: &'a Actor,
     /// The session is new; if anything happens, that is the first thing to record.
     first_seen: bool,
+    /// Whether the session was only named so far, by somebody else, and shows now where it works.
+    shows_place: bool,
     active: Option<FrameId>,
     own: Option<FrameId>,
     /// How the session turned to another frame in this very message, if it did.
@@ -167,6 +169,9 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
         let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
         let first_seen = session.is_none();
+        let placeless = session
+            .as_ref()
+            .is_some_and(|known| known.worktree.is_none());
         let turned = session
             .as_ref()
             .and_then(|known| known.turn.clone())
@@ -176,6 +181,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
             tree,
             actor,
             first_seen,
+            shows_place: placeless && actor.worktree.is_some(),
             active,
             own,
             turned,
@@ -187,7 +193,7 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     }
 
     fn into_decision(mut self) -> Decision {
-        if self.first_seen && !self.events.is_empty() {
+        if (self.first_seen || self.shows_place) && !self.events.is_empty() {
             self.events.insert(
                 0,
                 Event::SessionOpened {
@@ -252,7 +258,8 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
     }
 
     /// Every session that works on one of these frames returns to the nearest frame in progress,
-    /// starting with `above`.
+    /// starting with `above`. A subagent that was given one of them works on nothing then: what is
+    /// above belongs to whoever started it.
     fn leave_all(&mut self, frames: &[FrameId], above: Option<&FrameId>) -> Ruling<(), N> {
         let mut to = None;
         for frame in frames {
@@ -264,14 +271,27 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
                 Some(to) => to,
                 None => to.insert(self.in_progress_from(above)?),
             };
-            self.events
-                .extend(sessions.into_iter().map(|session| Event::SessionFocused {
+            for session in sessions {
+                let done = self.was_given_one_of(&session, frames)?;
+                self.events.push(Event::SessionFocused {
                     session,
                     from: Some(frame.clone()),
-                    to: to.clone(),
-                }));
+                    to: to.clone().filter(|_| !done),
+                });
+            }
         }
         Ok(())
+    }
+
+    /// Whether a session was started by another one for one of these frames.
+    fn was_given_one_of(&self, session: &SessionRef, frames: &[FrameId]) -> Ruling<bool, N> {
+        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+        let own = known.and_then(|known| known.own);
+        if !own.is_some_and(|own| frames.contains(&own)) {
+            return Ok(false);
+        }
+        let run = self.tree.run(session).map_err(Rejected::Unreadable)?;
+        Ok(run.is_some_and(|run| run.parent.is_some()))
     }
 
     fn require_session(&mut self, session: &SessionRef) -> Ruling<Session, N> {

@@ -140,6 +140,12 @@ pub enum Refusal {
         /// Where it was to go.
         into: FrameHead,
     },
+    /// A frame has no place beside itself.
+    #[error("{} cannot be put before or after itself", shown(.frame))]
+    BesideItself {
+        /// The frame.
+        frame: FrameHead,
+    },
     /// Two siblings stand so close that nothing fits between.
     #[error("there is no room left beside {}", shown(.sibling))]
     NoRoom {
@@ -301,6 +307,7 @@ impl Refusal {
             Self::EmptyPlan => "name at least one title".to_owned(),
             Self::NotPlanned { frame, verb } => begun(frame, verb, voice),
             Self::Cycle { .. } => "choose a place outside of it".to_owned(),
+            Self::BesideItself { .. } => "name another frame".to_owned(),
             Self::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
             Self::SessionBound { session, .. } | Self::FrameBound { session, .. } => {
                 format!("part them first: `flame unbind {session}`")

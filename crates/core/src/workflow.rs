@@ -118,6 +118,22 @@ pub enum Has {
 }
 
 impl Workflow {
+    /// The folder that holds the pieces of work, relative to the project.
+    pub fn home(&self) -> &str {
+        match &self.place {
+            Place::Below(home) | Place::Only(home) | Place::Files { folder: home, .. } => home,
+        }
+    }
+
+    /// The path of one of the files of a piece of work, relative to [`Self::home`].
+    pub fn below_home(&self, name: &str, file: &str) -> String {
+        let file = fill(file, name, None);
+        match &self.place {
+            Place::Below(_) => format!("{name}/{file}"),
+            Place::Only(_) | Place::Files { .. } => file,
+        }
+    }
+
     /// The folder of a piece of work, relative to the project.
     pub fn folder(&self, name: &str) -> String {
         match &self.place {
@@ -128,7 +144,7 @@ impl Workflow {
 
     /// The path of one of its files, relative to the project.
     pub fn path(&self, name: &str, file: &str) -> String {
-        format!("{}/{}", self.folder(name), fill(file, name, None))
+        format!("{}/{}", self.home(), self.below_home(name, file))
     }
 
     /// The path that stands for a piece of work: its folder, or the file that it is.

@@ -1,21 +1,21 @@
 //! Briefs: the files that matter read, and handed with the frames to `flamestack_core::brief`.
 //!
-//! What a brief says is decided there. Here is which files are read: the session log, the
-//! instructions for agents, and those of the few pieces of work that anything speaks of. Finished
-//! work costs a name in a listing.
+//! What a brief says is decided there. Here is what is read: the session log, the instructions for
+//! agents, what git says, and the files of a few pieces of work.
 
 mod declarations;
 mod files;
 mod git;
+mod pieces;
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use flamestack_core::brief::{self, Brief, Document, Mode, Sources, Unit};
+use flamestack_core::brief::{self, Brief, Mode, Sources};
 use flamestack_core::context::{Budget, Surroundings};
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, SessionRef};
 use flamestack_core::transcript::Todo;
-use flamestack_core::workflow::{Place, Role, Workflow};
+use flamestack_core::workflow::Workflow;
 use flamestack_store::{Reading, Slice};
 
 pub use self::declarations::{Problem, Workflows, folders};
@@ -32,17 +32,8 @@ const LOG: Limit = Limit {
     head: 192 * 1024,
     tail: 64 * 1024,
 };
-/// A list of five thousand tasks has half a megabyte.
-const ARTIFACT: Limit = Limit {
-    head: 1024 * 1024,
-    tail: 64 * 1024,
-};
-/// How many pieces of work of a workflow are known by name.
-const LISTED: usize = 20_000;
-/// How many are read: those that are spoken of.
-const READ: usize = 4;
-/// How many are read where none is spoken of: those that were written last.
-const LATEST: usize = 6;
+/// How many of the tasks that were begun last are looked at for the one that goes on.
+const RECENT: usize = 4;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -135,26 +126,13 @@ impl Engine {
         sources.session_log = files.read("SESSION.md", LOG);
         sources.agents = files.read("AGENTS.md", LOG);
         if files.has(".git") {
-            let places: Vec<&str> = workflows.declared.iter().map(parent).collect();
+            let places: Vec<&str> = workflows.declared.iter().map(Workflow::home).collect();
             match git::ask(root, &places, PATIENCE) {
                 Ok(git) => sources.git = Some(git),
                 Err(note) => files.notes.push(note),
             }
         }
-        let mut known: Vec<(&Workflow, Vec<String>)> = Vec::new();
-        for workflow in &workflows.declared {
-            if workflow.requires.iter().all(|path| files.has(path)) {
-                known.push((workflow, names(&mut files, workflow)));
-            }
-        }
-        sources.units = chosen(&mut files, &known, &workflows.declared, &sources)
-            .into_iter()
-            .map(|(workflow, name)| {
-                let artifacts = workflow.artifacts.iter();
-                let paths = artifacts.map(|artifact| artifact.file.as_str());
-                unit(workflow, name, paths, |path| files.read(path, ARTIFACT))
-            })
-            .collect();
+        sources.units = pieces::read(&mut files, workflows, &sources);
         let problems = workflows
             .problems
             .iter()
@@ -166,61 +144,11 @@ impl Engine {
     }
 }
 
-/// The folder that holds a workflow's pieces of work.
-fn parent(workflow: &Workflow) -> &str {
-    match &workflow.place {
-        Place::Below(parent) => parent,
-        Place::Only(folder) | Place::Files { folder, .. } => folder,
-    }
-}
-
-/// A piece of work with those of its files that can be read.
-fn unit<'p>(
-    workflow: &Workflow,
-    name: &str,
-    paths: impl Iterator<Item = &'p str>,
-    read: impl FnMut(&str) -> Option<Document>,
-) -> Unit {
-    let paths: Vec<String> = paths.map(|path| workflow.path(name, path)).collect();
-    Unit {
-        workflow: workflow.name.clone(),
-        name: name.to_owned(),
-        files: paths.iter().map(String::as_str).filter_map(read).collect(),
-    }
-}
-
-fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
-    match &workflow.place {
-        Place::Only(_) => vec![workflow.name.clone()],
-        Place::Below(parent) => {
-            let mut names = files.folders(parent, LISTED);
-            names.retain(|name| !workflow.skip.contains(name));
-            names
-        }
-        Place::Files { folder, form } => {
-            let path = format!("{folder}/{form}");
-            let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
-            let (before, behind) = file.split_once("<name>").unwrap_or((file, ""));
-            let mut names = files.files(parent, LISTED);
-            names.retain_mut(|name| {
-                let middle = name
-                    .strip_prefix(before)
-                    .and_then(|name| name.strip_suffix(behind))
-                    .filter(|middle| !middle.is_empty())
-                    .map(str::to_owned);
-                middle.map(|middle| *name = middle).is_some()
-            });
-            names.retain(|name| !workflow.skip.contains(name));
-            names
-        }
-    }
-}
-
 /// The task that is not over and changed last, among the last few that were begun.
 fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>, EngineError> {
     let open = reading.rows(&Slice {
         open: Some(true),
-        limit: Some(READ),
+        limit: Some(RECENT),
         last: true,
         ..Slice::default()
     })?;
@@ -231,81 +159,4 @@ fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>, EngineErro
     Ok(begun
         .max_by_key(|frame| frame.changed)
         .map(|frame| frame.id))
-}
-
-/// The pieces of work to read: those that anything speaks of and, where nothing does, of each
-/// workflow those that are not over among the few that were written last.
-fn chosen<'a>(
-    files: &mut Files,
-    known: &'a [(&'a Workflow, Vec<String>)],
-    declared: &[Workflow],
-    sources: &Sources,
-) -> Vec<(&'a Workflow, &'a str)> {
-    let all = || {
-        known
-            .iter()
-            .flat_map(|(workflow, names)| names.iter().map(|name| (*workflow, name.as_str())))
-    };
-    let units = all().map(|(workflow, name)| (workflow.name.as_str(), name));
-    let leads = brief::leads(declared, units, sources);
-    let mut found: Vec<(&Workflow, &str)> = Vec::new();
-    for lead in leads.iter().take(READ) {
-        found.extend(
-            all().find(|(workflow, name)| workflow.name == lead.workflow && *name == lead.name),
-        );
-    }
-    if found.is_empty() {
-        for (workflow, names) in known {
-            let mut dated: Vec<_> = names
-                .iter()
-                .map(|name| (last_written(files, workflow, name), name.as_str()))
-                .collect();
-            let latest = dated.len().min(LATEST);
-            if latest < dated.len() {
-                dated.select_nth_unstable_by(latest, |one, other| other.cmp(one));
-            }
-            dated.truncate(latest);
-            dated.sort_by(|one, other| other.cmp(one));
-            let open = dated
-                .into_iter()
-                .filter(|(_, name)| !is_over(files, workflow, name));
-            found.extend(open.map(|(_, name)| (*workflow, name)));
-        }
-    }
-    // A folder that is always the same is there whether anything speaks of it or not.
-    let only = known
-        .iter()
-        .filter(|(workflow, _)| matches!(workflow.place, Place::Only(_)));
-    for (workflow, names) in only {
-        let unit = names.first().map(|name| (*workflow, name.as_str()));
-        found.extend(unit.filter(|unit| !found.contains(unit)));
-    }
-    found
-}
-
-/// Whether a piece of work is over, by the few files that can say so.
-fn is_over(files: &mut Files, workflow: &Workflow, name: &str) -> bool {
-    let mut telling: Vec<&str> = Vec::new();
-    for sign in &workflow.finished_by {
-        if !telling.contains(&sign.file.as_str()) {
-            telling.push(&sign.file);
-        }
-    }
-    let unit = unit(workflow, name, telling.into_iter(), |path| {
-        files.glance(path, ARTIFACT)
-    });
-    unit.is_over(workflow)
-}
-
-/// When a piece of work was last written to: its list of tasks or its log are what changes, and
-/// before there are any, its folder.
-fn last_written(files: &Files, workflow: &Workflow, name: &str) -> Option<SystemTime> {
-    let telling = workflow
-        .artifacts
-        .iter()
-        .filter(|artifact| matches!(artifact.role, Role::Tasks | Role::Progress));
-    telling
-        .filter_map(|artifact| files.written(&workflow.path(name, &artifact.file)))
-        .max()
-        .or_else(|| files.written(&workflow.mark(name)))
 }

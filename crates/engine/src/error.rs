@@ -16,7 +16,7 @@ pub enum EngineError {
     #[error(transparent)]
     Refused(Box<Refusal>),
     /// A name that stands for nothing.
-    #[error("there is no frame `{name}`")]
+    #[error("{}", no_frame(name))]
     UnknownFrame {
         /// What was typed.
         name: String,
@@ -124,6 +124,16 @@ pub enum EngineError {
         /// How many there are.
         pieces: usize,
     },
+    /// An entry that a frame's session does not have.
+    #[error("{}, so there is no {id}#{number}", entries_of(id, *.entries))]
+    NoSuchEntry {
+        /// The frame.
+        id: FrameId,
+        /// Which entry was asked for.
+        number: usize,
+        /// How many there are.
+        entries: usize,
+    },
     /// Raw text that should be there and is not.
     #[error("the raw text cannot be read: {problem}")]
     LostText {
@@ -153,6 +163,7 @@ impl EngineError {
         let hint = match self {
             Self::Refused(refusal) => return refusal.hint(voice),
             Self::UnknownFrame { name } => match voice {
+                Voice::Cli if name.trim().is_empty() => "`flame tree` shows the frames".to_owned(),
                 Voice::Cli => format!(
                     "`flame tree` shows the frames, `flame search {}` looks for one",
                     quoted(name)
@@ -195,6 +206,12 @@ impl EngineError {
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
             Self::NoSuchText { id, .. } => format!("`flame log {id}` lists what it has"),
+            Self::NoSuchEntry { id, .. } => match voice {
+                Voice::Cli => format!(
+                    "`flame recall {id}` tells the frame in short, `flame log {id}` in full"
+                ),
+                Voice::Tool => format!("the query `{id}` tells the frame in short"),
+            },
             Self::LostText { .. } => {
                 "everything else is there: `flame doctor` lists the raw text that is lost"
                     .to_owned()
@@ -250,6 +267,23 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+fn no_frame(name: &str) -> String {
+    if name.trim().is_empty() {
+        return "no frame was named: the name is empty".to_owned();
+    }
+    format!("there is no frame `{name}`")
+}
+
+fn entries_of(id: &FrameId, entries: usize) -> String {
+    match entries {
+        0 => format!("{id} belongs to no session of which anything is kept"),
+        n => format!(
+            "the session of {id} has {}",
+            counted(n as u64, "entry", "entries")
+        ),
+    }
 }
 
 fn quoted(name: &str) -> String {

@@ -4,49 +4,77 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::command::{Actor, Command};
 use flamestack_store::{Collected, Index, Rebuilt, Recovered, Store, Verified, collect};
+use serde_json::{Value, json};
 
 use crate::Engine;
+use crate::engine::write_private;
 use crate::error::EngineError;
 use crate::request::Request;
 
 /// What a look at the store found.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Examined {
     /// Journal and projections.
     pub verified: Verified,
+    /// Why part of it could not be looked at.
+    pub stopped: Vec<EngineError>,
     /// Files that others than their owner can read.
     pub exposed: Vec<PathBuf>,
     /// Raw text that the journal names and that is missing or damaged.
     pub lost_texts: Vec<String>,
     /// Stores that were set aside.
     pub set_aside: Vec<PathBuf>,
+    /// Stores that were recovered from, and not all of them could be read.
+    pub recovered_in_part: Vec<(PathBuf, Recovered)>,
 }
 
 impl Examined {
     /// Whether anything needs attention.
     pub fn is_well(&self) -> bool {
         self.verified.findings.is_empty()
+            && self.stopped.is_empty()
             && self.exposed.is_empty()
             && self.lost_texts.is_empty()
             && self.set_aside.is_empty()
+            && self.recovered_in_part.is_empty()
     }
 }
 
 impl Engine {
-    /// Checks journal, projections, raw text and permissions. Changes nothing.
-    pub fn examine(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Examined, EngineError> {
+    /// Checks journal, projections, raw text and permissions. Changes nothing. What cannot be looked
+    /// at is found too, and keeps nobody from looking at the rest.
+    pub fn examine(&self, progress: &mut dyn FnMut(u64, u64)) -> Examined {
+        let mut examined = Examined::default();
         // Looking at a project that has no store yet must not make one.
         let verified = if self.has_store() {
-            self.with_store(|store| Ok(store.verify(progress)?))?
+            self.with_store(|store| Ok(store.verify(progress)?))
         } else {
-            Verified::default()
+            Ok(Verified::default())
         };
-        Ok(Examined {
-            verified,
-            exposed: exposed(&self.project().dir)?,
-            lost_texts: self.lost_texts()?,
-            set_aside: self.set_aside_stores()?,
-        })
+        let mut stopped = Vec::new();
+        let mut noted = |error: EngineError| stopped.push(error);
+        examined.verified = verified.map_err(&mut noted).unwrap_or_default();
+        // Which texts there should be is in the journal.
+        if examined.verified.events > 0 {
+            examined.lost_texts = self.lost_texts().map_err(&mut noted).unwrap_or_default();
+        }
+        examined.exposed = exposed(&self.project().dir)
+            .map_err(&mut noted)
+            .unwrap_or_default();
+        match self.put_aside_so_far() {
+            Ok(found) => {
+                for (place, recovered) in found {
+                    match recovered {
+                        None => examined.set_aside.push(place),
+                        Some(recovered) if recovered.is_whole() => {}
+                        Some(recovered) => examined.recovered_in_part.push((place, recovered)),
+                    }
+                }
+            }
+            Err(error) => noted(error),
+        }
+        examined.stopped = stopped;
+        examined
     }
 
     fn lost_texts(&self) -> Result<Vec<String>, EngineError> {
@@ -99,7 +127,12 @@ impl Engine {
         let recovered = self.with_store(|store| Ok(store.recover(from, progress)?))?;
         self.drop_indexes()?;
         // Told apart from those that still wait, without touching what is in it.
-        flamestack_store::private_file(&from.join(RECOVERED))?;
+        let came_to = json!({
+            "events": recovered.events,
+            "lost": recovered.lost,
+            "cut": recovered.cut,
+        });
+        write_private(&from.join(RECOVERED), &format!("{came_to}\n"))?;
         Ok(recovered)
     }
 
@@ -118,6 +151,13 @@ impl Engine {
 
     /// Stores that were set aside and not recovered yet, oldest first.
     pub fn set_aside_stores(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let waiting = self.put_aside_so_far()?.into_iter();
+        let waiting = waiting.filter(|(_, recovered)| recovered.is_none());
+        Ok(waiting.map(|(place, _)| place).collect())
+    }
+
+    /// All stores that were set aside, oldest first, with what recovering them came to.
+    fn put_aside_so_far(&self) -> Result<Vec<(PathBuf, Option<Recovered>)>, EngineError> {
         let place = self.project().dir.join("set-aside");
         let mut found = Vec::new();
         match fs_err::read_dir(&place) {
@@ -126,13 +166,14 @@ impl Engine {
             Ok(entries) => {
                 for entry in entries {
                     let path = entry?.path();
-                    if path.is_dir() && !path.join(RECOVERED).exists() {
-                        found.push(path);
+                    if path.is_dir() {
+                        let recovered = came_to(&path.join(RECOVERED))?;
+                        found.push((path, recovered));
                     }
                 }
             }
         }
-        found.sort();
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(found)
     }
 
@@ -164,8 +205,24 @@ impl Engine {
     }
 }
 
-/// The file that marks a set-aside store as recovered.
+/// The file that marks a set-aside store as recovered and says what that came to.
 const RECOVERED: &str = "recovered";
+
+/// What a recovery came to by the file that it left; nothing, if there was none yet.
+fn came_to(file: &Path) -> Result<Option<Recovered>, EngineError> {
+    let text = match fs_err::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let told: Value = serde_json::from_str(&text).unwrap_or_default();
+    let number = |name: &str| told.get(name).and_then(Value::as_u64);
+    Ok(Some(Recovered {
+        // A file that says nothing says nothing bad.
+        events: number("events").unwrap_or(1),
+        lost: number("lost").unwrap_or_default(),
+        cut: told.get("cut").and_then(Value::as_bool).unwrap_or_default(),
+    }))
+}
 
 /// Files of a project that others than their owner can read.
 #[cfg(unix)]

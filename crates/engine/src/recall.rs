@@ -46,7 +46,7 @@ impl Engine {
                     hit.frame,
                     printable(title),
                     hit.field,
-                    printable(&hit.excerpt)
+                    printable(&hit.passage)
                 )
             })
             .collect();
@@ -94,16 +94,27 @@ impl Engine {
         limit: usize,
     ) -> Result<Option<String>, EngineError> {
         let session = self.read(|reading| session_of(reading, frame))?;
-        let Some(session) = session else {
-            return Ok(None);
+        let entries = match session {
+            Some(session) => self.said_in(&session)?,
+            None => Vec::new(),
         };
-        let entries = self.said_in(&session)?;
-        let entry = number.checked_sub(1).and_then(|at| entries.get(at));
-        Ok(entry.map(|entry| {
-            let text = transcript::markdown(&transcript::encode(entry));
-            let text = printable(&text);
-            self.counting(|tokenizer| cut(&text, limit, tokenizer))
-        }))
+        let Some(entry) = number.checked_sub(1).and_then(|at| entries.get(at)) else {
+            return Err(EngineError::NoSuchEntry {
+                id: frame.clone(),
+                number,
+                entries: entries.len(),
+            });
+        };
+        let text = printable(&transcript::markdown(&transcript::encode(entry)));
+        // A turn that ended, a model that was named: there are entries without words.
+        if text.trim().is_empty() {
+            return Ok(Some(format!(
+                "[{frame}#{number} is an entry without words]\n"
+            )));
+        }
+        Ok(Some(
+            self.counting(|tokenizer| cut(&text, limit, tokenizer)),
+        ))
     }
 }
 

@@ -4,12 +4,12 @@
 //! value knows its origin, and a bad one is an error that names it. A key that nobody knows stops
 //! nothing and is told by `flame config list` and `flame doctor`; nothing is silently ignored.
 
+mod file;
 mod known;
 mod layers;
 
+pub use file::{Change, Scope, change, set, unset};
 pub(crate) use known::nearest;
 pub use known::size;
 pub use known::{KNOWN, Kind, Patterns, Setting, pattern, setting};
-pub use layers::{
-    Change, Environment, Origin, Problem, Scope, Settings, Value, change, set, unset,
-};
+pub use layers::{Environment, Origin, Problem, Settings, Value};

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::error::StoreError;
 use crate::redact::redact;
-use crate::sqlite::private_file;
+use crate::sqlite::{cannot_be_written, private_file};
 
 /// Good compression of text at a speed that nobody notices.
 const LEVEL: i32 = 6;
@@ -129,7 +129,7 @@ impl Blobs {
             return Ok(None);
         }
         let row: Option<(i64, Vec<u8>)> = self
-            .open()?
+            .open_to_read()?
             .query_row(
                 "SELECT bytes, data FROM blobs WHERE hash = ?1",
                 [id.as_str()],
@@ -161,7 +161,7 @@ impl Blobs {
         if !self.path.exists() {
             return Ok(Vec::new());
         }
-        let connection = self.open()?;
+        let connection = self.open_to_read()?;
         let mut statement = connection.prepare("SELECT hash FROM blobs ORDER BY hash")?;
         let names = statement
             .query_map([], |row| row.get(0))?
@@ -175,7 +175,7 @@ impl Blobs {
             return Ok(0);
         }
         let size: Option<i64> = self
-            .open()?
+            .open_to_read()?
             .query_row(
                 "SELECT length(data) FROM blobs WHERE hash = ?1",
                 [hash],
@@ -200,6 +200,18 @@ impl Blobs {
         transaction.commit()?;
         connection.execute_batch("VACUUM")?;
         Ok(())
+    }
+
+    /// Opens what is there, also where nothing can be written.
+    fn open_to_read(&self) -> Result<Connection, StoreError> {
+        match self.open() {
+            Err(StoreError::Io(error)) if cannot_be_written(&error) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let opened = Connection::open_with_flags(&self.path, flags);
+                opened.map_err(|error| StoreError::from(error).at(&self.path))
+            }
+            other => other,
+        }
     }
 
     fn open(&self) -> Result<Connection, StoreError> {

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::record;
-use crate::sqlite::private_file;
+use crate::sqlite::{cannot_be_written, private_file};
 use crate::store::Reading;
 use crate::transcript;
 
@@ -37,6 +37,13 @@ pub struct Index {
     path: PathBuf,
 }
 
+/// How many words of a query are looked for: nobody types more, and SQLite takes no thousand.
+const MOST_WORDS: usize = 100;
+
+/// What SQLite puts before and behind what matched: no text needs these characters.
+const BEGINS: char = '\u{1}';
+const ENDS: char = '\u{2}';
+
 /// A place where something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
@@ -46,6 +53,8 @@ pub struct Hit {
     pub field: String,
     /// The text around the find, with `[` and `]` around what matched.
     pub excerpt: String,
+    /// The same text as it was written.
+    pub passage: String,
 }
 
 /// The answer to a search.
@@ -85,13 +94,13 @@ impl Index {
         Ok(())
     }
 
-    /// Brings the index up to the journal's last event; `progress` hears how far it is.
-    fn catch_up(
+    /// The index up to the journal's last event; `progress` hears how far it is.
+    fn caught_up(
         &self,
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), StoreError> {
+    ) -> Result<Connection, StoreError> {
         match self.try_catch_up(reading, blobs, progress) {
             Err(error) if is_damage(&error) => {
                 self.discard(&error)?;
@@ -106,7 +115,7 @@ impl Index {
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), StoreError> {
+    ) -> Result<Connection, StoreError> {
         let mut connection = self.open()?;
         let end = reading.position()?;
         loop {
@@ -114,7 +123,8 @@ impl Index {
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let done = position(&transaction)?;
             if done >= end {
-                return Ok(());
+                drop(transaction);
+                return Ok(connection);
             }
             let events = reading.events_after(done, STEP)?;
             let last = events.last().map_or(end, |recorded| recorded.seq);
@@ -140,20 +150,24 @@ impl Index {
         limit: usize,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Searched, StoreError> {
-        self.catch_up(reading, blobs, progress)?;
-        match self.find(query, limit) {
+        let index = self.caught_up(reading, blobs, progress)?;
+        match Self::find(&index, query, limit) {
             Err(error) if is_damage(&error) => {
+                drop(index);
                 self.discard(&error)?;
-                self.catch_up(reading, blobs, progress)?;
-                self.find(query, limit)
+                Self::find(&self.caught_up(reading, blobs, progress)?, query, limit)
             }
             other => other,
         }
     }
 
-    fn find(&self, query: &str, limit: usize) -> Result<Searched, StoreError> {
-        let connection = self.open()?;
-        let words: Vec<&str> = query.split_whitespace().collect();
+    fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched, StoreError> {
+        let mut words: Vec<&str> = Vec::new();
+        for word in query.split_whitespace() {
+            if words.len() < MOST_WORDS && !words.contains(&word) {
+                words.push(word);
+            }
+        }
         if words.is_empty() {
             return Ok(Searched::default());
         }
@@ -178,13 +192,13 @@ impl Index {
             )
         } else {
             format!(
-                "SELECT frame, field, snippet(docs, 0, '[', ']', '…', 40) FROM docs
+                "SELECT frame, field, snippet(docs, 0, char(1), char(2), '…', 40) FROM docs
                  WHERE docs MATCH ?1{conditions} ORDER BY rank, rowid LIMIT ?2"
             )
         };
         let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(matching), Box::new(wanted)];
         values.extend(directly.map(|word| Box::new(word) as Box<dyn rusqlite::ToSql>));
-        let mut statement = connection.prepare(&sql)?;
+        let mut statement = index.prepare(&sql)?;
         let mut found = statement.query(rusqlite::params_from_iter(values.iter()))?;
         let mut searched = Searched::default();
         while let Some(row) = found.next()? {
@@ -193,11 +207,13 @@ impl Index {
                 break;
             }
             let frame: String = row.get(0)?;
+            let found: String = row.get(2)?;
             searched.hits.push(Hit {
                 frame: record::frame_id(&frame)
                     .map_err(|problem| StoreError::BadRow { problem })?,
                 field: row.get(1)?,
-                excerpt: row.get(2)?,
+                excerpt: found.replace(BEGINS, "[").replace(ENDS, "]"),
+                passage: found.replace([BEGINS, ENDS], ""),
             });
         }
         Ok(searched)
@@ -210,8 +226,14 @@ impl Index {
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
-        private_file(&self.path)?;
-        let connection = Connection::open(&self.path)?;
+        let connection = match private_file(&self.path) {
+            // What can only be read can be searched too, each time from the beginning.
+            Err(error) if cannot_be_written(&error) => Connection::open_in_memory()?,
+            other => {
+                other?;
+                Connection::open(&self.path)?
+            }
+        };
         connection.busy_timeout(Duration::from_secs(30))?;
         // Losing the last moments of an index that can be made again costs nothing.
         connection.pragma_update(None, "synchronous", "OFF")?;

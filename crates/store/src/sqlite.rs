@@ -29,6 +29,7 @@ use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::Connection;
 
+pub(crate) use self::open::cannot_be_written;
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::StoreError;

@@ -3,6 +3,8 @@
 //! Two traits, so that a second engine is two `impl`s: [`Reading`] answers questions about one
 //! point of the journal, [`Store`] hands out such readings and takes commands.
 
+use std::path::PathBuf;
+
 use flamestack_core::command::Actor;
 use flamestack_core::compaction::Compaction;
 use flamestack_core::context::Directive;
@@ -325,6 +327,16 @@ pub struct Recovered {
     pub events: u64,
     /// Events known to be missing.
     pub lost: u64,
+    /// Whether the file was shorter than it once was: what stood at its end is gone, and nobody
+    /// knows how much that was.
+    pub cut: bool,
+}
+
+impl Recovered {
+    /// Whether nothing is known to be missing.
+    pub fn is_whole(&self) -> bool {
+        self.events > 0 && self.lost == 0 && !self.cut
+    }
 }
 
 /// What a check found.
@@ -359,6 +371,12 @@ pub enum Finding {
         after: i64,
         /// How many.
         missing: i64,
+    },
+    /// The store cannot be written.
+    #[error("the store can be read, but not written: {}", path.display())]
+    ReadOnly {
+        /// The database file.
+        path: PathBuf,
     },
     /// A projection says something else than the journal.
     #[error("the projection `{table}` differs from the journal in {rows} rows")]

@@ -106,7 +106,8 @@ function usage(info: Extract<HostInfo, { role: "assistant" }>): Usage {
   }
 }
 
-function describe(error: { name: string; data?: { message?: unknown } }): string {
+/** An error of the host's in words. */
+export function describe(error: { name: string; data?: { message?: unknown } }): string {
   const words = error.data?.message
   return typeof words === "string" && words !== "" ? `${error.name}: ${words}` : error.name
 }

@@ -1,5 +1,5 @@
 // What crosses the pipe between a host's shim and the sidecar; `docs/protocol.md` tells the
-// story. Made from crates/hosts/src/sidecar/wire.rs by `cargo xtask generate`.
+// story. Made from crates/hosts/src/sidecar/wire by `cargo xtask generate`.
 
 /** Which version of the protocol this is. */
 export const PROTOCOL = 1
@@ -657,11 +657,15 @@ frame: string,
  */
 child: string, 
 /**
- * Whether it ended by itself.
+ * Whether it ended by itself, and well.
  */
 ok: boolean, 
 /**
- * Its last words.
+ * Whether the user stopped it.
+ */
+stopped?: boolean, 
+/**
+ * Its last words, or what went wrong.
  */
 text: string, };
 

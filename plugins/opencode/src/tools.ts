@@ -2,6 +2,7 @@
 
 import type { PluginInput, ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin"
 import { LINK } from "./events.js"
+import { describe } from "./messages.js"
 import type { Called, Delegation, ToolDeclaration } from "./protocol.js"
 import { CALL_DEADLINE, type Sidecar } from "./sidecar.js"
 
@@ -79,20 +80,23 @@ async function delegate(
   const stop = () => void client.session.abort({ path: { id: child } }).catch(() => {})
   context.abort.addEventListener("abort", stop, { once: true })
   if (context.abort.aborted) stop()
-  let ok = false
-  let text = ""
+  const returned = { session: context.sessionID, frame: frame.frame, child, ok: false, text: "" }
   try {
     const answer = await client.session.prompt({
       path: { id: child },
       body: { agent: context.agent, ...model(context), parts: [{ type: "text", text: frame.prompt }] },
     })
     const words = (answer.data?.parts ?? []).filter((part) => part.type === "text")
-    text = words.at(-1)?.text ?? ""
-    ok = answer.data !== undefined && answer.data.info.error === undefined && !context.abort.aborted
+    const error = answer.data ? answer.data.info.error : { name: "The host could not prompt it" }
+    returned.ok = error === undefined
+    returned.text = error ? describe(error) : (words.at(-1)?.text ?? "")
+  } catch (error) {
+    returned.text = String(error)
   } finally {
     context.abort.removeEventListener("abort", stop)
   }
-  return sidecar.ask("returned", { session: context.sessionID, frame: frame.frame, child, ok, text }, CALL_DEADLINE)
+  const stopped = context.abort.aborted && { ok: false, stopped: true, text: "" }
+  return sidecar.ask("returned", { ...returned, ...stopped }, CALL_DEADLINE)
 }
 
 /** The model that the calling session works with, so that its child does too. */

@@ -11,6 +11,8 @@ import { Sidecar } from "./sidecar.js"
 
 /** A person waits longer than a hook may. */
 const PATIENCE = 2_000
+/** A dialog begins below the first quarter of the screen, and has a title and edges. */
+const room = (height: number) => Math.max(Math.floor((height * 3) / 4) - 6, 3)
 
 const tui: TuiPlugin = async (api, options = {}) => {
   const sidecar = new Sidecar({
@@ -37,14 +39,33 @@ const tui: TuiPlugin = async (api, options = {}) => {
     return current.name === "session" && typeof session === "string" ? session : undefined
   }
 
+  // The host's own dialog for a text is narrow, and what is longer than the screen leaves it.
+  const read = (title: string, words: string) => {
+    const { text, textMuted } = api.theme.current
+    const lines = Math.min(words.split("\n").length, room(api.renderer.height))
+    api.ui.dialog.replace(() => (
+      <box paddingLeft={2} paddingRight={2} paddingBottom={1} gap={1}>
+        <box flexDirection="row" justifyContent="space-between">
+          <text fg={text}>{title}</text>
+          <text fg={textMuted}>esc</text>
+        </box>
+        <scrollbox focused height={lines}>
+          <text fg={text} wrapMode="none">
+            {words}
+          </text>
+        </scrollbox>
+      </box>
+    ))
+    api.ui.dialog.setSize("xlarge")
+  }
+
   const command = (name: "status" | "tree", title: string) => ({
     name: `flamestack.${name}`,
     title,
     namespace: "palette",
     slashName: name,
     run: async () => {
-      const message = (await show(name, open())) ?? "Flamestack does not answer: `flame doctor` says why."
-      api.ui.dialog.replace(() => <api.ui.DialogAlert title={title} message={message} />)
+      read(title, (await show(name, open())) ?? "Flamestack does not answer: `flame doctor` says why.")
     },
   })
   api.keymap.registerLayer({

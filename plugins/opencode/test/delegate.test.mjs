@@ -53,5 +53,15 @@ test("stopping the parent stops the child", async () => {
   })
   const { output } = await delegates.execute({}, context(abort))
   assert.deepEqual(asked.abort, { path: { id: "ses_child" } })
-  assert.equal(output, "ses_child returned false: ")
+  assert.equal(output, "ses_child was stopped")
+})
+
+test("what went wrong in a child is told", async () => {
+  const error = { name: "APIError", data: { message: "no credit" } }
+  const failed = host(() => ({ info: { error }, parts: [{ type: "text", text: "I begin" }] }))
+  assert.equal((await failed.delegates.execute({}, context())).output, "ses_child returned false: APIError: no credit")
+  const broken = host(() => {
+    throw new Error("no connection")
+  })
+  assert.equal((await broken.delegates.execute({}, context())).output, "ses_child returned false: Error: no connection")
 })

@@ -54,10 +54,12 @@ impl Brief {
                 }
                 if section.omitted > 0 {
                     output.line(format!("- ({} more not shown)", section.omitted))?;
+                } else if section.lines.is_empty() {
+                    output.line("- none recorded")?;
                 }
             }
         } else {
-            output.text(&brief.text)?;
+            output.raw(&brief.text)?;
         }
         if is_other {
             output.notice(&format!(

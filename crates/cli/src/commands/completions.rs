@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
+use serde_json::json;
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -21,7 +22,11 @@ impl Completions {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "flame", &mut script);
-        output.text(&String::from_utf8_lossy(&script))
+        let script = String::from_utf8_lossy(&script);
+        if output.is_json() {
+            return output.data(&json!({ "shell": self.shell.to_string(), "script": script }));
+        }
+        output.text(&script)
     }
 }
 
@@ -29,13 +34,17 @@ impl Completions {
 #[derive(Args)]
 pub(crate) struct Man {
     /// Where to
-    dir: PathBuf,
+    #[arg(value_name = "DIR")]
+    to: PathBuf,
 }
 
 impl Man {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        fs_err::create_dir_all(&self.dir)?;
-        clap_mangen::generate_to(Cli::command(), &self.dir)?;
-        output.line(format!("The manual pages are in {}.", self.dir.display()))
+        fs_err::create_dir_all(&self.to)?;
+        clap_mangen::generate_to(Cli::command(), &self.to)?;
+        if output.is_json() {
+            return output.data(&json!({ "dir": self.to.display().to_string() }));
+        }
+        output.line(format!("The manual pages are in {}.", self.to.display()))
     }
 }

@@ -30,6 +30,9 @@ enum What {
         key: String,
     },
     /// Change a value
+    ///
+    /// For example `flame config set gc.max_size "100 MB"`. It is kept in your settings file and
+    /// counts in all projects, unless a project says otherwise.
     Set {
         /// Which setting
         key: String,
@@ -60,10 +63,21 @@ impl Config {
             What::Get { key } => {
                 let settings = survey()?;
                 let value = settings.get(&key)?;
+                let about = |problem: &&settings::Problem| problem.key.as_ref() == Some(&key);
+                let problems: Vec<_> = settings.problems().iter().filter(about).collect();
                 if output.is_json() {
-                    return output.data(&json!({ "key": key, "value": value.text, "origin": value.origin.to_string() }));
+                    return output.data(&json!({
+                        "key": key,
+                        "value": value.text,
+                        "origin": value.origin.to_string(),
+                        "problems": problems.iter().map(|bad| &bad.problem).collect::<Vec<_>>(),
+                    }));
                 }
-                output.line(&value.text)
+                output.line(&value.text)?;
+                for problem in problems {
+                    output.notice(&format!("does not count: {}", problem.problem))?;
+                }
+                Ok(())
             }
             What::Set {
                 key,

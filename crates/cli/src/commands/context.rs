@@ -73,7 +73,7 @@ impl Context {
         if self.table {
             output.text(&views::context::plain(&context))
         } else {
-            output.text(&context.text)
+            output.raw(&context.text)
         }
     }
 
@@ -84,7 +84,7 @@ impl Context {
             return output.data(&sent.as_ref().map_or(Value::Null, in_full));
         }
         match sent {
-            Some(sent) => output.text(&sent.text()),
+            Some(sent) => output.raw(&sent.text()),
             None if std::io::stderr().is_terminal() => {
                 output.notice(&format!("{session} has not been sent anything"))
             }

@@ -11,6 +11,7 @@ use flamestack_engine::request::{Learned, Parent, Planned, Request, Wanted};
 use flamestack_engine::views::tree::TreeOptions;
 use flamestack_engine::views::{self, tree};
 use flamestack_engine::{Engine, Home, Project};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, painted};
@@ -46,6 +47,7 @@ impl Demo {
             engine,
             actor,
             output,
+            steps: Vec::new(),
         }
         .play()
     }
@@ -55,6 +57,8 @@ struct Story<'o> {
     engine: Engine,
     actor: Actor,
     output: &'o mut Output,
+    /// What was done, for machines.
+    steps: Vec<Value>,
 }
 
 impl Story<'_> {
@@ -152,19 +156,25 @@ impl Story<'_> {
             )
         })?;
         let here = self.actor.session.to_string();
-        self.output.text(&tree::plain(&view, Some(&here), true))?;
-
-        self.scene("The log of the first step, which is no longer in anybody's prompt:")?;
+        let drawn = tree::plain(&view, Some(&here), true);
         let finished = view.lines.iter().find_map(|line| match line {
             tree::Line::Frame(line) if line.row.frame.title.as_str() == "Store users" => {
                 Some(line.row.frame.id.clone())
             }
             _ => None,
         });
-        if let Some(id) = finished {
-            let (log, _) = self.engine.frame_log(&id)?;
-            self.output.text(&log)?;
+        let log = match finished {
+            Some(id) => self.engine.frame_log(&id)?.0,
+            None => String::new(),
+        };
+        if self.output.is_json() {
+            let steps = std::mem::take(&mut self.steps);
+            let told = json!({ "steps": steps, "tree": drawn, "log": log });
+            return self.output.data(&told);
         }
+        self.output.text(&drawn)?;
+        self.scene("The log of the first step, which is no longer in anybody's prompt:")?;
+        self.output.text(&log)?;
         self.scene("All of it happened in a throw-away store, which is gone now.")?;
         self.output.line(painted(
             DIM,
@@ -173,6 +183,9 @@ impl Story<'_> {
     }
 
     fn scene(&mut self, text: &str) -> Result<(), Failure> {
+        if self.output.is_json() {
+            return Ok(());
+        }
         self.output.line(format!("\n{}", painted(BOLD, text)))
     }
 
@@ -184,9 +197,18 @@ impl Story<'_> {
         let lines = self
             .engine
             .read(|reading| views::receipt::lines(reading, &self.actor, &receipt))?;
+        let milliseconds = took.as_secs_f64() * 1000.0;
+        if self.output.is_json() {
+            self.steps.push(json!({
+                "command": verb,
+                "milliseconds": milliseconds,
+                "events": receipt.events.len(),
+                "said": lines,
+            }));
+            return Ok(());
+        }
         let cost = format!(
-            "{:.2} ms, {}",
-            took.as_secs_f64() * 1000.0,
+            "{milliseconds:.2} ms, {}",
             views::counted(receipt.events.len() as u64, "event", "events")
         );
         for (place, line) in lines.iter().enumerate() {

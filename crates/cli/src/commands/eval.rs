@@ -1,7 +1,6 @@
 //! `flame eval`
 
 mod measured;
-mod recordings;
 mod table;
 
 use std::collections::BTreeMap;
@@ -15,6 +14,7 @@ use flamestack_hosts::transcript::{ReadError, Report, Source, find};
 use serde_json::{Value, json};
 
 use self::measured::Measured;
+use super::{existing, recordings};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
@@ -137,6 +137,7 @@ impl Eval {
     fn sources(&self) -> Result<Vec<Source>, Failure> {
         let mut sources = Vec::new();
         for path in &self.paths {
+            existing(path)?;
             sources.extend(find(path)?);
         }
         if sources.is_empty() {

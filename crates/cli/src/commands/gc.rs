@@ -16,8 +16,8 @@ use crate::workplace::Workplace;
 #[derive(Args)]
 pub(crate) struct Gc {
     /// The size to stay under (default: the setting `gc.max_size`)
-    #[arg(long, value_name = "SIZE")]
-    max_size: Option<String>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
     /// Only say what would go
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -25,8 +25,8 @@ pub(crate) struct Gc {
 
 impl Gc {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let limit = match &self.max_size {
-            Some(text) => settings::size("--max-size", text)?,
+        let limit = match self.max_size {
+            Some(limit) => limit,
             None => place.settings.size("gc.max_size")?,
         };
         let plan = place.engine.plan_collection(limit)?;
@@ -66,25 +66,37 @@ impl Gc {
             let texts = counted(plan.orphans.len() as u64, "raw text", "raw texts");
             output.line(format!("{would}: {texts} that no frame speaks of"))?;
         }
+        let than = if over { "over the limit of" } else { "of" };
         output.line(format!(
-            "{} kB of {} kB {}",
-            grouped(after.total() / 1000),
-            grouped(limit / 1000),
-            painted(
-                DIM,
-                format!("(before: {} kB)", grouped(plan.before.total() / 1000))
-            )
+            "{} {than} {} {}",
+            in_words(after.total()),
+            in_words(limit),
+            painted(DIM, format!("(before: {})", in_words(plan.before.total())))
         ))?;
         if after.journal > limit {
             output.notice(&format!(
-                "the journal alone takes {} kB: it is never cut, so raise `gc.max_size` or `flame export` and begin anew",
-                grouped(after.journal / 1000)
+                "the journal alone takes {}: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew",
+                in_words(after.journal)
             ))?;
         } else if over {
             output.notice(
-                "what is left belongs to open frames: finish some, or raise `gc.max_size`",
+                "what is left belongs to open frames: finish some, or allow more (`--max-size`, the setting `gc.max_size`)",
             )?;
         }
         Ok(())
+    }
+}
+
+/// A size as it is typed.
+fn size(text: &str) -> Result<u64, &'static str> {
+    settings::size(text).ok_or("a size is a whole number with a unit, such as `50 MB`")
+}
+
+/// A size as it is read.
+fn in_words(bytes: u64) -> String {
+    if bytes < 1000 {
+        counted(bytes, "byte", "bytes")
+    } else {
+        format!("{} kB", grouped(bytes / 1000))
     }
 }

@@ -29,10 +29,14 @@ impl Log {
         let Some(name) = &self.frame else {
             return list(place, output);
         };
-        if let Some((name, number)) = name.rsplit_once('#')
-            && let Ok(number) = number.parse()
-        {
+        if let Some((name, number)) = name.rsplit_once('#') {
             let id = place.engine.frame_named(name)?;
+            let Ok(number) = number.parse() else {
+                return Err(Failure::usage(
+                    format!("`{number}` is not the number of a piece of raw text"),
+                    &format!("`flame log {id}` lists what it has: {id}#1 is the first"),
+                ));
+            };
             let text = place.engine.raw_text(&id, number)?;
             if output.is_json() {
                 return output

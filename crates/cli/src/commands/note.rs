@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::request::{Learned, Request};
+use flamestack_engine::views::counted;
 
 use super::{grant, tell, text_or_stdin};
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ pub(crate) struct Note {
 enum What {
     /// Something that was decided
     Decision {
-        /// What was decided
+        /// What was decided; `-` reads standard input
         text: String,
         /// Why
         #[arg(short, long)]
@@ -39,7 +40,7 @@ enum What {
     },
     /// Something that was tried and did not work
     Failed {
-        /// What was tried
+        /// What was tried; `-` reads standard input
         text: String,
         /// Why it did not work
         #[arg(short, long)]
@@ -50,12 +51,13 @@ enum What {
         /// The command line
         command: String,
         /// Its exit code
-        #[arg(short, long, allow_negative_numbers = true)]
+        #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
         exit_code: i32,
     },
     /// A test that ran, as evidence
     Test {
         /// The test's name
+        #[arg(value_name = "NAME")]
         id: String,
         /// It failed
         #[arg(long)]
@@ -67,11 +69,17 @@ enum What {
         hash: String,
     },
     /// Something you say that is to be kept to, in your own words
+    ///
+    /// Contexts show it in the frame and in everything below it. When the frame is popped, it
+    /// leaves the contexts with the frame; what is to hold for all of the work belongs to the root
+    /// (`--frame`).
     Directive {
         /// What is to be kept to; `-` reads standard input
         text: String,
     },
     /// Raw text, such as the output of a build, kept with the frame
+    ///
+    /// Text is UTF-8: bytes that are not are replaced, and counted in a note.
     Log {
         /// The file; `-` reads standard input
         file: PathBuf,
@@ -129,7 +137,21 @@ fn log(
     };
     // The output of real programs has stray bytes in it; that is no reason to lose the rest.
     let text = String::from_utf8_lossy(&bytes);
+    let strays = strays(&bytes);
     let label = label.unwrap_or(name);
     let receipt = place.engine.log_text(&place.actor, frame, &label, &text)?;
-    tell(place, output, &receipt)
+    tell(place, output, &receipt)?;
+    if strays > 0 {
+        let strays = counted(strays as u64, "byte is", "bytes are");
+        output.notice(&format!(
+            "{strays} not UTF-8 text and kept as \u{fffd}; a file that is no text is better named as \
+             an artifact"
+        ))?;
+    }
+    Ok(())
+}
+
+/// How many bytes are no part of UTF-8 text.
+fn strays(bytes: &[u8]) -> usize {
+    bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
 }

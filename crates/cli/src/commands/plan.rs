@@ -101,7 +101,7 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
         let deepest = levels.last().map_or(0, |(indent, _)| *indent);
         if indent > deepest {
             if levels.last().is_none_or(|(_, items)| items.is_empty()) {
-                return Err(Failure::usage(
+                return Err(Failure::refused(
                     format!("line {number} is indented below nothing"),
                     "the first line of a plan is not indented",
                 ));
@@ -115,7 +115,7 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
         if let Some((_, items)) = levels.last_mut() {
             let item = planned(content);
             if item.goal.title.is_empty() {
-                return Err(Failure::usage(
+                return Err(Failure::refused(
                     format!("line {number} has no title"),
                     "give it one, or take the line out",
                 ));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use flamestack_engine::EngineError;
 use flamestack_engine::views::counted;
+use flamestack_store::{Rebuilt, Recovered};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -14,7 +15,7 @@ use crate::workplace::Workplace;
 /// Fold the journal into fresh projections, or recover a damaged store
 ///
 /// Where a store was set aside because it could not be read, its readable events are brought
-/// back first. The damaged files stay where they are.
+/// back first. The damaged files stay where they are. Exits with 1 where not everything came back.
 #[derive(Args)]
 pub(crate) struct Rebuild {
     /// Recover from this set-aside store
@@ -57,33 +58,55 @@ impl Rebuild {
                 .rebuild(&mut |done, total| progress.at(done, total))?
         };
         if output.is_json() {
-            return output.data(&json!({
+            output.data(&json!({
                 "events": rebuilt.events,
                 "frames": rebuilt.frames,
-                "recovered": recovered.iter().map(|(from, found)| {
-                    json!({ "from": from.display().to_string(), "events": found.events, "lost": found.lost })
-                }).collect::<Vec<_>>(),
-            }));
+                "recovered": recovered.iter().map(|(from, found)| json!({
+                    "from": from.display().to_string(),
+                    "events": found.events,
+                    "lost": found.lost,
+                    "endMissing": found.cut,
+                })).collect::<Vec<_>>(),
+            }))?;
+        } else {
+            tell(output, &recovered, &rebuilt)?;
         }
-        for (from, found) in &recovered {
-            let lost = match (found.events, found.lost) {
-                (0, _) => "nothing in it could be read".to_owned(),
-                (_, 0) => "none between them is missing".to_owned(),
-                (_, n) => format!("{} could not be read", counted(n, "event", "events")),
-            };
-            output.line(format!(
-                "Recovered {} from {}; {lost}.",
-                counted(found.events, "event", "events"),
-                from.display()
-            ))?;
+        // Nothing can be done about it, but whoever runs this in a script should know.
+        if recovered.iter().all(|(_, found)| found.is_whole()) {
+            Ok(())
+        } else {
+            Err(Failure::Attention)
         }
-        if recovered.iter().any(|(_, found)| found.events > 0) {
-            output.line("What was written after the last of them, if anything, is not in the file any more.")?;
-        }
-        output.line(format!(
-            "Folded {} into {}.",
-            counted(rebuilt.events, "event", "events"),
-            counted(rebuilt.frames, "frame", "frames")
-        ))
     }
+}
+
+fn tell(
+    output: &mut Output,
+    recovered: &[(PathBuf, Recovered)],
+    rebuilt: &Rebuilt,
+) -> Result<(), Failure> {
+    for (from, found) in recovered {
+        let lost = match (found.events, found.lost) {
+            (0, _) => "nothing in it could be read".to_owned(),
+            (_, 0) => "none between them is missing".to_owned(),
+            (_, n) => format!("{} could not be read", counted(n, "event", "events")),
+        };
+        output.line(format!(
+            "Recovered {} from {}; {lost}.",
+            counted(found.events, "event", "events"),
+            from.display()
+        ))?;
+        if found.events > 0 {
+            output.line(if found.cut {
+                "The end of that file is missing, with whatever was written after the last of them."
+            } else {
+                "What was written after the last of them, if anything, is not in the file any more."
+            })?;
+        }
+    }
+    output.line(format!(
+        "Folded {} into {}.",
+        counted(rebuilt.events, "event", "events"),
+        counted(rebuilt.frames, "frame", "frames")
+    ))
 }

@@ -25,6 +25,12 @@ pub(crate) struct Recall {
 impl Recall {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let query = self.words.join(" ");
+        if query.trim().is_empty() {
+            return Err(Failure::refused(
+                "there is no word to look for",
+                "name at least one, or a frame",
+            ));
+        }
         let text = {
             let progress = Progress::new("indexing");
             let at = &mut |done, total| progress.at(done, total);

@@ -16,20 +16,24 @@ use flamestack_engine::context::{Preferences, Wanted, Whose};
 use flamestack_engine::resume::BESIDE_SUMMARY_TOKENS;
 use flamestack_engine::{Engine, EngineError, Home, Project};
 use flamestack_hosts::transcript::ctrace::Trace;
+use flamestack_hosts::transcript::{Format, find};
 use serde_json::{Value, json};
 
+use super::{existing, recordings};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
 /// Play a recorded session up to a point and print what the model would be given there
 ///
 /// The events before the cut go through the engine in a throw-away store; nothing behind the cut
-/// is looked at. With `--cuts` and `--out` all cuts of a folder of recordings are played.
+/// is looked at. Reads one recorded session of Claude Code, Codex, Gemini CLI or OpenCode, or the
+/// neutral ctrace format, in which every event has its number. With `--cuts` and `--out`, TRACE is a
+/// folder of recordings in that format, and all cuts of all of them are played.
 #[derive(Args)]
 pub(crate) struct Replay {
-    /// A recording in the neutral format, or a folder of them
+    /// A recorded session, or with `--cuts` a folder of them
     trace: PathBuf,
-    /// The ordinal of the first event that is not known (default: behind the last)
+    /// The number of the first event that is not known, from 0 (default: behind the last)
     #[arg(long, value_name = "I", conflicts_with = "cuts")]
     cut: Option<u64>,
     /// At most so many tokens
@@ -66,13 +70,16 @@ impl Replay {
             return self.run_all(cuts, out, output);
         }
         let before = self.cut;
-        let trace = read(&self.trace, before.filter(|_| !self.beside_summary))?;
+        let events = recorded(&self.trace, before.filter(|_| !self.beside_summary))?;
         let cut = Cut {
             place: before.unwrap_or(u64::MAX),
             kind: String::new(),
             budgets: vec![self.budget],
         };
-        for given in self.play(&trace, &[cut])? {
+        for given in self.play(&events, &[cut])? {
+            if output.is_json() {
+                return output.data(&json!({ "budget": given.budget, "text": given.text }));
+            }
             output.raw(&given.text)?;
         }
         Ok(())
@@ -124,9 +131,9 @@ impl Replay {
     }
 
     fn lines(&self, file: &str, cuts: &[Cut]) -> Result<String, Failure> {
-        let trace = read(&self.trace.join(file), None)?;
+        let events = traced(&self.trace.join(file), None)?;
         let mut lines = String::new();
-        for given in self.play(&trace, cuts)? {
+        for given in self.play(&events, cuts)? {
             let line = json!({
                 "file": file,
                 "mode": given.kind,
@@ -141,9 +148,9 @@ impl Replay {
     }
 
     /// What the model is given at each cut. Cuts are in order, so that events are fed once.
-    fn play(&self, trace: &Trace, cuts: &[Cut]) -> Result<Vec<Given>, Failure> {
+    fn play(&self, events: &[Event], cuts: &[Cut]) -> Result<Vec<Given>, Failure> {
         let stage = Stage::new(&self.tokenizer)?;
-        let mut events = trace.events.iter().peekable();
+        let mut events = events.iter().peekable();
         let mut given = Vec::new();
         for cut in cuts {
             let mut entries: Vec<Entry> = Vec::new();
@@ -184,6 +191,9 @@ impl Replay {
         Ok(given)
     }
 }
+
+/// An event of a recording, with its number.
+type Event = (u64, Entry);
 
 /// A place at which a recording is cut.
 struct Cut {
@@ -263,29 +273,81 @@ impl Stage {
     }
 }
 
-fn read(path: &Path, before: Option<u64>) -> Result<Trace, Failure> {
-    let file = BufReader::new(fs_err::File::open(path)?);
-    let trace = Trace::read(file, before)?;
-    if trace.events.is_empty() {
-        return Err(Failure::Told {
-            usage: false,
-            message: format!("{} holds no events of a recorded session", path.display()),
-            hint: Some(
-                "it takes the neutral format: one JSON object a line, a header first; `flame eval` \
-                 reads the recordings of hosts too"
-                    .to_owned(),
+/// The events of a recorded session before a number, whoever recorded it.
+fn recorded(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
+    existing(path)?;
+    if path.is_dir() {
+        return Err(Failure::refused(
+            format!(
+                "{} is a folder, and one recorded session is played",
+                path.display()
             ),
-        });
+            "name a file in it, or play all of them with `--cuts FILE --out FILE`; `flame eval` \
+             measures a whole folder",
+        ));
     }
-    Ok(trace)
+    let source = find(path)?
+        .into_iter()
+        .find(|it| it.format != Format::Ctrace);
+    let Some(source) = source else {
+        return traced(path, before);
+    };
+    let (mut sessions, _) = recordings::sessions(&source).map_err(|error| unread(path, &error))?;
+    sessions.retain(|session| !session.entries.is_empty());
+    let several = sessions.len();
+    match sessions.pop() {
+        Some(session) if several == 1 => {
+            let numbered = (0..).zip(session.entries);
+            let known = numbered.take_while(|(at, _)| before.is_none_or(|before| *at < before));
+            Ok(known.collect())
+        }
+        Some(_) => Err(Failure::refused(
+            format!(
+                "{} holds {several} sessions, and one is played",
+                path.display()
+            ),
+            "`flame import` brings all of them in, `flame eval` measures them",
+        )),
+        None => Err(nothing_in(path)),
+    }
+}
+
+/// The events before a number of a session in the neutral format.
+fn traced(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
+    let file = BufReader::new(fs_err::File::open(path)?);
+    let trace = Trace::read(file, before).map_err(|error| unread(path, &error))?;
+    // A cut before the first event leaves nothing, and that is no mistake of the file.
+    if trace.events.is_empty() && before != Some(0) {
+        return Err(nothing_in(path));
+    }
+    Ok(trace.events)
+}
+
+fn unread(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::refused(
+        format!(
+            "{} cannot be read as a recorded session: {error}",
+            path.display()
+        ),
+        "`flame import --help` names what is read",
+    )
+}
+
+fn nothing_in(path: &Path) -> Failure {
+    Failure::refused(
+        format!("{} holds no events of a recorded session", path.display()),
+        "it takes what Claude Code, Codex, Gemini CLI or OpenCode record, or the neutral \
+             format: one JSON object a line, a header first",
+    )
 }
 
 /// The cuts that a file names, by recording.
 fn cuts_of(path: &Path) -> Result<BTreeMap<String, Vec<Cut>>, Failure> {
-    let bad = |problem: &str| Failure::Told {
-        usage: false,
-        message: format!("{} is no list of cuts: {problem}", path.display()),
-        hint: Some("it is a JSON list of objects with file, mode, cut_i and budgets".to_owned()),
+    let bad = |problem: &str| {
+        Failure::refused(
+            format!("{} is no list of cuts: {problem}", path.display()),
+            "it is a JSON list of objects with file, mode, cut_i and budgets",
+        )
     };
     let text = fs_err::read_to_string(path)?;
     let list: Value = serde_json::from_str(&text).map_err(|error| bad(&error.to_string()))?;

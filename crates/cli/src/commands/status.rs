@@ -47,7 +47,14 @@ impl Status {
                 Some(session) => format!("{session} works on no frame."),
                 None => "No session works on a frame.".to_owned(),
             })?;
-            output.line(painted(DIM, "`flame push TITLE` begins one."))?;
+            output.line(painted(
+                DIM,
+                if view.totals.of(flamestack_core::Status::InProgress) > 0 {
+                    "`flame activate ID` turns to one that is in progress, `flame push TITLE` begins another."
+                } else {
+                    "`flame push TITLE` begins one."
+                },
+            ))?;
             output.line("")?;
         }
         output.line(format!(

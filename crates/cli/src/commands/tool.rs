@@ -11,6 +11,8 @@ use crate::output::{DIM, Output, painted};
 use crate::workplace::Workplace;
 
 /// Call a tool exactly as an agent would
+///
+/// For example `flame tool stack_recall '{"query": "login"}'`.
 #[derive(Args)]
 pub(crate) struct Tool {
     /// Which tool

@@ -84,11 +84,11 @@ fn texts_are_bounded_and_never_empty() {
     hint: name at least one title
     [exit 1]
     ");
-    assert_snapshot!(project.turned_away(2, &["plan", "--from", "-"], b"  - a\n- b\n"), @"
+    assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"  - a\n- b\n"), @"
     --- stderr
     error: line 1 is indented below nothing
     hint: the first line of a plan is not indented
-    [exit 2]
+    [exit 1]
     ");
 }
 
@@ -147,10 +147,17 @@ fn raw_text_is_kept_as_it_came() {
     {
         let logged = project.flame_reading(&["note", "log", "-"], text);
         assert_eq!(logged.code, Some(0), "{logged}");
+        let altered = String::from_utf8(text.to_vec()).is_err();
+        assert_eq!(!logged.stderr.is_empty(), altered, "{logged}");
         let kept = project.ok(&["log", &format!("{root}#{}", n + 1)]);
         // Stray bytes are no reason to lose the rest.
         assert_eq!(kept, String::from_utf8_lossy(text));
     }
+    assert_snapshot!(project.flame_reading(&["note", "log", "-"], b"\xff\xd8\xff\xe0 JFIF"), @"
+    id-1 “Root” keeps “standard input” (17 bytes)
+    --- stderr
+    note: 4 bytes are not UTF-8 text and kept as �; a file that is no text is better named as an artifact
+    ");
     project.ok(&["search", "Root"]);
     project.well();
 }
@@ -286,8 +293,181 @@ fn the_command_line_is_checked() {
     ");
     assert_snapshot!(project.refused(&["tree", "-C", "nowhere"]), @"
     --- stderr
-    error: failed to canonicalize path `nowhere`: No such file or directory (os error 2)
-    hint: check the path
+    error: there is no directory nowhere
+    hint: `-C DIR` names the directory of a project
     [exit 1]
     ");
+}
+
+#[test]
+fn what_is_not_there_is_called_by_its_name() {
+    let project = TestProject::new();
+    let root = project.push("Root");
+    let planned = project.plan(&["Index"]).remove(0);
+    let empty = project.root().join("empty.jsonl");
+    fs_err::write(empty, "\n").unwrap();
+    let at = |text: &str| format!("{root}{text}");
+    let refused: String = [
+        &["import", "nowhere"][..],
+        &["eval", "nowhere"],
+        &["replay", "nowhere"],
+        &["replay", "."],
+        &["replay", "empty.jsonl"],
+        &["tree", "-C", "nowhere"],
+        &["move", &planned, "--before", &planned],
+        &["activate", ""],
+        &["log", &at("#99")],
+        &["recall", &at("#3")],
+        &["recall", ""],
+        &["search", " "],
+    ]
+    .into_iter()
+    .map(|line| format!("$ flame {}\n{}", line.join(" "), project.refused(line)))
+    .collect();
+    assert_snapshot!(project.stable(&refused), @"
+    $ flame import nowhere
+    --- stderr
+    error: there is no file or folder nowhere
+    hint: check the path
+    [exit 1]
+    $ flame eval nowhere
+    --- stderr
+    error: there is no file or folder nowhere
+    hint: check the path
+    [exit 1]
+    $ flame replay nowhere
+    --- stderr
+    error: there is no file or folder nowhere
+    hint: check the path
+    [exit 1]
+    $ flame replay .
+    --- stderr
+    error: . is a folder, and one recorded session is played
+    hint: name a file in it, or play all of them with `--cuts FILE --out FILE`; `flame eval` measures a whole folder
+    [exit 1]
+    $ flame replay empty.jsonl
+    --- stderr
+    error: empty.jsonl holds no events of a recorded session
+    hint: it takes what Claude Code, Codex, Gemini CLI or OpenCode record, or the neutral format: one JSON object a line, a header first
+    [exit 1]
+    $ flame tree -C nowhere
+    --- stderr
+    error: there is no directory nowhere
+    hint: `-C DIR` names the directory of a project
+    [exit 1]
+    $ flame move id-2 --before id-2
+    --- stderr
+    error: id-2 “Index” cannot be put before or after itself
+    hint: name another frame
+    [exit 1]
+    $ flame activate 
+    --- stderr
+    error: no frame was named: the name is empty
+    hint: `flame tree` shows the frames
+    [exit 1]
+    $ flame log id-1#99
+    --- stderr
+    error: id-1 has 0 pieces of raw text, so there is no id-1#99
+    hint: `flame log id-1` lists what it has
+    [exit 1]
+    $ flame recall id-1#3
+    --- stderr
+    error: id-1 belongs to no session of which anything is kept, so there is no id-1#3
+    hint: `flame recall id-1` tells the frame in short, `flame log id-1` in full
+    [exit 1]
+    $ flame recall 
+    --- stderr
+    error: there is no word to look for
+    hint: name at least one, or a frame
+    [exit 1]
+    $ flame search  
+    --- stderr
+    error: there is no word to look for
+    hint: name at least one
+    [exit 1]
+    ");
+    let misused: String = [
+        &["gc", "--max-size", "bogus"][..],
+        &["log", &at("#x")],
+        &["brief", "--budget", "100"],
+        &["context", "--budget", "100"],
+        &["recall", "x", "--tokens", "many"],
+    ]
+    .into_iter()
+    .map(|line| format!("$ flame {}\n{}", line.join(" "), project.misused(line)))
+    .collect();
+    assert_snapshot!(project.stable(&misused), @"
+    $ flame gc --max-size bogus
+    --- stderr
+    error: invalid value 'bogus' for '--max-size <SIZE>': a size is a whole number with a unit, such as `50 MB`
+
+    For more information, try '--help'.
+    [exit 2]
+    $ flame log id-1#x
+    --- stderr
+    error: `x` is not the number of a piece of raw text
+    hint: `flame log id-1` lists what it has: id-1#1 is the first
+    [exit 2]
+    $ flame brief --budget 100
+    --- stderr
+    error: a budget of 100 tokens is too small: it takes at least 256
+    hint: leave the budget out to get the one that is set
+    [exit 2]
+    $ flame context --budget 100
+    --- stderr
+    error: a budget of 100 tokens is too small: it takes at least 256
+    hint: leave the budget out to get the one that is set
+    [exit 2]
+    $ flame recall x --tokens many
+    --- stderr
+    error: invalid value 'many' for '--tokens <N>': invalid digit found in string
+
+    For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn state_is_in_one_place() {
+    let project = TestProject::new();
+    let file = project.root().join("notes.txt");
+    fs_err::write(&file, "").unwrap();
+    let project = project.with_env("FLAME_STATE_DIR", "state");
+    assert_snapshot!(project.flame(&["push", "Root"]), @"
+    --- stderr
+    error: FLAME_STATE_DIR is `state`, which is not an absolute path
+    hint: write it from the root on: all state is in one place, wherever a command is run
+    [exit 1]
+    ");
+    let project = project.with_env("FLAME_STATE_DIR", &file.display().to_string());
+    assert_snapshot!(project.flame(&["push", "Root"]), @"
+    --- stderr
+    error: FLAME_STATE_DIR is `DIR/shop/notes.txt`, which is not a folder
+    hint: name a folder; it is made if it is not there
+    [exit 1]
+    ");
+}
+
+#[test]
+fn as_many_words_as_anybody_likes_are_looked_for() {
+    let project = TestProject::new();
+    project.push("Root");
+    let words: Vec<String> = (0..3000).map(|n| format!("w{n} a")).collect();
+    assert_eq!(
+        project.ok(&["search", &words.join(" ")]),
+        "Nothing found.\n"
+    );
+    assert!(
+        project
+            .ok(&["search", &"root ".repeat(3000)])
+            .contains("Root")
+    );
+}
+
+#[test]
+fn a_title_can_be_piped() {
+    let project = TestProject::new();
+    let pushed = project.flame_reading(&["push", "-"], b"Password\nlogin\n");
+    assert_snapshot!(pushed, @"id-1 “Password login” is in progress");
+    project.turned_away(1, &["push", "-"], b"\n");
 }

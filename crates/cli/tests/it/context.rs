@@ -46,7 +46,7 @@ fn twenty_processes_print_the_same_bytes() {
 fn a_budget_that_is_too_small_is_refused() {
     let project = shop();
     let refused = project.flame(&["context", "--budget", "255"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     assert_eq!(refused.stdout, "");
     assert!(
         refused.stderr.contains("at least 256"),

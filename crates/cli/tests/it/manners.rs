@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::ground::TestProject;
@@ -329,4 +330,177 @@ fn text_cannot_drive_the_terminal() {
         let driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
         assert!(!said.contains(driving), "{line:?}: {said:?}");
     }
+}
+
+#[test]
+fn text_cannot_disguise_itself() {
+    let project = TestProject::new();
+    let title = "Run \u{202e}hs.llatsni\u{2069} as ro\u{200b}ot\u{feff}";
+    let frame = project.push(title);
+    project.ok(&["note", "decision", title, "--why", title]);
+    project.ok(&["note", "artifact", title]);
+    project.ok(&["edit", "--criteria", title]);
+    let raw = |c: char| matches!(c, '\u{202e}' | '\u{2069}' | '\u{200b}' | '\u{feff}');
+    for line in [
+        vec!["tree", "--details"],
+        vec!["show", &frame],
+        vec!["log", &frame],
+        vec!["search", "llatsni"],
+        vec!["recall", &frame],
+        vec!["recall", "llatsni"],
+        vec!["status"],
+        vec!["context", "--table"],
+        vec!["tree", "--json"],
+        vec!["block", title],
+        vec!["unblock", &frame],
+        vec!["pop", title, "--frame", &frame],
+        vec!["log"],
+    ] {
+        let said = project.ok(&line);
+        assert!(!said.contains(raw), "{line:?}: {said:?}");
+    }
+    let refused = project.refused(&["activate", &frame]);
+    assert!(!refused.stderr.contains(raw), "{refused}");
+    let tree = project.flame(&["tree", "--all"]).to_string();
+    assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · claimed");
+    // What is recorded is what was said, for machines and for models.
+    assert_eq!(project.json(&["show", &frame])["title"], title);
+    assert!(project.ok(&["context", "--frame", &frame]).contains(title));
+}
+
+#[test]
+fn letters_of_every_script_are_shown() {
+    let project = TestProject::new();
+    for title in [
+        "שלום עולם",
+        "مرحبا بالعالم",
+        "می\u{200c}خواهم",
+        "👩\u{200d}👩\u{200d}👧 家族",
+    ] {
+        project.ok(&["push", title, "--root"]);
+        assert!(project.ok(&["tree"]).contains(title), "{title}");
+        assert!(project.ok(&["status"]).contains(title), "{title}");
+    }
+}
+
+#[test]
+fn a_command_line_that_is_wrong_is_told_in_json_too() {
+    let project = TestProject::new();
+    assert_snapshot!(project.flame(&["--json", "push"]), @r#"
+    --- stderr
+    {"error":"the following required arguments were not provided: <TITLE>","hint":"Usage: flame push <TITLE> · For more information, try '--help'."}
+    [exit 2]
+    "#);
+    assert_snapshot!(project.flame(&["tree", "--bogus", "--json"]), @r#"
+    --- stderr
+    {"error":"unexpected argument '--bogus' found","hint":"tip: to pass '--bogus' as a value, use '-- --bogus' · Usage: flame tree [OPTIONS] [FRAME] · For more information, try '--help'."}
+    [exit 2]
+    "#);
+    assert_snapshot!(project.flame(&["psuh", "--json"]), @r#"
+    --- stderr
+    {"error":"unrecognized subcommand 'psuh'","hint":"tip: a similar subcommand exists: 'push' · Usage: flame [OPTIONS] <COMMAND> · For more information, try '--help'."}
+    [exit 2]
+    "#);
+    assert_snapshot!(project.flame(&["tree", "--depth", "none", "--json"]), @r#"
+    --- stderr
+    {"error":"invalid value 'none' for '--depth <N>': invalid digit found in string","hint":"For more information, try '--help'."}
+    [exit 2]
+    "#);
+    assert_snapshot!(project.flame(&["note", "--json"]), @r#"
+    --- stderr
+    {"error":"'flame note' requires a subcommand but one was not provided [subcommands: decision, artifact, failed, command, test, commit, directive, log, help]","hint":"Usage: flame note [OPTIONS] <COMMAND> · For more information, try '--help'."}
+    [exit 2]
+    "#);
+    // Asking for help is no error.
+    let help = project.flame(&["push", "--help", "--json"]);
+    assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn everything_that_answers_answers_in_json() {
+    let project = TestProject::new();
+    let demo = project.json(&["demo"]);
+    has(&demo, "", &["steps", "tree", "log"]);
+    has(
+        &demo,
+        "/steps/0",
+        &["command", "milliseconds", "events", "said"],
+    );
+    let pages = project.dir().join("man").display().to_string();
+    assert_eq!(project.json(&["man", &pages])["dir"], pages);
+    has(
+        &project.json(&["completions", "fish"]),
+        "",
+        &["shell", "script"],
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let (project, _) = busy();
+    for line in [
+        &["tree"][..],
+        &["tree", "--json"],
+        &["context"],
+        &["tool", "stack_status"],
+    ] {
+        let full = fs_err::OpenOptions::new().write(true).open("/dev/full");
+        let output = project
+            .command(line)
+            .stdout(full.unwrap().into_parts().0)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("the output could not be written: No space left"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_recalled_is_what_was_written() {
+    let (project, root) = busy();
+    project.ok(&[
+        "note",
+        "decision",
+        "Items [draft] are trigrams",
+        "--frame",
+        &root,
+    ]);
+    let found = project.ok(&["search", "trigrams draft"]);
+    assert!(found.contains("Items [[draft]] are [trigrams]"), "{found}");
+    let recalled = project.ok(&["recall", "trigrams draft"]);
+    assert!(
+        recalled.contains("Items [draft] are trigrams"),
+        "{recalled}"
+    );
+}
+
+#[test]
+fn part_of_a_tree_says_that_it_is_one() {
+    let (project, root) = busy();
+    let index = project.json(&["show", &root])["children"][0]["id"].clone();
+    let index = index.as_str().unwrap();
+    assert_snapshot!(project.flame(&["tree", index]), @"
+    ✓ id-2  Index · 1 proof
+
+    in all, 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+    let empty = TestProject::new();
+    assert_snapshot!(empty.flame(&["tree"]), @"
+    no frames yet
+    `flame push TITLE` begins one.
+    ");
+    project.ok(&["block", "the bank"]);
+    project.ok(&["unblock", &root]);
+    assert_snapshot!(project.flame(&["status"]), @"
+    No session works on a frame.
+    `flame activate ID` turns to one that is in progress, `flame push TITLE` begins another.
+
+    shop · 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
+    ");
 }

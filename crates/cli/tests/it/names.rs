@@ -111,8 +111,8 @@ fn unknown_names_are_refused() {
     "#);
     assert_snapshot!(project.refused(&["activate", ""]), @"
     --- stderr
-    error: there is no frame ``
-    hint: `flame tree` shows the frames, `flame search ` looks for one
+    error: no frame was named: the name is empty
+    hint: `flame tree` shows the frames
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["activate", "constructor"]), @"

@@ -304,6 +304,13 @@ fn every_host_s_recordings_answer_the_same_questions() {
         let again = all["compactions"]["filesReadAgain"].as_object().unwrap();
         assert_eq!(again.is_empty(), host == "codex", "{host}: {again:?}");
         assert!(told["groups"].get(host).is_some(), "{host}: {told:#}");
+
+        let played = project.ok(&["replay", file.to_str().unwrap()]);
+        let begun = project.ok(&["replay", file.to_str().unwrap(), "--cut", "3"]);
+        assert!(
+            played.len() > begun.len() && !begun.is_empty(),
+            "{host}: {begun}"
+        );
     }
 }
 

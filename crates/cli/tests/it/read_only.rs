@@ -50,6 +50,8 @@ fn a_store_that_can_only_be_read_is_read() {
     let project = TestProject::new();
     let root = project.push("Root");
     project.ok(&["note", "decision", "Tokens last an hour"]);
+    let logged = project.flame_reading(&["note", "log", "-"], b"raw text");
+    assert_eq!(logged.code, Some(0), "{logged}");
     if fs_err::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
         hand_over(project.dir());
     }
@@ -60,11 +62,29 @@ fn a_store_that_can_only_be_read_is_read() {
         vec!["show", &root],
         vec!["log", &root],
         vec!["context"],
+        vec!["search", "Tokens"],
+        vec!["recall", "Tokens last"],
     ] {
         let (said, code) = run(&project, &arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {said}");
         assert!(said.contains("Root"), "{arguments:?}: {said}");
     }
+    let (said, _) = run(&project, &["log", &format!("{root}#1")]);
+    assert_eq!(said, "raw text");
+    let (said, code) = run(&project, &["doctor"]);
+    assert_eq!(code, Some(1));
+    assert_snapshot!(said, @"
+    project      shop (DIR/shop)
+    worktree     main
+    state        DIR/state/projects/shop-HASH
+    diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
+    journal      5 events, 1 frame
+    size         N kB (limit 50 MB)
+    opencode     not found on the search path, plugin not installed (`flame init`)
+
+    ! the store can be read, but not written: DIR/state/projects/shop-HASH/journal.db
+      check who owns the file and its directory, and whether they can be written
+    ");
     let (said, code) = run(&project, &["push", "More"]);
     assert_eq!(code, Some(1));
     assert_snapshot!(said, @"

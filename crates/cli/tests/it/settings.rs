@@ -169,3 +169,59 @@ fn a_value_is_taken_back_out() {
     [exit 2]
     ");
 }
+
+#[test]
+fn a_check_goes_on_past_bad_settings() {
+    let project = TestProject::new();
+    project.push("Root");
+    let team = project.root().join(".flamestack.toml");
+    fs_err::write(&team, "[gc\n").unwrap();
+    assert_snapshot!(project.flame(&["doctor"]), @"
+    project      shop (DIR/shop)
+    worktree     main
+    state        DIR/state/projects/shop-HASH
+    diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
+    journal      3 events, 1 frame
+    size         N kB (limit 50 MB)
+    opencode     not found on the search path, plugin not installed (`flame init`)
+
+    ! the settings in DIR/shop/.flamestack.toml cannot be read: TOML parse error at line 1, column 4
+        |
+      1 | [gc
+        |    ^
+      unclosed table, expected `]`
+      mend the file, or delete it to go back to the defaults
+    [exit 1]
+    ");
+    fs_err::write(&team, "gc.max_size = 'lots'\ncolour = 'red'\n").unwrap();
+    assert_snapshot!(project.flame(&["doctor"]), @"
+    project      shop (DIR/shop)
+    worktree     main
+    state        DIR/state/projects/shop-HASH
+    diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
+    journal      3 events, 1 frame
+    size         N kB (limit 50 MB)
+    opencode     not found on the search path, plugin not installed (`flame init`)
+
+    ! the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
+      `flame config list gc.max_size` shows what it takes
+    note: there is no setting `colour` (from DIR/shop/.flamestack.toml)
+      `flame config list` names them all
+    [exit 1]
+    ");
+    assert_eq!(project.flame(&["doctor", "--json"]).code, Some(1));
+    project.refused(&["tree"]);
+}
+
+#[test]
+fn a_value_that_does_not_count_is_told_where_it_is_asked_for() {
+    let project = TestProject::new().with_env("FLAME_GC_MAX_SIZE", "lots");
+    assert_snapshot!(project.flame(&["config", "get", "gc.max_size"]), @"
+    50 MB
+    --- stderr
+    note: does not count: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)
+    ");
+    let told = project.json(&["config", "get", "gc.max_size"]);
+    assert_eq!(told["problems"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!(project.ok(&["config", "get", "tools"]), "core\n");
+}

@@ -15,7 +15,7 @@ fn a_piece_of_work_from_push_to_pop() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     no frames yet
-    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    `flame push TITLE` begins one.
     ");
     assert_snapshot!(project.flame(&["push", "Password login", "--criteria", "Users can log in; tests pass"]), @"id-1 “Password login” is in progress");
     assert_snapshot!(project.flame(&["plan", "Store users", "Login routes", "Rate limiting"]), @"
@@ -278,7 +278,7 @@ fn plans_are_nested_moved_and_given_up() {
     now at → id-8 “Checkout”
     ");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
-    → id-1  Shop · 0/0 done
+    → id-1  Shop
     └─ – id-2  API · 0/1 done
        ├─ – id-7  Cart
        └─ → id-8  Checkout  ◀ you are here
@@ -398,4 +398,33 @@ fn id_of(project: &TestProject, title: &str) -> String {
     let lines = tree["lines"].as_array().unwrap();
     let line = lines.iter().find(|line| line["title"] == title).unwrap();
     line["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_binding_can_be_taken_back() {
+    let project = TestProject::new();
+    let root = project.push("Login");
+    project.ok(&["bind", &root, "opencode:ses_a"]);
+    assert_snapshot!(project.flame(&["undo"]), @"
+    taken back: id-1 bound to opencode:ses_a
+    `flame undo` again takes back the command before it; there is no redo
+    now at → id-1 “Login”
+    ");
+    assert_eq!(
+        project.json(&["show", &root])["session"],
+        serde_json::Value::Null
+    );
+    project.ok(&["bind", &root, "opencode:ses_b"]);
+    project.ok(&["unbind", "opencode:ses_b"]);
+    assert_snapshot!(project.flame(&["undo"]), @"
+    taken back: id-1 parted from opencode:ses_b
+    `flame undo` again takes back the command before it; there is no redo
+    now at → id-1 “Login”
+    ");
+    // Where a session works that was only named is known once it does something.
+    let first = || project.ok(&["status"]).lines().next().map(str::to_owned);
+    assert_eq!(first().as_deref(), Some("shell:main (you)"));
+    project.ok(&["note", "decision", "x", "--session", "opencode:ses_b"]);
+    assert_eq!(first().as_deref(), Some("opencode:ses_b"));
+    project.well();
 }

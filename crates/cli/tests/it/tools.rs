@@ -417,3 +417,46 @@ fn a_broken_surrogate_is_not_text() {
     );
     assert!(output.stderr.contains("not JSON"), "{output}");
 }
+
+#[test]
+fn how_subagents_are_tracked_is_shown_changed_and_kept() {
+    let project = agents();
+    let config = |arguments| say(&project, "stack_config", &arguments).stdout;
+    assert_snapshot!(config(json!({})), @r"
+    subagents.auto_complete = on  built in
+    subagents.cleanup_after = 3600000  built in
+    subagents.enabled = on  built in
+    subagents.idle_delay = 5000  built in
+    subagents.inject_parent_context = on  built in
+    subagents.min_duration = 60000  built in
+    subagents.min_messages = 3  built in
+    subagents.patterns = @.*subagent,subagent,\[Task\]  built in
+    subagents.propagate_summaries = on  built in
+    ");
+    let changed = config(json!({
+        "enabled": false, "minDuration": 5, "minMessageCount": 1, "autoCompleteOnIdle": false,
+        "idleCompletionDelay": 700, "addPattern": "helper$", "injectParentContext": false,
+        "propagateSummaries": false,
+    }));
+    // The rest of each line names the file.
+    let values: Vec<&str> = changed
+        .lines()
+        .filter_map(|line| line.split("  ").next())
+        .collect();
+    assert_snapshot!(values.join("\n"), @r"
+    subagents.auto_complete = off
+    subagents.cleanup_after = 3600000
+    subagents.enabled = off
+    subagents.idle_delay = 700
+    subagents.inject_parent_context = off
+    subagents.min_duration = 5
+    subagents.min_messages = 1
+    subagents.patterns = @.*subagent,subagent,\[Task\],helper$
+    subagents.propagate_summaries = off
+    ");
+    assert_eq!(config(json!({})), changed, "it stays");
+    let messages = project.ok(&["config", "get", "subagents.min_messages"]);
+    assert_eq!(messages.trim(), "1");
+    let fewer = config(json!({ "removePattern": "helper$" }));
+    assert!(!fewer.contains("helper$"), "{fewer}");
+}

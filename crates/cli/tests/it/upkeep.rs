@@ -87,9 +87,9 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
     gone: search index and rendered logs (made again when needed)
     gone: 1 raw text of finished frames
-    N kB of N kB (before: N kB)
+    N kB over the limit of 1 byte (before: N kB)
     --- stderr
-    note: the journal alone takes N kB: it is never cut, so raise `gc.max_size` or `flame export` and begin anew
+    note: the journal alone takes N kB: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew
     ");
     assert!(
         project
@@ -99,9 +99,9 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert_eq!(project.ok(&["log", &format!("{open}#1")]), noise(3, 40_000));
     let limit = (bytes("journal") + 10_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
-    N kB of N kB (before: N kB)
+    N kB over the limit of N kB (before: N kB)
     --- stderr
-    note: what is left belongs to open frames: finish some, or raise `gc.max_size`
+    note: what is left belongs to open frames: finish some, or allow more (`--max-size`, the setting `gc.max_size`)
     ");
 
     // All of it is still known, still found, still well.
@@ -201,7 +201,7 @@ fn rebuilding_gives_the_same() {
         .map(|line| project.ok(line))
     };
     let before = see();
-    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 16 events into 4 frames.");
+    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 17 events into 4 frames.");
     assert_eq!(see(), before);
     for file in ["index.db", "logs"] {
         let path = project.file(file);
@@ -310,4 +310,16 @@ fn everything_belongs_to_its_owner_alone() {
     assert_eq!(doctor.code, Some(1), "{doctor}");
     assert!(doctor.stdout.contains("can be read by others"), "{doctor}");
     assert!(doctor.stdout.contains("`chmod go-rwx"), "{doctor}");
+}
+
+#[test]
+fn a_limit_that_cannot_be_kept_is_told() {
+    let project = TestProject::new();
+    project.push("Root");
+    assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
+    N kB over the limit of 1 byte (before: N kB)
+    --- stderr
+    note: the journal alone takes N kB: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew
+    ");
+    assert_snapshot!(project.flame(&["gc", "--max-size", "10 MB"]), @"N kB of N kB (before: N kB)");
 }

@@ -134,11 +134,11 @@ pub(super) fn of(
     }
     if let Some(active) = active {
         add(AnchorKind::Stage, &active.stage.name);
-        if let Some(unit) = active.unit {
-            add(AnchorKind::Unit, &unit.name);
-        }
-        if let Some(file) = &active.stage.current_artifact {
-            add(AnchorKind::Artifact, &active.path(file));
+        if let Some(name) = active.known_name() {
+            add(AnchorKind::Unit, name);
+            if let Some(file) = &active.stage.current_artifact {
+                add(AnchorKind::Artifact, &active.path(file));
+            }
         }
     }
     for entry in draft.entries(Heading::Gate) {

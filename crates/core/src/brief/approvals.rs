@@ -1,9 +1,12 @@
 //! What was approved: by a line that records it, never by the mere presence of files.
 
+mod wording;
+
+use self::wording::says_approved;
 use super::choice::Active;
 use super::document::{Document, Kind, lines};
 use super::session_log::SessionLog;
-use super::words::{has_word, says_approved};
+use super::words::has_word;
 use super::{Source, Sources};
 use crate::note::Note;
 use crate::workflow::{Artifact, Role};

@@ -4,11 +4,13 @@
 //! that merely lie there make a workflow active only where nothing else says what the session is
 //! about, and finished work never does.
 
+use super::claims::says_none;
 use super::document::{Document, Kind, Line};
-use super::mentions::{Hint, Lead, Strength, hint, hint_in_agents, leads_in};
+use super::hints::{Hint, hint, hint_in_agents, named_in_command};
+use super::mentions::{Lead, Strength, leads_in};
 use super::session_log::SessionLog;
 use super::tasks::TaskList;
-use super::words::{find_words, is_denied, says_none};
+use super::words::{find_words, is_denied};
 use super::{Source, Sources, Unit};
 use crate::transcript::TodoStatus;
 use crate::workflow::{Has, Role, Sign, Stage, Workflow, fill};
@@ -27,6 +29,8 @@ pub(super) struct Active<'a> {
     pub(super) workflow: &'a Workflow,
     /// The piece of work; a first stage may have none yet.
     pub(super) unit: Option<&'a Unit>,
+    /// What a piece of work without files is called.
+    pub(super) called: Option<String>,
     pub(super) stage: &'a Stage,
     pub(super) known_by: KnownBy,
     /// The stage that the files look like, where it is another one.
@@ -44,8 +48,14 @@ pub(super) enum KnownBy {
 }
 
 impl Active<'_> {
+    /// The name of the piece of work, once it has one.
+    pub(super) fn known_name(&self) -> Option<&str> {
+        let unit = self.unit.map(|unit| unit.name.as_str());
+        unit.or(self.called.as_deref())
+    }
+
     pub(super) fn name(&self) -> &str {
-        self.unit.map_or("the new one", |unit| &unit.name)
+        self.known_name().unwrap_or("the new one")
     }
 
     pub(super) fn content(&self, file: &str) -> Option<&Document> {
@@ -54,14 +64,54 @@ impl Active<'_> {
 
     /// The path of a file of the unit.
     pub(super) fn path(&self, file: &str) -> String {
-        let name = self.unit.map_or("…", |unit| &unit.name);
-        self.workflow.path(name, file)
+        self.workflow.path(self.known_name().unwrap_or("…"), file)
     }
 
     /// A file of the unit as it is called there.
     pub(super) fn called(&self, file: &str) -> String {
         fill(file, self.name(), None)
     }
+}
+
+/// Which pieces of work are worth reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worth {
+    /// Those that something speaks of, best reason first.
+    pub leads: Vec<Lead>,
+    /// The workflows of which an open piece of work counts by its files alone, where none of the
+    /// leads counts.
+    pub by_files: Vec<String>,
+}
+
+/// Finds out which pieces of work are worth reading. `units` are all names, by workflow.
+pub fn worth_reading<'u>(
+    workflows: &[Workflow],
+    units: impl IntoIterator<Item = (&'u str, &'u str)>,
+    sources: &Sources,
+) -> Worth {
+    let log = sources.session_log.as_ref().map(SessionLog::parse);
+    let elsewhere = is_about_something(sources, log.as_ref());
+    let hint = hint(workflows, sources, log.as_ref());
+    let mut leads = leads_in(workflows, units, sources, log.as_ref());
+    leads.retain(|lead| counts(lead, elsewhere));
+    let by_files = workflows
+        .iter()
+        .filter(|workflow| files_count(workflow, hint.as_ref(), elsewhere))
+        .map(|workflow| workflow.name.clone())
+        .collect();
+    Worth { leads, by_files }
+}
+
+/// Whether a lead says anything where the session is about something else.
+fn counts(lead: &Lead, elsewhere: bool) -> bool {
+    lead.strength != Strength::Committed || !elsewhere
+}
+
+/// Whether files that merely lie there make a workflow active: where nothing else says what the
+/// session is about, or a stage of it is named.
+fn files_count(workflow: &Workflow, hint: Option<&Hint>, elsewhere: bool) -> bool {
+    let is_hinted = hint.is_none_or(|hint| hint.workflow == workflow.name);
+    is_hinted && (!elsewhere || hint.is_some_and(|hint| hint.is_firm))
 }
 
 /// Finds out which workflow is going on, if one is.
@@ -91,12 +141,8 @@ pub(super) fn choose<'a>(
         let unit = units
             .iter()
             .find(|(workflow, unit)| workflow.name == lead.workflow && unit.name == lead.name)?;
-        let is_over = is_finished(unit.0, unit.1);
-        let counts = match lead.strength {
-            Strength::Committed => !elsewhere && !is_over,
-            Strength::Changed | Strength::Told => !is_over,
-            Strength::Named | Strength::Todo | Strength::Frame => true,
-        };
+        let is_open = || !is_finished(unit.0, unit.1);
+        let counts = counts(lead, elsewhere) && (!lead.needs_open_work() || is_open());
         counts.then_some(*unit)
     };
     let hinted = hint.as_ref().map(|hint| hint.workflow.as_str());
@@ -112,24 +158,23 @@ pub(super) fn choose<'a>(
         .collect();
     let mut choice = Choice::default();
     let chosen = lead.or_else(|| {
-        let is_firm = hint.as_ref().is_some_and(|hint| hint.is_firm);
         let fitting: Vec<_> = open
             .iter()
-            .filter(|(workflow, _)| of_hint(workflow))
+            .filter(|(workflow, _)| files_count(workflow, hint.as_ref(), elsewhere))
             .collect();
         match fitting.as_slice() {
-            [only] if is_firm || !elsewhere => Some(**only),
-            [_, _, ..] if is_firm || !elsewhere => {
+            [] => None,
+            [only] => Some(**only),
+            [_, _, ..] => {
                 choice.remarks.push(ambiguous(&fitting));
                 None
             }
-            _ => None,
         }
     });
     choice.active = match chosen {
         Some((workflow, unit)) => stand(workflow, unit, hint.as_ref(), sources),
         None if choice.remarks.is_empty() => hint.and_then(|hint| {
-            let active = begin(workflows, &hint);
+            let active = begin(workflows, &hint, sources, log);
             if active.is_none() && hint.is_firm {
                 choice.remarks.push((
                     format!(
@@ -312,6 +357,7 @@ fn stand<'a>(
     Some(Active {
         workflow,
         unit: Some(unit),
+        called: None,
         stage,
         known_by,
         seen: contradicts(workflow, stage, seen_stage).then_some(seen_stage),
@@ -327,7 +373,12 @@ fn contradicts(workflow: &Workflow, said: &Stage, seen: &Stage) -> bool {
 }
 
 /// A workflow that was only just begun has a stage and no files.
-fn begin<'a>(workflows: &'a [Workflow], hint: &Hint) -> Option<Active<'a>> {
+fn begin<'a>(
+    workflows: &'a [Workflow],
+    hint: &Hint,
+    sources: &Sources,
+    log: Option<&SessionLog>,
+) -> Option<Active<'a>> {
     let workflow = workflows.iter().find(|known| known.name == hint.workflow)?;
     let stage = workflow
         .stages
@@ -336,6 +387,7 @@ fn begin<'a>(workflows: &'a [Workflow], hint: &Hint) -> Option<Active<'a>> {
     hint.is_firm.then(|| Active {
         workflow,
         unit: None,
+        called: named_in_command(stage, sources, log),
         stage,
         known_by: KnownBy::Said(hint.source.clone()),
         seen: None,

@@ -27,7 +27,7 @@ impl Document {
 
     /// Whether it says anything beyond headings, empty bullets, comments and rules.
     pub fn has_content(&self) -> bool {
-        lines(self).iter().any(|line| match line.kind {
+        each_line(self).any(|line| match line.kind {
             Kind::Heading(_) | Kind::Rule | Kind::Blank => false,
             Kind::Bullet | Kind::Check(_) | Kind::Plain => {
                 line.text.contains(char::is_alphanumeric)
@@ -61,37 +61,47 @@ pub(super) enum Kind {
 
 /// The lines of a document.
 pub(super) fn lines(document: &Document) -> Vec<Line<'_>> {
+    each_line(document).collect()
+}
+
+/// The lines of a document, one after the other: often the first few tell what is to be known.
+fn each_line(document: &Document) -> impl Iterator<Item = Line<'_>> {
     let text = document.text.trim_start_matches('\u{feff}');
-    let raw: Vec<&str> = text.split('\n').collect();
-    let known = document.counted.unwrap_or(raw.len());
-    let mut found = Vec::with_capacity(raw.len());
+    let known = document.counted.unwrap_or(usize::MAX);
     let mut fence: Option<&str> = None;
     // Once a mark is not closed until the end, it never will be.
     let mut unclosed: Vec<&str> = Vec::new();
     let mut in_comment = false;
-    for (at, line) in raw.iter().enumerate() {
+    let mut rest = Some(text);
+    let split = std::iter::from_fn(move || {
+        let (line, behind) = match rest?.split_once('\n') {
+            Some((line, behind)) => (line, Some(behind)),
+            None => (rest?, None),
+        };
+        rest = behind;
+        Some((line, behind.unwrap_or_default()))
+    });
+    split.enumerate().filter_map(move |(at, (line, behind))| {
         let line = line.trim_end();
         let bare = line.trim_start();
         if let Some(mark) = fence {
             if bare.starts_with(mark) && bare.trim_start_matches(fence_char(mark)).is_empty() {
                 fence = None;
             }
-            continue;
+            return None;
         }
         let mut visible = line;
         if in_comment {
-            let Some((_, behind)) = line.split_once("-->") else {
-                continue;
-            };
+            let (_, shown) = line.split_once("-->")?;
             in_comment = false;
-            visible = behind;
+            visible = shown;
         }
         if let Some((before, comment)) = visible.split_once("<!--") {
             match comment.split_once("-->") {
                 // A comment inside a line: what is said before it counts.
-                Some((_, behind)) if before.trim().is_empty() => visible = behind,
+                Some((_, shown)) if before.trim().is_empty() => visible = shown,
                 Some(_) => visible = before,
-                None if closes(&raw, at, "-->") => {
+                None if behind.contains("-->") => {
                     in_comment = true;
                     visible = before;
                 }
@@ -101,24 +111,14 @@ pub(super) fn lines(document: &Document) -> Vec<Line<'_>> {
         if let Some(mark) = fence_of(bare)
             && !unclosed.contains(&mark)
         {
-            if closes(&raw, at, mark) {
+            let mut later = behind.split('\n');
+            if later.any(|line| line.trim_start().starts_with(mark)) {
                 fence = Some(mark);
-                continue;
+                return None;
             }
             unclosed.push(mark);
         }
-        found.push(parse(visible, (at < known).then_some(at + 1)));
-    }
-    found
-}
-
-fn closes(raw: &[&str], from: usize, mark: &str) -> bool {
-    raw.iter().skip(from + 1).any(|line| {
-        if mark == "-->" {
-            line.contains(mark)
-        } else {
-            line.trim_start().starts_with(mark)
-        }
+        Some(parse(visible, (at < known).then_some(at + 1)))
     })
 }
 
@@ -168,8 +168,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 
 fn is_rule(line: &str) -> bool {
     ['-', '*', '_'].into_iter().any(|mark| {
-        line.chars().filter(|c| *c == mark).count() >= 3
-            && line.chars().all(|c| c == mark || c == ' ')
+        line.chars().all(|c| c == mark || c == ' ')
+            && line.chars().filter(|c| *c == mark).count() >= 3
     })
 }
 

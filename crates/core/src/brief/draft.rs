@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::plain;
+use super::plain::plain;
 use super::{Heading, Source};
 
 /// How long a line may be, in characters.

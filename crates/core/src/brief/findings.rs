@@ -1,7 +1,7 @@
 //! What a workflow's documents say under their headings: decisions, discoveries, warnings.
 
+use super::claims::says_none;
 use super::document::{Document, Item, Kind, items, lines};
-use super::words::says_none;
 
 /// What a piece of a document is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,22 @@
-//! What is mentioned: pieces of work and stages, in frames, todos, the session log and git.
+//! Which pieces of work are mentioned in frames, todos, the session log and git, and how strongly.
+//!
+//! Which stages are named is found out by [`super::hints`].
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::session_log::{Entry, Field, Said, SessionLog};
-use super::words::{find_words, has_word, is_denied};
+use super::words::has_word;
 use super::{Source, Sources};
+use crate::context::Surroundings;
+use crate::frame::Frame;
+use crate::note::Note;
 use crate::workflow::{Place, Stage, Workflow};
+
+/// How many of the frames that ended last tell what is worked on: a session that went on with other
+/// things for longer is about those.
+const ENDED: usize = 8;
+/// How many of the files that a frame changed, and of the commands that it ran, tell so.
+const DONE: usize = 16;
 
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +42,8 @@ pub enum Strength {
     Changed,
     /// The log names it among what was done.
     Told,
+    /// Frames around the one that is worked on changed its files, or were about it.
+    Worked,
     /// The log says that it is being worked on.
     Named,
     /// The host's todo list names it.
@@ -40,14 +52,12 @@ pub enum Strength {
     Frame,
 }
 
-/// The pieces of work that anything speaks of, best reason first. `units` are names by workflow.
-pub fn leads<'u>(
-    workflows: &[Workflow],
-    units: impl IntoIterator<Item = (&'u str, &'u str)>,
-    sources: &Sources,
-) -> Vec<Lead> {
-    let log = sources.session_log.as_ref().map(SessionLog::parse);
-    leads_in(workflows, units, sources, log.as_ref())
+impl Lead {
+    /// Whether it counts only as long as the work is not over: what was changed or told of may be
+    /// what was just finished.
+    pub fn needs_open_work(&self) -> bool {
+        self.strength < Strength::Named
+    }
 }
 
 pub(super) fn leads_in<'u>(
@@ -57,6 +67,9 @@ pub(super) fn leads_in<'u>(
     log: Option<&SessionLog>,
 ) -> Vec<Lead> {
     let clues = clues(sources, log);
+    if clues.is_empty() {
+        return Vec::new();
+    }
     // Most names are spoken of nowhere; finding that out must not cost a search each.
     let words: BTreeSet<String> = clues.iter().flat_map(|clue| tokens(&clue.text)).collect();
     let mut found: Vec<Lead> = Vec::new();
@@ -92,16 +105,18 @@ pub(super) fn leads_in<'u>(
 }
 
 /// A text in which something may be mentioned.
-struct Clue {
-    text: String,
+pub(super) struct Clue {
+    pub(super) text: String,
     source: Source,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+/// What kind of text it is; what is believed first comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
     Frame,
     Todo,
+    Worked,
     Focus,
     Open,
     Log,
@@ -124,6 +139,7 @@ impl Clue {
                 return (branch == name).then_some(Strength::Changed);
             }
             Kind::Frame => Strength::Frame,
+            Kind::Worked => Strength::Worked,
             Kind::Todo => Strength::Todo,
             Kind::Focus | Kind::Open => Strength::Named,
             Kind::Log => Strength::Told,
@@ -145,7 +161,13 @@ impl Clue {
         let is_quoted = self.text.contains(&format!("`{name}`"));
         let is_focus = self.kind == Kind::Focus && self.text == name;
         if in_command {
-            Some(strength.max(Strength::Named))
+            // A command that was carried out is not one to be carried out.
+            let is_past = self.kind == Kind::Worked;
+            Some(if is_past {
+                strength
+            } else {
+                strength.max(Strength::Named)
+            })
         } else {
             (is_name || is_quoted || is_focus).then_some(strength)
         }
@@ -183,19 +205,16 @@ fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
         .filter(|word| !word.is_empty())
 }
 
-fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
+pub(super) fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
     let mut found = Vec::new();
     if let Some(around) = &sources.around {
-        for frame in around.ancestors.iter().rev().chain([&around.current]) {
-            let texts = std::iter::once(frame.title.as_str())
-                .chain(frame.criteria.as_ref().map(crate::Prose::as_str))
-                .chain(frame.notes.iter().map(|note| note.text().as_str()));
-            found.extend(texts.map(|text| Clue {
-                text: text.to_owned(),
-                source: Source::Frame(frame.id.clone()),
-                kind: Kind::Frame,
-            }));
-        }
+        found.extend(worked(around));
+        let mut open = being_worked_on(around);
+        open.reverse();
+        found.extend(
+            open.into_iter()
+                .flat_map(|frame| of_frame(frame, Kind::Frame)),
+        );
     }
     for (place, todo) in sources.todos.iter().enumerate() {
         if matches!(
@@ -240,9 +259,61 @@ fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
     found
 }
 
+/// The frames that are being worked on, nearest first: what the session does below its frame, such as
+/// the prompt that it answers, then that frame and those above it.
+pub(super) fn being_worked_on(around: &Surroundings) -> Vec<&Frame> {
+    let is_below = |frame: &&Frame| frame.parent.as_ref() == Some(&around.current.id);
+    let mut below: Vec<&Frame> = around.open.frames.iter().filter(is_below).collect();
+    below.sort_by_key(|frame| std::cmp::Reverse(frame.changed));
+    below
+        .into_iter()
+        .chain([&around.current])
+        .chain(&around.ancestors)
+        .collect()
+}
+
+/// What was worked on around the current frame, the latest last.
+fn worked(around: &Surroundings) -> impl Iterator<Item = Clue> {
+    let finished = [
+        &around.children.frames,
+        &around.siblings,
+        &around.uncles.frames,
+    ];
+    let mut finished: Vec<&Frame> = finished.into_iter().flatten().collect();
+    finished.sort_by_key(|frame| frame.changed);
+    let earlier = finished.len().saturating_sub(ENDED);
+    finished
+        .into_iter()
+        .skip(earlier)
+        .flat_map(|frame| of_frame(frame, Kind::Worked))
+}
+
+/// What a frame says of itself. Which files it changed tells what was worked on, not what is meant:
+/// that may be finished, and the frame go on with something else.
+fn of_frame(frame: &Frame, kind: Kind) -> impl Iterator<Item = Clue> {
+    let (done, said): (Vec<&Note>, Vec<&Note>) = frame
+        .notes
+        .iter()
+        .partition(|note| matches!(note, Note::Artifact(_) | Note::Evidence(_)));
+    let earlier = done.len().saturating_sub(DONE);
+    let done = done.into_iter().skip(earlier);
+    let texts = std::iter::once((frame.title.as_str(), kind))
+        .chain(frame.criteria.iter().map(move |text| (text.as_str(), kind)))
+        .chain(
+            said.into_iter()
+                .map(move |note| (note.text().as_str(), kind)),
+        )
+        .chain(done.map(|note| (note.text().as_str(), Kind::Worked)));
+    texts.map(|(text, kind)| Clue {
+        text: text.to_owned(),
+        source: Source::Frame(frame.id.clone()),
+        kind,
+    })
+}
+
 /// The entries that still speak for the session: the newest and, while none of them says what is
 /// being worked on, the ones before. Oldest first.
-fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
+pub(super) fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
     let mut entries = Vec::new();
     for entry in &log.entries {
         entries.push(entry);
@@ -252,147 +323,4 @@ fn spoken_for(log: &SessionLog) -> Vec<&Entry> {
     }
     entries.reverse();
     entries
-}
-
-/// A stage that something names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hint {
-    pub(super) workflow: String,
-    pub(super) stage: String,
-    pub(super) source: Source,
-    /// Whether it is named as the stage, rather than in passing.
-    pub(super) is_firm: bool,
-}
-
-/// The stage that the frames or, failing these, the log name: firm mentions before passing ones,
-/// newer entries before older ones, later lines before earlier ones.
-pub(super) fn hint(
-    workflows: &[Workflow],
-    sources: &Sources,
-    log: Option<&SessionLog>,
-) -> Option<Hint> {
-    if let Some(around) = &sources.around {
-        for frame in std::iter::once(&around.current).chain(&around.ancestors) {
-            let source = Source::Frame(frame.id.clone());
-            if let Some((hint, _)) = best_in(workflows, frame.title.as_str(), &source) {
-                return Some(Hint {
-                    is_firm: true,
-                    ..hint
-                });
-            }
-        }
-    }
-    let (log, document) = (log?, sources.session_log.as_ref()?);
-    for entry in spoken_for(log).into_iter().rev() {
-        let lines = entry
-            .lines
-            .iter()
-            .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
-        // `max_by_key` takes the last of equals.
-        if let Some((hint, _)) = lines.max_by_key(|(_, weight)| *weight) {
-            return Some(hint);
-        }
-    }
-    let lines = log
-        .preamble
-        .iter()
-        .filter_map(|said| best_in(workflows, &said.text, &Source::file(document, said.line)));
-    lines
-        .max_by_key(|(_, weight)| *weight)
-        .map(|(hint, _)| hint)
-}
-
-/// The stage that a document of instructions names, if it names a single one: a list of all stages
-/// says nothing about where the work is.
-pub(super) fn hint_in_agents(workflow: &Workflow, sources: &Sources) -> Option<Hint> {
-    let document = sources.agents.as_ref()?;
-    let lines = super::document::lines(document);
-    let mut named: Vec<(&str, Option<usize>)> = Vec::new();
-    for line in &lines {
-        for stage in &workflow.stages {
-            if stage.names().any(|name| has_word(line.text, name)) {
-                named.push((&stage.name, line.number));
-            }
-        }
-    }
-    let (first, line) = named.first()?;
-    named.iter().all(|(name, _)| name == first).then(|| Hint {
-        workflow: workflow.name.clone(),
-        stage: (*first).to_owned(),
-        source: Source::file(document, *line),
-        is_firm: false,
-    })
-}
-
-/// The stage that a line names best, and how well.
-fn best_in(workflows: &[Workflow], text: &str, source: &Source) -> Option<(Hint, Weight)> {
-    let mut best: Option<(Hint, Weight, usize)> = None;
-    for workflow in workflows {
-        let is_list = workflow
-            .stages
-            .iter()
-            .filter(|stage| names(text, stage))
-            .count()
-            > 2;
-        for stage in &workflow.stages {
-            for at in stage.names().flat_map(|name| find_words(text, name)) {
-                let weight = weight(text, &at);
-                // A list of the stages says nothing about where the work is.
-                if is_list && weight != Weight::Stage {
-                    continue;
-                }
-                let is_better = best
-                    .as_ref()
-                    .is_none_or(|(_, other, place)| (weight, at.start) >= (*other, *place));
-                if is_better {
-                    let hint = Hint {
-                        workflow: workflow.name.clone(),
-                        stage: stage.name.clone(),
-                        source: source.clone(),
-                        is_firm: weight >= Weight::Command,
-                    };
-                    best = Some((hint, weight, at.start));
-                }
-            }
-        }
-    }
-    best.map(|(hint, weight, _)| (hint, weight))
-}
-
-fn names(text: &str, stage: &Stage) -> bool {
-    stage.names().any(|name| has_word(text, name))
-}
-
-/// How well a stage is named, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// As one that has not begun.
-    Denied,
-    /// In passing.
-    Passing,
-    /// As a command.
-    Command,
-    /// As what an entry is about.
-    Focus,
-    /// As the stage.
-    Stage,
-}
-
-fn weight(text: &str, at: &Range<usize>) -> Weight {
-    let before = text.get(..at.start).unwrap_or_default();
-    let label = before
-        .trim_end_matches(['`', '*', '_', ' ', '/'])
-        .to_ascii_lowercase();
-    let ends_in = |known: &[&str]| known.iter().any(|known| label.ends_with(known));
-    if ends_in(&["stage:", "stage is", "stage =", "stage now"]) {
-        Weight::Stage
-    } else if is_denied(text, at) {
-        Weight::Denied
-    } else if ends_in(&["focus:", "workflow:"]) {
-        Weight::Focus
-    } else if before.ends_with(['/', '`']) {
-        Weight::Command
-    } else {
-        Weight::Passing
-    }
 }

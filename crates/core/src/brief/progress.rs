@@ -1,9 +1,9 @@
 //! A log of progress: what is done, what remains, and where it stands by its newest line.
 
+use super::claims::says_none;
 use super::dates::{Date, date_in};
 use super::document::{Document, Item, Kind, items, lines};
 use super::session_log::{Field, labelled, named};
-use super::words::says_none;
 
 /// What a log of progress says.
 #[derive(Debug, Default)]

@@ -4,9 +4,15 @@
 //! A file without either is one entry. Fields are labels (`Open Work: …`) or headings, with all
 //! the lines that belong to them.
 
+mod entry;
+mod fields;
+
+use self::entry::{Zone, said};
 use super::dates::{Date, date_in};
-use super::document::{Document, Item, Kind, Line, items_between, lines};
-use super::words::{says_blocked, says_decided, says_none, says_over, says_unblocked};
+use super::document::{Document, Kind, Line, lines};
+
+pub(super) use self::entry::{Entry, Said};
+pub(super) use self::fields::{Field, labelled, named};
 
 /// What a log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,97 +21,6 @@ pub(super) struct SessionLog {
     pub(super) entries: Vec<Entry>,
     /// What stands before the first entry, such as a table of who works on what.
     pub(super) preamble: Vec<Said>,
-}
-
-/// An entry of a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    /// What it is about.
-    pub(super) focus: Option<Said>,
-    /// What it says, field by field.
-    pub(super) fields: Vec<(Field, Said)>,
-    /// All its lines, for whoever looks for a name.
-    pub(super) lines: Vec<Said>,
-}
-
-/// A piece of text and the line it stands in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) text: String,
-    pub(super) line: Option<usize>,
-    /// Whether it has a box that is not ticked.
-    pub(super) is_open: bool,
-}
-
-/// What a piece of an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
-    Focus,
-    OpenWork,
-    PendingTests,
-    Blockers,
-    Decisions,
-    Completed,
-    Files,
-    Next,
-    Questions,
-}
-
-const NAMES: &[(&str, Field)] = &[
-    ("focus", Field::Focus),
-    ("current focus", Field::Focus),
-    ("goal", Field::Focus),
-    ("objective", Field::Focus),
-    ("primary objective", Field::Focus),
-    ("open work", Field::OpenWork),
-    ("remaining", Field::OpenWork),
-    ("remaining work", Field::OpenWork),
-    ("next steps", Field::OpenWork),
-    ("todo", Field::OpenWork),
-    ("to do", Field::OpenWork),
-    ("in progress", Field::OpenWork),
-    ("next operator brief", Field::OpenWork),
-    ("pending tests", Field::PendingTests),
-    ("blocker", Field::Blockers),
-    ("blockers", Field::Blockers),
-    ("blocked", Field::Blockers),
-    ("blockers / risks", Field::Blockers),
-    ("risks", Field::Blockers),
-    ("decision", Field::Decisions),
-    ("decisions", Field::Decisions),
-    ("decisions made", Field::Decisions),
-    ("key decisions", Field::Decisions),
-    ("completed", Field::Completed),
-    ("done", Field::Completed),
-    ("what was done", Field::Completed),
-    ("accomplished", Field::Completed),
-    ("active files", Field::Files),
-    ("files changed", Field::Files),
-    ("files", Field::Files),
-    ("next", Field::Next),
-    ("next step", Field::Next),
-    ("next action", Field::Next),
-    ("open questions", Field::Questions),
-    ("pending decisions", Field::Questions),
-    ("questions", Field::Questions),
-];
-
-impl Entry {
-    /// Everything under a field, without what says that there is nothing.
-    pub(super) fn all(&self, field: Field) -> impl Iterator<Item = &Said> {
-        self.fields
-            .iter()
-            .filter(move |(of, said)| {
-                let is_gone = field == Field::Blockers && says_unblocked(&said.text);
-                *of == field && !says_none(&said.text) && !is_gone
-            })
-            .map(|(_, said)| said)
-    }
-
-    /// Whether it says what is being worked on.
-    pub(super) fn has_open_work(&self) -> bool {
-        self.all(Field::OpenWork).next().is_some() || self.all(Field::Next).next().is_some()
-    }
 }
 
 impl SessionLog {
@@ -143,14 +58,6 @@ impl SessionLog {
     pub(super) fn newest(&self) -> Option<&Entry> {
         self.entries.first()
     }
-}
-
-fn said(line: &Line<'_>) -> Option<Said> {
-    (!line.text.is_empty()).then(|| Said {
-        text: line.text.to_owned(),
-        line: line.number,
-        is_open: matches!(line.kind, Kind::Check(' ')),
-    })
 }
 
 /// The lines that begin entries.
@@ -277,191 +184,6 @@ fn newest_is_last(heads: &[&str], text: &str) -> bool {
         "new entries at the bottom",
     ];
     says(&at_bottom) && !says(&at_top)
-}
-
-/// Whether a line begins something new though no blank line is before it.
-fn begins(text: &str) -> bool {
-    focus(text).is_some()
-        || named(text).is_some()
-        || text.to_ascii_lowercase().starts_with("reality check")
-}
-
-/// What lines without a label mean where they stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Zone {
-    /// They tell what was done.
-    Done,
-    /// They belong to a field.
-    Of(Field),
-    /// They may mean anything: only what says itself what it is counts.
-    Free,
-    /// They mean nothing to us.
-    Other,
-}
-
-impl Entry {
-    fn parse(lines: &[Line<'_>], begin: Zone) -> Self {
-        let mut entry = Self {
-            lines: lines.iter().filter_map(said).collect(),
-            ..Self::default()
-        };
-        let mut zone = begin;
-        // A label that is a bullet itself owns the bullets below it.
-        let mut label_at: Option<(usize, Field)> = None;
-        for item in items_between(lines, begins) {
-            let said = Said {
-                text: item.text.clone(),
-                line: item.number,
-                is_open: matches!(item.kind, Kind::Check(' ')),
-            };
-            if let Some(name) = focus(&item.text) {
-                entry.focus.get_or_insert(Said {
-                    text: name.to_owned(),
-                    ..said
-                });
-                continue;
-            }
-            if let Some((indent, field)) = label_at {
-                let inside =
-                    matches!(item.kind, Kind::Bullet | Kind::Check(_)) && item.indent > indent;
-                if inside {
-                    entry.add(field, &item, said);
-                    continue;
-                }
-                label_at = None;
-            }
-            match item.kind {
-                Kind::Rule => zone = Zone::Other,
-                Kind::Heading(_) => {
-                    zone = match named(&item.text) {
-                        Some((field, _)) => Zone::Of(field),
-                        // The heading that begins a dated entry.
-                        None if item.number == lines.first().and_then(|line| line.number) => zone,
-                        None => Zone::Free,
-                    };
-                }
-                _ => {
-                    if let Some((field, rest)) = labelled(&item.text) {
-                        if rest.is_empty() {
-                            if item.kind == Kind::Plain {
-                                zone = Zone::Of(field);
-                            } else {
-                                label_at = Some((item.indent, field));
-                            }
-                        } else {
-                            label_at = Some((item.indent, field));
-                            // That something is a decision belongs to what is said.
-                            let text = match field {
-                                Field::Decisions => item.text.clone(),
-                                _ => rest.to_owned(),
-                            };
-                            entry.add(field, &item, Said { text, ..said });
-                        }
-                    } else if item.kind == Kind::Plain {
-                        zone = plain_zone(zone, &item.text);
-                        if let Zone::Of(field) = zone
-                            && named(&item.text).is_none()
-                        {
-                            entry.add(field, &item, said);
-                        }
-                    } else {
-                        entry.place(zone, &item, said);
-                    }
-                }
-            }
-        }
-        entry
-    }
-
-    fn place(&mut self, zone: Zone, item: &Item, said: Said) {
-        match zone {
-            Zone::Other => {}
-            Zone::Of(field) => self.add(field, item, said),
-            Zone::Done | Zone::Free => {
-                let field = match item.kind {
-                    Kind::Check('x' | 'X' | '✓' | '✔') => Field::Completed,
-                    Kind::Check(_) => Field::OpenWork,
-                    _ if says_blocked(&said.text) => Field::Blockers,
-                    _ if goes_on(&said.text) => Field::OpenWork,
-                    _ if says_decided(&said.text) => Field::Decisions,
-                    _ if zone == Zone::Free => return,
-                    _ => Field::Completed,
-                };
-                self.fields.push((field, said));
-            }
-        }
-    }
-
-    fn add(&mut self, field: Field, item: &Item, said: Said) {
-        let done = matches!(item.kind, Kind::Check('x' | 'X' | '✓' | '✔'));
-        let field = match field {
-            // What is ticked off is not open, wherever it stands.
-            Field::OpenWork
-            | Field::Next
-            | Field::PendingTests
-            | Field::Blockers
-            | Field::Questions
-                if done =>
-            {
-                Field::Completed
-            }
-            field => field,
-        };
-        if field == Field::Focus && self.focus.is_none() {
-            self.focus = Some(said.clone());
-        }
-        self.fields.push((field, said));
-    }
-}
-
-/// What a plain line makes of the lines behind it.
-fn plain_zone(zone: Zone, text: &str) -> Zone {
-    let lower = text.to_ascii_lowercase();
-    if let Some((field, _)) = named(text) {
-        Zone::Of(field)
-    } else if lower.starts_with("reality check") || lower.trim_end_matches('*').ends_with(':') {
-        Zone::Other
-    } else {
-        zone
-    }
-}
-
-/// Whether a bullet tells of something that is not over.
-fn goes_on(text: &str) -> bool {
-    // A command to be given, unless it was.
-    if text.trim_start_matches('`').starts_with('/') {
-        return !says_over(text);
-    }
-    let first = text
-        .split(|c: char| !c.is_alphanumeric())
-        .find(|word| !word.is_empty())
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    matches!(
-        first.as_str(),
-        "continue" | "resume" | "next" | "todo" | "wip"
-    )
-}
-
-/// The field of a text that is a name and nothing else.
-pub(super) fn named(text: &str) -> Option<(Field, &str)> {
-    let name = text
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase();
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, field)| (*field, ""))
-}
-
-/// The field and the rest of a text that begins with a label.
-pub(super) fn labelled(text: &str) -> Option<(Field, &str)> {
-    let (name, rest) = text.split_once(':')?;
-    if name.len() > 40 {
-        return None;
-    }
-    let (field, _) = named(name)?;
-    Some((field, rest.trim_start_matches(['*', '_']).trim()))
 }
 
 #[cfg(test)]

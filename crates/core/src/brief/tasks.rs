@@ -1,7 +1,7 @@
 //! Task lists: boxes in a document, how they nest, and where the work stands among them.
 
+use super::claims::is_struck_out;
 use super::document::{Document, Kind, lines};
-use super::words::is_struck_out;
 
 /// A task with a box.
 #[derive(Clone, Debug, PartialEq, Eq)]

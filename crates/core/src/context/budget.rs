@@ -18,7 +18,7 @@ pub struct Budget {
 
 /// A total that is too small to say anything in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a context of {total} tokens is too small: give it at least {SMALLEST_TOTAL}")]
+#[error("a budget of {total} tokens is too small: it takes at least {SMALLEST_TOTAL}")]
 pub struct TooSmall {
     /// The total that was asked for.
     pub total: usize,

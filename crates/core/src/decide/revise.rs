@@ -85,11 +85,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             Place::Before(sibling) | Place::After(sibling) => {
                 let sibling = self.frame(sibling)?;
                 if sibling.id == frame.id {
-                    return Err(Refusal::Cycle {
-                        into: frame.clone(),
-                        frame,
-                    }
-                    .into());
+                    return Err(Refusal::BesideItself { frame }.into());
                 }
                 let rank = self.beside(&sibling, matches!(to, Place::Before(_)))?;
                 let parent = sibling

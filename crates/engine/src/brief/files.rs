@@ -1,17 +1,24 @@
 //! Reading a project's files safely: inside the project only, never too much, whatever is in them.
 
-use std::fs::FileType;
-use std::io::{Read, Seek, SeekFrom};
+mod folder;
+mod text;
+
+use std::fs::{File, FileType};
 use std::path::{Path, PathBuf};
 
 use flamestack_core::brief::{Document, Extent};
 
+pub(super) use self::folder::{Folder, Moment};
+
 /// A project's files, and what was wrong with some of them.
 pub(super) struct Files {
     root: PathBuf,
+    open_root: Option<Folder>,
     pub(super) notes: Vec<String>,
     /// How much was read.
     pub(super) read: Extent,
+    /// What was only looked at, as it is: whoever reads it afterwards need not open it again.
+    glanced: Vec<Document>,
 }
 
 /// How much of a file is read: from its beginning, and from its end if it is longer.
@@ -24,16 +31,23 @@ pub(super) struct Limit {
 impl Files {
     /// The files below a folder.
     pub(super) fn below(root: &Path) -> Self {
+        let root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self {
-            root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
+            open_root: Folder::open(&root),
+            root,
             notes: Vec::new(),
             read: Extent::default(),
+            glanced: Vec::new(),
         }
     }
 
     /// The text of a file, if there is one that can be read, without secrets.
     pub(super) fn read(&mut self, path: &str, limit: Limit) -> Option<Document> {
-        let document = self.glance(path, limit)?;
+        let known = self.glanced.iter().position(|known| known.path == path);
+        let document = match known {
+            Some(at) => self.glanced.swap_remove(at),
+            None => self.as_it_is(path, limit)?,
+        };
         Some(Document {
             text: flamestack_store::redact::redact_owned(document.text),
             ..document
@@ -42,55 +56,63 @@ impl Files {
 
     /// The text of a file as it is: for finding something out, never for showing it.
     pub(super) fn glance(&mut self, path: &str, limit: Limit) -> Option<Document> {
+        if let Some(known) = self.glanced.iter().find(|known| known.path == path) {
+            return Some(known.clone());
+        }
+        let document = self.as_it_is(path, limit)?;
+        self.glanced.push(document.clone());
+        Some(document)
+    }
+
+    fn as_it_is(&mut self, path: &str, limit: Limit) -> Option<Document> {
         let place = self.inside(path)?;
-        let metadata = match fs_err::metadata(&place) {
-            Ok(metadata) => metadata,
+        let found = fs_err::metadata(&place).and_then(|metadata| {
+            // Reading a pipe or a device could take for ever.
+            if !metadata.is_file() {
+                return Ok(None);
+            }
+            let mut file = File::open(&place)?;
+            text::read(&mut file, metadata.len(), limit).map(|found| Some((found, metadata.len())))
+        });
+        let (found, size) = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                self.remark(format!("`{path}` is no file and was not read."));
+                return None;
+            }
             Err(error) => {
                 self.note(path, &error);
                 return None;
             }
         };
-        // Reading a pipe or a device could take for ever.
-        if !metadata.is_file() {
-            self.remark(format!("`{path}` is no file and was not read."));
-            return None;
+        self.read.files += 1;
+        self.read.bytes += size.min(limit.head + limit.tail);
+        if found.is_damaged {
+            self.remark(format!(
+                "`{path}` is not all text; what is not was replaced by �."
+            ));
         }
-        match read(&place, metadata.len(), limit) {
-            Ok(found) => {
-                self.read.files += 1;
-                self.read.bytes += metadata.len().min(limit.head + limit.tail);
-                if found.is_damaged {
-                    self.remark(format!(
-                        "`{path}` is not all text; what is not was replaced by �."
-                    ));
-                }
-                if found.counted.is_some() {
-                    self.remark(format!(
-                        "`{path}` has {} kB: its first {} kB and its last {} kB were read.",
-                        metadata.len() / 1024,
-                        limit.head / 1024,
-                        limit.tail / 1024
-                    ));
-                }
-                Some(Document {
-                    path: path.to_owned(),
-                    text: found.text,
-                    counted: found.counted,
-                })
-            }
-            Err(error) => {
-                self.note(path, &error);
-                None
-            }
+        if found.counted.is_some() {
+            self.remark(format!(
+                "`{path}` has {} kB: its first {} kB and its last {} kB were read.",
+                size / 1024,
+                limit.head / 1024,
+                limit.tail / 1024
+            ));
         }
+        Some(Document {
+            path: path.to_owned(),
+            text: found.text,
+            counted: found.counted,
+        })
     }
 
-    /// The names of the folders in a folder, in order.
+    /// The names of the folders in a folder, in no order.
     pub(super) fn folders(&mut self, path: &str, most: usize) -> Vec<String> {
         self.names(path, most, |kind| !kind.is_file())
     }
 
-    /// The names of the files in a folder, in order.
+    /// The names of the files in a folder, in no order.
     pub(super) fn files(&mut self, path: &str, most: usize) -> Vec<String> {
         self.names(path, most, |kind| !kind.is_dir())
     }
@@ -108,15 +130,13 @@ impl Files {
                 return Vec::new();
             }
         };
-        let mut names: Vec<String> = entries
+        entries
             .filter_map(Result::ok)
             .filter(|entry| entry.file_type().is_ok_and(fits))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.') && !name.contains(char::is_control))
             .take(most)
-            .collect();
-        names.sort();
-        names
+            .collect()
     }
 
     /// Whether there is anything at a path.
@@ -124,13 +144,19 @@ impl Files {
         self.root.join(path).exists()
     }
 
-    /// When a file was last written; for choosing what to read first, not for what is said.
-    pub(super) fn written(&self, path: &str) -> Option<std::time::SystemTime> {
-        fs_err::metadata(self.root.join(path)).ok()?.modified().ok()
+    /// A folder of which many files are asked when they were written.
+    pub(super) fn folder(&self, path: &str) -> Option<Folder> {
+        Folder::open(&self.root.join(path))
     }
 
     /// Where a path leads, unless there is nothing or it leads out of the project.
     fn inside(&mut self, path: &str) -> Option<PathBuf> {
+        let root = self.open_root.as_ref();
+        match root.and_then(|root| root.holds(path)) {
+            Some(true) => return Some(self.root.join(path)),
+            Some(false) => return None,
+            None => {}
+        }
         match fs_err::canonicalize(self.root.join(path)) {
             Ok(place) if place.starts_with(&self.root) => Some(place),
             Ok(_) => {
@@ -158,96 +184,6 @@ impl Files {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-}
-
-struct Found {
-    text: String,
-    counted: Option<usize>,
-    is_damaged: bool,
-}
-
-fn read(place: &Path, size: u64, limit: Limit) -> std::io::Result<Found> {
-    let mut file = fs_err::File::open(place)?;
-    let mut head = Vec::new();
-    let is_whole = size <= limit.head + limit.tail;
-    let first = if is_whole {
-        limit.head + limit.tail
-    } else {
-        limit.head
-    };
-    (&mut file).take(first).read_to_end(&mut head)?;
-    let form = Form::of(&head);
-    let (mut text, mut is_damaged) = form.decode(&head);
-    let mut counted = None;
-    if !is_whole {
-        // Two bytes may be one character.
-        file.seek(SeekFrom::Start((size - limit.tail) & !1))?;
-        let mut tail = Vec::new();
-        (&mut file).take(limit.tail + 1).read_to_end(&mut tail)?;
-        let (rest, damaged) = form.decode(&tail);
-        // The parts begin and end in the middle of a line.
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        text.truncate(whole);
-        counted = Some(text.matches('\n').count());
-        text.push('\n');
-        text.push_str(rest.split_once('\n').map_or("", |(_, rest)| rest));
-        // A cut inside a character is no damage.
-        is_damaged = is_damaged && damaged && text.contains('\u{fffd}');
-    }
-    if text.contains('\r') {
-        text = text.replace("\r\n", "\n").replace('\r', "\n");
-    }
-    Ok(Found {
-        text,
-        counted,
-        is_damaged,
-    })
-}
-
-/// How text is written in bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Utf8,
-    Utf16Little,
-    Utf16Big,
-}
-
-impl Form {
-    fn of(head: &[u8]) -> Self {
-        match head {
-            [0xff, 0xfe, ..] => Self::Utf16Little,
-            [0xfe, 0xff, ..] => Self::Utf16Big,
-            // Without a mark: ASCII in two bytes has a zero in every other one.
-            [first, 0, second, 0, ..] if *first != 0 && *second != 0 => Self::Utf16Little,
-            [0, first, 0, second, ..] if *first != 0 && *second != 0 => Self::Utf16Big,
-            _ => Self::Utf8,
-        }
-    }
-
-    fn decode(self, bytes: &[u8]) -> (String, bool) {
-        let pair: fn([u8; 2]) -> u16 = match self {
-            Self::Utf8 => {
-                let text = String::from_utf8_lossy(bytes);
-                let is_damaged = matches!(text, std::borrow::Cow::Owned(_));
-                return (text.trim_start_matches('\u{feff}').to_owned(), is_damaged);
-            }
-            Self::Utf16Little => u16::from_le_bytes,
-            Self::Utf16Big => u16::from_be_bytes,
-        };
-        let units = bytes
-            .chunks_exact(2)
-            .filter_map(|two| Some(pair(two.try_into().ok()?)));
-        let mut is_damaged = false;
-        let text: String = char::decode_utf16(units)
-            .map(|unit| {
-                unit.unwrap_or_else(|_| {
-                    is_damaged = true;
-                    char::REPLACEMENT_CHARACTER
-                })
-            })
-            .collect();
-        (text.trim_start_matches('\u{feff}').to_owned(), is_damaged)
     }
 }
 

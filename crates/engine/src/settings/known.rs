@@ -426,13 +426,9 @@ impl Setting {
     }
 }
 
-/// A size given by a flag, in bytes.
-pub fn size(flag: &str, text: &str) -> Result<u64, EngineError> {
-    parse_size(text).map_err(|problem| EngineError::BadSetting {
-        key: flag.to_owned(),
-        problem,
-        origin: None,
-    })
+/// A size as settings write it, in bytes; none, if it is not one.
+pub fn size(text: &str) -> Option<u64> {
+    parse_size(text).ok()
 }
 
 /// Whether a switch is on.

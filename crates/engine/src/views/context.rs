@@ -43,8 +43,45 @@ fn left_out(omission: &Omission) -> String {
     let what = if omission.what.starts_with("part of") {
         omission.what.clone()
     } else {
-        counted(omission.count as u64, &omission.what, &omission.what)
+        counted(
+            omission.count as u64,
+            &one_of(&omission.what),
+            &omission.what,
+        )
     };
     let why = omission.why.as_str();
     format!("  left out: {what} ({why}), see `{}`\n", omission.call)
+}
+
+/// The name of one of several things.
+fn one_of(several: &str) -> String {
+    match several.strip_suffix("children") {
+        Some(before) => format!("{before}child"),
+        None if several == "children's results" => "child's results".to_owned(),
+        None => several.strip_suffix('s').unwrap_or(several).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_of;
+
+    #[test]
+    fn one_is_not_several() {
+        let said = [
+            "uncles",
+            "completed siblings",
+            "planned children",
+            "children's results",
+        ];
+        assert_eq!(
+            said.map(one_of),
+            [
+                "uncle",
+                "completed sibling",
+                "planned child",
+                "child's results"
+            ]
+        );
+    }
 }

@@ -305,7 +305,13 @@ impl FrameLine {
             let done = self.children.of(Status::Completed);
             let wanted = self.children.all() - self.children.of(Status::Invalidated);
             let hidden = if self.folded { ", not shown" } else { "" };
-            remarks.push(format!("{done}/{wanted} done{hidden}"));
+            if wanted > 0 {
+                remarks.push(format!("{done}/{wanted} done{hidden}"));
+            } else if self.folded {
+                // What was given up is nothing to be done.
+                let given_up = super::grouped(self.children.all());
+                remarks.push(format!("{given_up} invalidated{hidden}"));
+            }
         }
         if self.row.proofs > 0 {
             remarks.push(counted(self.row.proofs, "proof", "proofs"));

@@ -3,6 +3,7 @@
 mod bugs;
 mod defects;
 mod doubts;
+mod finished;
 mod frames;
 mod generic;
 mod habits;

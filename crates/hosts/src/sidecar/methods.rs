@@ -301,19 +301,25 @@ fn came_back(sidecar: &Sidecar, conversation: &mut Conversation, returned: &Retu
     if let Err(error) = conversation.ended(sidecar, returned) {
         tracing::warn!("end of {} not recorded: {error}", returned.child);
     }
-    let actor = conversation.actor(sidecar, None);
-    let status = if returned.ok { "completed" } else { "failed" };
-    let arguments = serde_json::json!({
-        "frameID": returned.frame,
-        "status": status,
-        "results": returned.text,
-    });
-    let answer = tools::call(&sidecar.engine, &actor, "stack_frame_pop", arguments);
-    // The child may have popped its frame itself: what it recorded then is what the parent gets.
-    if let Err(error) = &answer {
-        tracing::debug!("frame of {} not popped: {error}", returned.child);
+    // What the user stopped stays open: whether it goes on is the user's to say.
+    if !returned.stopped {
+        let actor = conversation.actor(sidecar, None);
+        let answer = tools::call(
+            &sidecar.engine,
+            &actor,
+            "stack_frame_pop",
+            serde_json::json!({
+                "frameID": returned.frame,
+                "status": if returned.ok { "completed" } else { "failed" },
+                "results": words(returned),
+            }),
+        );
+        // The child may have popped its frame itself: what it recorded then is what the parent gets.
+        if let Err(error) = &answer {
+            tracing::debug!("frame of {} not popped: {error}", returned.child);
+        }
     }
-    let output = results_of(sidecar, &returned.frame).unwrap_or_else(|| returned.text.clone());
+    let output = what_came(sidecar, returned).unwrap_or_else(|| words(returned).to_owned());
     Called {
         title: title(&output),
         output,
@@ -323,14 +329,35 @@ fn came_back(sidecar: &Sidecar, conversation: &mut Conversation, returned: &Retu
     }
 }
 
-/// What a frame came to, if that is recorded.
-fn results_of(sidecar: &Sidecar, frame: &str) -> Option<String> {
-    let frame = sidecar.engine.frame_named(frame).ok()?;
-    let found = sidecar
-        .engine
-        .read(|reading| Ok(reading.whole_frame(&frame)?));
-    let results = found.ok()??.results?;
-    Some(results.as_str().to_owned())
+/// What a conversation that was made for a frame said at its end.
+fn words(returned: &Returned) -> &str {
+    match returned.text.trim() {
+        "" if returned.stopped => "The user stopped it.",
+        "" if returned.ok => "It ended without a word.",
+        "" => "It failed without a word.",
+        _ => &returned.text,
+    }
+}
+
+/// How a frame stands that was worked on in another conversation, and what it came to.
+fn what_came(sidecar: &Sidecar, returned: &Returned) -> Option<String> {
+    let id = sidecar.engine.frame_named(&returned.frame).ok()?;
+    let found = sidecar.engine.read(|reading| Ok(reading.whole_frame(&id)?));
+    let frame = found.ok()??;
+    let results = frame.results.as_ref().map(Prose::as_str);
+    let (how, next) = match frame.status {
+        Status::Completed => ("is completed", ""),
+        Status::Failed => ("has failed", ""),
+        Status::Blocked => ("is blocked", ""),
+        Status::Invalidated => ("is invalidated", ""),
+        Status::Planned => ("is planned", ""),
+        Status::InProgress => (
+            "is still in progress",
+            "\nstack_frame_activate goes on with it here.",
+        ),
+    };
+    let said = results.unwrap_or_else(|| words(returned));
+    Some(format!("{id} “{}” {how}\n{said}{next}", frame.title))
 }
 
 /// The first line, for a person.

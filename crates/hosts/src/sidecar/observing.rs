@@ -45,6 +45,8 @@ pub(super) struct Seen {
     pub(super) found: Option<(String, Timestamp)>,
     /// The user stopped the work, and no message has said so yet.
     stopped: bool,
+    /// What the conversation was last called.
+    title: Option<String>,
     /// When messages began that were seen, as far as they say so.
     began: BTreeMap<String, i64>,
     /// Messages were taken out for good: what was wound back stays so.
@@ -243,8 +245,11 @@ impl Conversation {
             let actor = self.actor(sidecar, None);
             sidecar.engine.execute(&actor, &describe)?;
         }
-        if let Some(title) = &facts.title {
-            let title = title.clone();
+        // It comes with every other fact of the conversation too.
+        if let Some(title) = facts.title.clone()
+            && self.seen.title.as_ref() != Some(&title)
+        {
+            self.seen.title = Some(title.clone());
             self.seen.add(None, What::Titled { title });
         }
         match &facts.frame {

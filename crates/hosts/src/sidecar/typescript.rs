@@ -30,7 +30,7 @@ fn protocol() -> String {
     );
     format!(
         "// What crosses the pipe between a host's shim and the sidecar; `docs/protocol.md` tells the\n\
-         // story. Made from crates/hosts/src/sidecar/wire.rs by `cargo xtask generate`.\n\n\
+         // story. Made from crates/hosts/src/sidecar/wire by `cargo xtask generate`.\n\n\
          /** Which version of the protocol this is. */\n\
          export const PROTOCOL = {PROTOCOL}\n\n{types}"
     )

@@ -137,6 +137,9 @@ pub fn inside(path: &str, directory: &str) -> String {
     }
 }
 
+/// How Claude Code tells the exit code.
+const OF_CLAUDE: &str = "Exit code ";
+
 /// The exit code that a host writes into the answer of its shell tool.
 pub(super) fn exit_code(text: &str, ok: bool) -> Option<i32> {
     let number = |rest: &str| {
@@ -147,22 +150,32 @@ pub(super) fn exit_code(text: &str, ok: bool) -> Option<i32> {
             .collect();
         digits.parse().ok()
     };
-    // Claude Code's first line; Codex's among the first; Gemini CLI's in a line of its own.
+    // Claude Code's first line; Codex's among the first; Gemini CLI's in a line of its own, behind
+    // what the command printed.
     let head = text.get(..text.floor_char_boundary(4000)).unwrap_or(text);
-    for mark in [
-        "Exit code ",
-        "Process exited with code ",
-        "Exit Code: ",
-        "\"exit_code\":",
-    ] {
-        let at = if mark == "Exit code " {
-            head.starts_with(mark).then_some(0)
-        } else {
-            head.find(mark)
-        };
-        if let Some(at) = at {
-            return number(head.get(at + mark.len()..).unwrap_or_default());
+    if let Some(rest) = head.strip_prefix(OF_CLAUDE) {
+        return number(rest);
+    }
+    for mark in ["Process exited with code ", "Exit Code: ", "\"exit_code\":"] {
+        if let Some((_, rest)) = head.split_once(mark) {
+            return number(rest);
         }
+    }
+    let end = text.floor_char_boundary(text.len().saturating_sub(1000));
+    let mut tail = text.get(end..).unwrap_or_default().lines().rev();
+    if let Some(rest) = tail
+        .clone()
+        .find_map(|line| line.strip_prefix("Exit Code: "))
+    {
+        return number(rest);
+    }
+    // Some versions say it last. What a command that went well prints last is its own affair.
+    let last = tail.find(|line| !line.trim().is_empty());
+    if let Some(rest) = last
+        .filter(|_| !ok)
+        .and_then(|line| line.strip_prefix(OF_CLAUDE))
+    {
+        return number(rest);
     }
     let running = head.contains("Process running with session ID")
         || head.contains("Command running in background")
@@ -238,6 +251,16 @@ mod tests {
         assert_eq!(
             exit_code("Wall time: 1\nProcess exited with code 101\n", false),
             Some(101)
+        );
+        let long = "a line of output\n".repeat(1000);
+        assert_eq!(
+            exit_code(&format!("{long}Exit code 101\n"), false),
+            Some(101)
+        );
+        assert_eq!(exit_code(&format!("{long}Exit code 101\n"), true), Some(0));
+        assert_eq!(
+            exit_code(&format!("{long}Exit Code: 3\nSignal: 9"), true),
+            Some(3)
         );
         assert_eq!(exit_code("all fine", true), Some(0));
         assert_eq!(exit_code("no idea", false), None);

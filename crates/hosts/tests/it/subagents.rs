@@ -2,6 +2,7 @@
 
 use flamestack_engine::settings::Patterns;
 use flamestack_engine::subagents::Tracking;
+use flamestack_hosts::sidecar::wire::Isolation;
 use serde_json::{Value, json};
 
 use crate::sidecar::{Served, said, work};
@@ -189,18 +190,137 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     assert!(root.contains("0 subagents"), "{root}");
 }
 
+/// A conversation that works on a frame of a plan in a conversation of its own.
+fn delegated() -> (Served, String) {
+    let mut host = Served::with(|sidecar| sidecar.isolation = Isolation::Session);
+    host.prompt("s", "1", "Build the shop");
+    host.push("s", "2", "Shop");
+    let children =
+        json!({ "children": [{ "title": "Cart", "successCriteria": "It holds items" }] });
+    let planned = host.call("s", "3", "stack_frame_plan_children", children);
+    let frame = planned.split_whitespace().nth(1).unwrap().to_owned();
+    let call = json!({
+        "session": "s", "message": "4", "name": "stack_frame_activate",
+        "arguments": { "sessionID": frame },
+    });
+    let delegate = host.ask("call", call)["delegate"].take();
+    assert_eq!(delegate["prompt"], "Cart\n\nDone means: It holds items");
+    let made = json!({ "kind": "session", "parent": "s", "title": "Cart", "frame": frame });
+    host.happens("c", &[made]);
+    host.prompt("c", "c1", "Cart\n\nDone means: It holds items");
+    host.recorded("c");
+    (host, frame)
+}
+
 #[test]
-fn what_is_asked_of_the_tracking_is_kept_for_the_project() {
+fn what_a_conversation_made_for_a_frame_came_to() {
+    let ends = [
+        json!({ "ok": true, "text": "It holds ten items" }),
+        json!({ "ok": true, "text": " " }),
+        json!({ "ok": false, "text": "APIError: no credit" }),
+        json!({ "ok": false, "text": "" }),
+        json!({ "ok": false, "text": "", "stopped": true }),
+    ];
+    let mut told = String::new();
+    for end in ends {
+        let (mut host, frame) = delegated();
+        let mut returned = json!({ "session": "s", "frame": frame, "child": "c" });
+        returned
+            .as_object_mut()
+            .unwrap()
+            .extend(end.as_object().unwrap().clone());
+        let called = host.ask("returned", returned);
+        told.push_str(called["output"].as_str().unwrap());
+        told.push_str("\n\n");
+    }
+    insta::assert_snapshot!(told, @"
+    qnhe4wn9 “Cart” is completed
+    It holds ten items
+
+    qnhe4wn9 “Cart” is completed
+    It ended without a word.
+
+    qnhe4wn9 “Cart” has failed
+    APIError: no credit
+
+    qnhe4wn9 “Cart” has failed
+    It failed without a word.
+
+    qnhe4wn9 “Cart” is still in progress
+    The user stopped it.
+    stack_frame_activate goes on with it here.
+    ");
+}
+
+#[test]
+fn what_a_parent_tells_a_conversation_made_for_a_frame_is_no_users_word() {
+    let (mut host, _) = delegated();
+    let told = host.call("c", "c2", "stack_context_preview", json!({}));
+    assert!(
+        told.contains("<directive>Build the shop</directive>"),
+        "{told}"
+    );
+    assert!(!told.contains("<directive>Cart"), "{told}");
+    host.pop("c", "c3", "It holds ten items");
+    let again = host.pop("c", "c4", "And the shop is built");
+    insta::assert_snapshot!(again, @"
+    opencode:c works on no frame
+    name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate
+    ");
+}
+
+#[test]
+fn a_subagent_says_itself_what_it_came_to_and_the_parent_has_it() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    host.begin("s", "c", "2", "Build the cart");
+    let ended = json!({ "summary": "It holds ten items" });
+    let told = host.call("c", "c2", "stack_subagent_complete", ended);
+    assert!(
+        told.starts_with("opencode:c  done  Build the cart"),
+        "{told}"
+    );
+    let parent = host.call("s", "3", "stack_context_preview", json!({}));
+    assert!(parent.contains("It holds ten items"), "{parent}");
+    let again = host.call("c", "c3", "stack_subagent_complete", json!({}));
+    insta::assert_snapshot!(again, @"opencode:c has ended already: it is done");
+}
+
+#[test]
+fn a_parent_ends_its_subagents_by_name_or_by_frame() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    for (message, child) in [("2", "c"), ("3", "d"), ("4", "e")] {
+        host.begin("s", child, message, &format!("Build {child}"));
+    }
+    let mut end = |arguments: Value| {
+        let told = host.call("s", "5", "stack_subagent_complete", arguments);
+        told.lines().next().unwrap_or_default().to_owned()
+    };
+    let failed = json!({ "sessionID": "c", "status": "failed", "summary": "No such shelf" });
+    insta::assert_snapshot!(end(failed), @"opencode:c  failed  Build c");
+    let blocked =
+        json!({ "sessionID": "opencode:d", "status": "blocked", "summary": "Needs a key" });
+    insta::assert_snapshot!(end(blocked), @"opencode:d  running  Build d");
+    insta::assert_snapshot!(end(json!({ "sessionID": "nobody" })), @"there is no frame `nobody`");
+    insta::assert_snapshot!(end(json!({ "sessionID": "s" })), @"opencode:s is no subagent");
+    insta::assert_snapshot!(end(json!({ "sessionID": "e", "status": "gone" })), @"stack_subagent_complete cannot take these arguments: at `status`: `gone` is not completed, failed or blocked");
+    let tree = host.tree("s");
+    insta::assert_snapshot!(tree, @"
+    → vgme5xnq  Build the shop · 0/3 done  ◀ you are here
+    ├─ ✗ we79889v  Build c
+    ├─ ! qnhe4wn9  Build d · blocked: Needs a key
+    └─ → rk49779d  Build e  ◀ opencode:e
+    ");
+}
+
+#[test]
+fn what_is_asked_of_the_tracking_must_make_sense() {
     let mut host = Served::new();
     let config = host.call("s", "1", "stack_config", json!({ "minMessageCount": 1.5 }));
     assert!(config.contains("must be a whole number"), "{config}");
     let bad = host.call("s", "1", "stack_config", json!({ "addPattern": "(" }));
     assert!(bad.contains("`(` is not a regular expression"), "{bad}");
-    let changed = host.call(
-        "s",
-        "1",
-        "stack_config",
-        json!({ "enabled": false, "minDuration": 5 }),
-    );
-    assert!(changed.contains("subagents.enabled"), "{changed}");
+    let unknown = host.call("s", "1", "stack_config", json!({ "removePattern": "(" }));
+    assert!(unknown.contains("there is no pattern `(`"), "{unknown}");
 }

@@ -117,6 +117,16 @@ enum Access {
     ReadOnly,
 }
 
+/// The name under which a reader attaches a database: where SQLite can make no files beside it, it
+/// is told that nobody else writes either.
+pub(super) fn attachable(connection: &Connection, path: &Path) -> Result<String, StoreError> {
+    Ok(if connection.is_readonly("main")? && !has_wal(path) {
+        immutable(path)
+    } else {
+        path.to_string_lossy().into_owned()
+    })
+}
+
 /// Whether some of a database is still in its write-ahead log.
 fn has_wal(path: &Path) -> bool {
     let mut wal = path.to_owned().into_os_string();
@@ -263,6 +273,12 @@ pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(|error| naming(&error, path))
+}
+
+/// Whether an error says that a file or its directory can only be read.
+pub(crate) fn cannot_be_written(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// An error that says which file or directory it is about.

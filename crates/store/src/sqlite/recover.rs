@@ -50,18 +50,20 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Writes the header of the copy anew: everything in it is known, and a single wrong bit there
-/// keeps SQLite from reading any of the pages behind it.
-fn mend_header(database: &Path) -> Result<(), StoreError> {
+/// keeps SQLite from reading any of the pages behind it. Says whether the file is shorter than its
+/// header, where that can be believed.
+fn mend_header(database: &Path) -> Result<bool, StoreError> {
     let mut file = fs_err::OpenOptions::new()
         .read(true)
         .write(true)
         .open(database)?;
     let length = file.metadata()?.len();
     if length < HEADER as u64 {
-        return Ok(());
+        return Ok(true);
     }
     let mut header = [0; HEADER];
     file.read_exact(&mut header)?;
+    let is_cut = pages_by(&header).is_some_and(|pages| u64::from(pages) * u64::from(PAGE) > length);
     let pages = u32::try_from(length / u64::from(PAGE)).unwrap_or(u32::MAX);
     let mut put = |place: usize, bytes: &[u8]| {
         let behind = header.iter_mut().skip(place);
@@ -84,7 +86,21 @@ fn mend_header(database: &Path) -> Result<(), StoreError> {
     put(64, &[0; 4]);
     file.rewind()?;
     file.write_all(&header)?;
-    Ok(())
+    Ok(is_cut)
+}
+
+/// How many pages a database has by its header, if the header is one of ours.
+fn pages_by(header: &[u8; HEADER]) -> Option<u32> {
+    let number = |place: usize| -> Option<u32> {
+        let bytes = header.get(place..)?.first_chunk::<4>()?;
+        Some(u32::from_be_bytes(*bytes))
+    };
+    let ours =
+        header.starts_with(b"SQLite format 3\0") && header.get(16..18)? == PAGE.to_be_bytes();
+    // The size counts only where the two change counters agree.
+    (ours && number(24) == number(92))
+        .then(|| number(28))
+        .flatten()
 }
 
 fn salvage(
@@ -92,7 +108,7 @@ fn salvage(
     database: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Recovered, StoreError> {
-    mend_header(database)?;
+    let is_cut = mend_header(database)?;
     let damaged = Connection::open(database)?;
     damaged.busy_timeout(Duration::from_secs(5))?;
     // Lets SQLite open a file that is shorter than its header says.
@@ -100,7 +116,10 @@ fn salvage(
     let lost = Lost::of(&damaged, database)?;
     let transaction = into.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let offset = append::last_seq(&transaction)?.0;
-    let mut recovered = Recovered::default();
+    let mut recovered = Recovered {
+        cut: is_cut,
+        ..Recovered::default()
+    };
     let mut next = offset;
     // Numbers stay as they are in an empty store; behind other events they move up, and with them
     // the references between events.

@@ -5,7 +5,7 @@ use std::path::Path;
 use flamestack_core::id::Seq;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::open::PROJECTIONS;
+use super::open::{PROJECTIONS, attachable};
 use super::{append, project};
 use crate::error::StoreError;
 use crate::store::{Finding, Rebuilt, Verified};
@@ -126,6 +126,11 @@ pub(super) fn verify(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, StoreError> {
     let mut verified = Verified::default();
+    if connection.is_readonly("main")? {
+        verified.findings.push(Finding::ReadOnly {
+            path: path.to_owned(),
+        });
+    }
     {
         let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
         let mut answers = check.query([])?;
@@ -141,7 +146,8 @@ pub(super) fn verify(
     // only attached, so that neither the store nor its readers are disturbed.
     let beside = Connection::open("")?;
     beside.execute_batch(PROJECTIONS)?;
-    beside.execute("ATTACH ?1 AS live", params![path.to_string_lossy()])?;
+    let live = attachable(connection, path)?;
+    beside.execute("ATTACH ?1 AS live", params![live])?;
     beside.execute_batch("BEGIN")?;
     let findings = &mut verified.findings;
     verified.events = fold_all(&beside, progress, &mut |bad| {

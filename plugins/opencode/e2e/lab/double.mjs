@@ -25,7 +25,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (method === "call") return answer(id, params.name === "delegates"
     ? { output: "", refused: false, title: "", delegate: { frame: "f1", title: "Child", prompt: "Do it" } }
     : { output: `called ${params.name} in ${params.message}`, refused: false, title: "Called" })
-  if (method === "returned") return answer(id, { output: `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
+  if (method === "returned") return answer(id, { output: params.stopped ? `${params.child} was stopped` : `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
   if (method === "summarizing") return answer(id, { instructions: ["Keep the goal"] })
   if (method === "written") return answer(id, { text: `${params.text}, rewritten` })
 })

@@ -71,7 +71,7 @@ export class Lab {
     const provider = (npm) => ({
       npm,
       options: { baseURL: this.model.url, apiKey: "none" },
-      models: { "mock-1": { name: "Mock", tool_call: true, limit, cost } },
+      models: { "mock-1": { name: "Mock", tool_call: true, limit, cost }, "gpt-mock": { name: "GPT mock", tool_call: true, limit, cost } },
     })
     // A debug build on a busy machine is no measure: only tests of the deadline itself have the real one.
     const ours = plugin === false ? [] : [[PLUGIN, { deadline: 20_000, ...plugin }]]
@@ -123,6 +123,7 @@ export class Lab {
 
   /** Ends the server and waits for it. */
   async halt() {
+    if (this.server.exitCode !== null || this.server.signalCode !== null) return
     const ended = new Promise((resolve) => this.server.once("exit", resolve))
     this.events.abort()
     await this.listening

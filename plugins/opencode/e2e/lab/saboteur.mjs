@@ -1,8 +1,9 @@
 // The real sidecar behind a door that a test can break: `node saboteur.mjs DIRECTORY FLAME`.
 //
 // DIRECTORY/mode says what happens to what passes: `well` lets it through, `late` holds answers
-// back until the mode changes, `garbage` writes rubbish in their place, `killed` dies at the next
-// line. Each line that the host wrote is kept in DIRECTORY/heard.
+// back until the mode changes, `hung` passes nothing on at all, `garbage` writes rubbish in the place
+// of answers, `killed` dies at the next line. Each line that the host wrote is kept in
+// DIRECTORY/heard.
 
 import { spawn } from "node:child_process"
 import { appendFileSync, mkdirSync, readFileSync, watch } from "node:fs"
@@ -35,7 +36,7 @@ createInterface({ input: process.stdin })
       sidecar.kill("SIGKILL")
       process.kill(process.pid, "SIGKILL")
     }
-    sidecar.stdin.write(`${line}\n`)
+    if (mode() !== "hung") sidecar.stdin.write(`${line}\n`)
   })
   .on("close", () => sidecar.stdin.end())
 

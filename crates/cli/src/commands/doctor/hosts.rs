@@ -11,6 +11,7 @@ use flamestack_hosts::sidecar::figures::{self, HookTotals};
 use flamestack_hosts::sidecar::probe::{self, Lap, ProbeError};
 use serde_json::{Value, json};
 
+use super::Trouble;
 use crate::commands::init;
 use crate::failure::Failure;
 use crate::workplace::{self, Workplace};
@@ -62,8 +63,8 @@ impl OpenCode {
     }
 
     /// What needs attention, and what helps.
-    pub(super) fn problems(&self) -> Vec<(String, &'static str)> {
-        let mut problems = Vec::new();
+    pub(super) fn problems(&self) -> Vec<Trouble> {
+        let mut problems: Vec<(String, &str)> = Vec::new();
         if let Err(error) = &self.configured {
             let remedy = "mend the file: OpenCode cannot use it either";
             problems.push((error.to_string(), remedy));
@@ -97,7 +98,10 @@ impl OpenCode {
         if let Some(Err(error)) = &self.turn {
             problems.push((error.to_string(), "`flame sidecar` in a terminal says why"));
         }
-        problems
+        let troubles = problems.into_iter();
+        troubles
+            .map(|(problem, remedy)| Trouble::new(problem, remedy))
+            .collect()
     }
 
     /// What to know that is no problem.

@@ -15,7 +15,7 @@ use flamestack_eval::siblings::rankings;
 use flamestack_eval::{Cut, Recording};
 use serde_json::{Value, json};
 
-use super::recordings::Session;
+use crate::commands::recordings::Session;
 
 /// What was measured.
 #[derive(Clone, Default)]

@@ -69,8 +69,8 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         } else {
             self.own(Some(text))?
         };
-        // The words in a subagent's session are its parent's.
-        if own.origin == Origin::Subagent && (seen.prompts == 0 || self.has_parent()?) {
+        // The words in a subagent's session are its parent's, whatever it was started for.
+        if own.origin == Origin::Subagent && seen.prompts == 0 || self.has_parent()? {
             if !own.status.is_open() && !self.reopen(&session, &own)? {
                 self.go_on_from(&own, text)?;
             }

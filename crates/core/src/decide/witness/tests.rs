@@ -375,6 +375,7 @@ fn a_list_is_mirrored_by_the_text_of_its_items() {
       directive: Build the shop
       ✓ Cart [todo]
         = Ticked off on the to-do list.
+      ○ Cart [todo]
       ✓ Checkout [todo]
         = Ticked off on the to-do list.
       – Mail [todo]
@@ -383,7 +384,6 @@ fn a_list_is_mirrored_by_the_text_of_its_items() {
         = No longer on the to-do list.
       ✓ Tests [todo]
         = Ticked off on the to-do list.
-      ○ Cart [todo]
     ");
 }
 
@@ -444,6 +444,35 @@ fn subagents_are_frames_of_their_own() {
     ");
     let child = &talk.tree.sessions()[&"opencode:ses_3".parse().unwrap()];
     assert_eq!(child.active, None);
+}
+
+#[test]
+fn an_item_that_is_put_between_others_stands_between_them() {
+    use TodoStatus::{Active, Done, Pending};
+    let mut talk = Talk::live();
+    talk.user("Build the shop");
+    talk.todos(&[("Cart", Active), ("Mail", Pending)]);
+    talk.todos(&[
+        ("Tables", Pending),
+        ("Cart", Done),
+        ("Sum", Active),
+        ("Taxes", Pending),
+        ("Mail", Pending),
+        ("Docs", Pending),
+        ("Release", Pending),
+    ]);
+    insta::assert_snapshot!(talk.tree(), @"
+    ▶ Build the shop [session] ←
+      directive: Build the shop
+      ○ Tables [todo]
+      ✓ Cart [todo]
+        = Ticked off on the to-do list.
+      ▶ Sum [todo]
+      ○ Taxes [todo]
+      ○ Mail [todo]
+      ○ Docs [todo]
+      ○ Release [todo]
+    ");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::words::{self, title};
 use super::{Ruling, Scene};
 use crate::Rejected;
 use crate::event::{Closing, Event};
-use crate::frame::{FrameHead, Origin, Status};
+use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::FrameId;
 use crate::neighbourhood::Neighbourhood;
 use crate::text::{Prose, Title};
@@ -37,6 +37,7 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         // A list stays together: new items go where its open ones are.
         let home = home.or_else(|| homes.first().cloned());
         let mut listed: BTreeSet<Title> = BTreeSet::new();
+        let mut list = Vec::new();
         for item in items.iter().take(ITEMS) {
             let Some(text) = title(&item.text, ITEM_LENGTH) else {
                 continue;
@@ -51,13 +52,22 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             if let Some(known) = &known {
                 open.remove(&known.id);
             }
-            match known.filter(|known| self.still_stands(known, item.status)) {
-                Some(known) => self.move_on(&known, item.status)?,
-                None => {
-                    if let Some(home) = home.as_ref().filter(|it| it.status == Status::InProgress) {
-                        self.add(home, text, item.status)?;
-                    }
-                }
+            let known = known.filter(|known| self.still_stands(known, item.status));
+            list.push((text, item.status, known));
+        }
+        let home = home.filter(|home| home.status == Status::InProgress);
+        let mut inserted = None;
+        for (n, (text, status, known)) in list.iter().enumerate() {
+            if let Some(known) = known {
+                self.move_on(known, *status)?;
+                inserted = None;
+            } else if let Some(home) = &home
+                && *status != TodoStatus::Cancelled
+            {
+                let behind = list.iter().skip(n + 1).filter_map(|(_, _, it)| it.as_ref());
+                let rank = self.place(home, behind, inserted)?;
+                inserted = rank;
+                self.add(home, rank, text.clone(), *status)?;
             }
         }
         for gone in open.into_values() {
@@ -152,12 +162,42 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         Ok(())
     }
 
-    fn add(&mut self, home: &FrameHead, text: Title, status: TodoStatus) -> Ruling<(), N> {
-        if status == TodoStatus::Cancelled {
-            return Ok(());
-        }
+    /// The place of a new item: before the next one of the list that is there already, and behind
+    /// the one that was put there just now. None, if it comes last.
+    fn place<'f>(
+        &self,
+        home: &FrameHead,
+        mut behind: impl Iterator<Item = &'f FrameHead>,
+        inserted: Option<Rank>,
+    ) -> Ruling<Option<Rank>, N> {
+        let Some(next) = behind.find(|item| item.parent.as_ref() == Some(&home.id)) else {
+            return Ok(None);
+        };
+        let around = self.ground.tree.ranks_around(Some(&home.id), next.rank);
+        let (lower, _) = around.map_err(Rejected::Unreadable)?;
+        Ok(match inserted.or(lower) {
+            Some(lower) => Rank::between(lower, next.rank),
+            None => Some(Rank::before(next.rank)),
+        })
+    }
+
+    fn add(
+        &mut self,
+        home: &FrameHead,
+        rank: Option<Rank>,
+        text: Title,
+        status: TodoStatus,
+    ) -> Ruling<(), N> {
         let planned = status == TodoStatus::Pending;
         let id = self.derive(Some(&home.id), planned, Origin::Todo, &words::goal(text))?;
+        // New frames come last; that an item belongs elsewhere is said by an event of its own.
+        if let Some(rank) = rank {
+            self.tell(Event::FrameMoved {
+                frame: id.clone(),
+                parent: Some(home.id.clone()),
+                rank,
+            });
+        }
         if status == TodoStatus::Done {
             self.tell(super::results::completed(
                 id,

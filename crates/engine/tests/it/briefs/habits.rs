@@ -256,7 +256,7 @@ fn the_newest_commit_tells_what_is_under_way() {
         .find(|known| known.mark("x") == ".codex/specs/x")
         .unwrap();
     let units = ["alpha", "zebra"].map(|name| (spec.name.as_str(), name));
-    let leads = brief::leads(&declared, units, &sources);
+    let leads = brief::worth_reading(&declared, units, &sources).leads;
     let names: Vec<&str> = leads.iter().map(|lead| lead.name.as_str()).collect();
     assert_eq!(names, ["zebra", "alpha"]);
 }

@@ -74,6 +74,33 @@ fn links_that_lead_out_are_not_followed() {
     ");
 }
 
+/// A link to itself stands for everything that is there and cannot be opened: not even the system's
+/// owner can open it.
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_opened_are_noted() {
+    let files = Files::drawn("=== .codex/specs/here/requirements.md\nWords.\n");
+    for path in ["SESSION.md", ".codex/specs/here/tasks.md", ".codex/bugs"] {
+        std::os::unix::fs::symlink(files.root().join(path), files.root().join(path)).unwrap();
+    }
+    let brief = files.brief();
+    assert_eq!(under(&brief, Heading::Stage), ["spec-create"]);
+    let noted: Vec<&str> = brief
+        .notes
+        .iter()
+        .filter_map(|note| note.split_once(" could not be read: "))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        noted,
+        [
+            "`SESSION.md`",
+            "`.codex/bugs`",
+            "`.codex/specs/here/tasks.md`"
+        ]
+    );
+}
+
 #[test]
 fn text_stays_data() {
     const TREE: &str = r"

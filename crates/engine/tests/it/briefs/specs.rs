@@ -54,24 +54,24 @@ fn begun_by_name_only() {
 ";
     insta::assert_snapshot!(said(TREE), @"
     Primary Objective
-      Requirements for the new one that say what is wanted, for whom, and how it is accepted.  [workflow spec]
+      Requirements for login that say what is wanted, for whom, and how it is accepted.  [workflow spec]
     Current Step
-      `requirements.md` of the new one is being written.  [workflow spec]
+      `requirements.md` of login is being written.  [workflow spec]
     Status
-      The work is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
+      login is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-create.  [SESSION.md:1]
     Remaining
       Continue `/spec-create login`.  [SESSION.md:2]
     Next Action
-      `requirements.md` of the new one: completing it and the user's decision on it come before spec-design.  [workflow spec]
+      `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
     Canonical Workflow Stage
       spec-create  [SESSION.md:1]
     Current Artifact
-      .codex/specs/…/requirements.md (not written yet)  [.codex/specs/…/requirements.md]
+      .codex/specs/login/requirements.md (not written yet)  [.codex/specs/login/requirements.md]
     Artifact Status
-      `requirements.md` is missing or empty.  [.codex/specs/…/requirements.md]
+      `requirements.md` is missing or empty.  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
-      the new one: `requirements.md` is missing; there is nothing to approve yet.  [.codex/specs/…/requirements.md]
+      login: `requirements.md` is missing; there is nothing to approve yet.  [.codex/specs/login/requirements.md]
     ");
 }
 

@@ -142,6 +142,33 @@ fn a_parents_words_to_a_resumed_subagent_are_no_directive() {
 }
 
 #[test]
+fn a_subagent_that_ends_its_own_frame_works_on_nothing() {
+    let mut talk = Talk::live();
+    talk.user("Why is it slow?");
+    talk.push("Measure");
+    talk.saw(started("ses_2", "Look", "Look at the queries"));
+    let parent = talk.inside("ses_2", "ses_1");
+    talk.user("Look at the queries");
+    // A frame of its own below ends: it is back at what it was started for.
+    talk.push("The slowest one");
+    talk.pop("Without an index");
+    talk.pop("An index is missing");
+    // What is above is not its to work on, let alone to end.
+    let child = "opencode:ses_2".parse().unwrap();
+    assert_eq!(talk.tree.sessions()[&child].active, None);
+    talk.back(parent);
+    insta::assert_snapshot!(talk.tree(), @"
+    ▶ Why is it slow? [session]
+      directive: Why is it slow?
+      ▶ Measure [asked] ←
+        ✓ Look [subagent]
+          = An index is missing
+          ✓ The slowest one [asked]
+            = Without an index
+    ");
+}
+
+#[test]
 fn a_run_that_is_too_short_is_logged_where_it_was_started() {
     let mut talk = Talk::tracking(SHORT);
     talk.user("Why is it slow?");

@@ -1,4 +1,4 @@
-//! Recorded sessions of any host, whole, as they are measured.
+//! Recorded sessions of any host, whole, as they are measured and replayed.
 
 use std::collections::BTreeMap;
 use std::io::BufReader;

@@ -1,0 +1,251 @@
+//! Files that settings are kept in: reading one, and changing a value without touching the rest.
+
+use std::path::{Path, PathBuf};
+
+use super::known::setting;
+use crate::error::EngineError;
+use crate::project::{Home, Project};
+
+/// Whose settings are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The user's, for all projects.
+    User,
+    /// This project's, on this machine.
+    Project,
+}
+
+impl Scope {
+    fn file(self, home: &Home, project: &Project) -> PathBuf {
+        match self {
+            Self::User => user_file(home),
+            Self::Project => project.settings_file(),
+        }
+    }
+}
+
+/// The user's settings file.
+pub(super) fn user_file(home: &Home) -> PathBuf {
+    home.config.join("config.toml")
+}
+
+/// What a settings file says; nothing, if there is none.
+pub(super) fn read(file: &Path) -> Result<Option<toml::Table>, EngineError> {
+    let text = match fs_err::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Err(EngineError::BadSettingsFile {
+                path: file.to_owned(),
+                problem: "it is not UTF-8 text".to_owned(),
+            });
+        }
+        other => other?,
+    };
+    let table = text
+        .parse::<toml::Table>()
+        .map_err(|error| EngineError::BadSettingsFile {
+            path: file.to_owned(),
+            problem: error.to_string(),
+        })?;
+    Ok(Some(table))
+}
+
+/// The values of a table under their dotted keys.
+pub(super) fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    for (name, value) in table {
+        let key = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}.{name}")
+        };
+        match value {
+            toml::Value::Table(inner) => values.extend(flat(inner, &key)),
+            toml::Value::String(text) => values.push((key, text.clone())),
+            other => values.push((key, other.to_string())),
+        }
+    }
+    values
+}
+
+/// Sets a value in a settings file, keeping its comments and order. Returns the file.
+pub fn set(
+    home: &Home,
+    project: &Project,
+    scope: Scope,
+    key: &str,
+    value: &str,
+) -> Result<PathBuf, EngineError> {
+    let file = scope.file(home, project);
+    change(&file, &[Change::new(key, value)])?;
+    Ok(file)
+}
+
+/// A setting and the value that it is to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+impl Change {
+    /// A change.
+    pub fn new(key: &str, value: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+}
+
+/// Sets values in a settings file, keeping its comments and order: all of them, or none.
+pub fn change(file: &Path, changes: &[Change]) -> Result<(), EngineError> {
+    for Change { key, value } in changes {
+        setting(key)?
+            .check(value)
+            .map_err(|problem| EngineError::BadSetting {
+                key: key.clone(),
+                problem,
+                origin: None,
+            })?;
+    }
+    let mut document = document(file)?;
+    for Change { key, value } in changes {
+        put_in(&mut document, file, key, value)?;
+    }
+    if let Some(dir) = file.parent() {
+        flamestack_store::private_dir(dir)?;
+    }
+    crate::engine::write_private(file, &document.to_string())
+}
+
+fn put_in(
+    document: &mut toml_edit::DocumentMut,
+    file: &Path,
+    key: &str,
+    value: &str,
+) -> Result<(), EngineError> {
+    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut table = document.as_table_mut();
+    for part in section.split('.').filter(|part| !part.is_empty()) {
+        let item = table.entry(part).or_insert_with(toml_edit::table);
+        table = item
+            .as_table_mut()
+            .ok_or_else(|| EngineError::BadSettingsFile {
+                path: file.to_owned(),
+                problem: format!("`{part}` is not a table"),
+            })?;
+    }
+    let item = match value.trim().parse::<i64>() {
+        Ok(number) => toml_edit::value(number),
+        Err(_) => toml_edit::value(value.trim()),
+    };
+    table.insert(name, item);
+    Ok(())
+}
+
+/// Takes a value out of a settings file, also under a key that nobody knows. Returns the file, if
+/// it was in there.
+pub fn unset(
+    home: &Home,
+    project: &Project,
+    scope: Scope,
+    key: &str,
+) -> Result<Option<PathBuf>, EngineError> {
+    let file = scope.file(home, project);
+    let mut document = document(&file)?;
+    if !take_out(document.as_table_mut(), key) {
+        return match setting(key) {
+            Ok(_) => Ok(None),
+            Err(unknown) => Err(unknown),
+        };
+    }
+    crate::engine::write_private(&file, &document.to_string())?;
+    Ok(Some(file))
+}
+
+/// Takes a dotted key out of a table, and tables that are empty without it.
+fn take_out(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
+    if table.remove(key).is_some() {
+        return true;
+    }
+    let Some((first, rest)) = key.split_once('.') else {
+        return false;
+    };
+    let Some(inner) = table
+        .get_mut(first)
+        .and_then(toml_edit::Item::as_table_like_mut)
+    else {
+        return false;
+    };
+    let taken = take_out(inner, rest);
+    if taken && inner.is_empty() {
+        table.remove(first);
+    }
+    taken
+}
+
+/// A settings file with its comments and order; an empty one, if there is none.
+fn document(file: &Path) -> Result<toml_edit::DocumentMut, EngineError> {
+    let text = match fs_err::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        other => other?,
+    };
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| EngineError::BadSettingsFile {
+            path: file.to_owned(),
+            problem: error.to_string(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground() -> (tempfile::TempDir, Home, Project) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home {
+            state: dir.path().join("state"),
+            config: dir.path().join("config"),
+        };
+        let project = Project::at(dir.path(), &home).unwrap();
+        (dir, home, project)
+    }
+
+    #[test]
+    fn a_value_can_be_taken_out_again() {
+        let (_dir, home, project) = ground();
+        let file = set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
+        fs_err::write(
+            &file,
+            "# mine\nstore.busy_timeout_ms = 5\ncolour = 'red'\n[gc]\nmax_size = '1 MB'\n",
+        )
+        .unwrap();
+        let unset = |key: &str| unset(&home, &project, Scope::User, key);
+        assert_eq!(unset("gc.max_size").unwrap(), Some(file.clone()));
+        assert_eq!(unset("gc.max_size").unwrap(), None);
+        assert_eq!(unset("colour").unwrap(), Some(file.clone()));
+        assert!(unset("colour").is_err());
+        let left = fs_err::read_to_string(&file).unwrap();
+        assert_eq!(left.trim(), "# mine\nstore.busy_timeout_ms = 5");
+    }
+
+    #[test]
+    fn setting_a_value_keeps_the_rest_of_the_file() {
+        let (_dir, home, project) = ground();
+        let file = user_file(&home);
+        fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+        fs_err::write(&file, "# mine\n[gc]\nmax_size = \"5 MB\" # small\n").unwrap();
+        set(&home, &project, Scope::User, "store.busy_timeout_ms", "100").unwrap();
+        let text = fs_err::read_to_string(&file).unwrap();
+        assert!(
+            text.starts_with("# mine\n[gc]\nmax_size = \"5 MB\" # small\n"),
+            "{text}"
+        );
+        assert!(text.contains("busy_timeout_ms = 100"), "{text}");
+        assert!(set(&home, &project, Scope::User, "gc.max_size", "huge").is_err());
+        assert!(set(&home, &project, Scope::User, "gc.maximum", "1").is_err());
+    }
+}

@@ -1,0 +1,72 @@
+// OpenCode as a person uses it: installed by `flame init`, started in a terminal, typed into.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { Lab } from "./lab/opencode.mjs"
+import { Terminal } from "./lab/terminal.mjs"
+
+const ESCAPE = "\x1b"
+const DOWN = "\x1b[B"
+
+let lab
+let terminal
+// The Bun inside of OpenCode has pseudo-terminals, but not on Windows.
+const skip = process.platform === "win32"
+before(async () => {
+  if (skip) return
+  lab = await Lab.start({ plugin: false })
+  await lab.halt()
+  lab.flame(["init"])
+  terminal = new Terminal(lab)
+})
+after(async () => {
+  await terminal?.close()
+  await lab?.stop()
+})
+
+const call = (name, args) => ({ calls: [{ name, args }] })
+const goal = (title) => ({ title, successCriteria: `${title} works` })
+const shows = (...texts) => terminal.until(texts.join(", "), (screen) => texts.every((text) => screen.includes(text)))
+/** A dialog; the same title stands in the menu of commands too. */
+const dialog = (title, ...texts) => {
+  const opened = (screen) => new RegExp(`${title} +esc$`, "m").test(screen) && texts.every((text) => screen.includes(text))
+  return terminal.until(title, opened)
+}
+const closes = (title) => {
+  terminal.press(ESCAPE)
+  return terminal.until("the prompt", (screen) => !screen.includes(title))
+}
+
+test("/status and /tree are there beside the tree in the sidebar, and no model is asked", { skip }, async () => {
+  const children = Array.from({ length: 25 }, (_, index) => goal(`Step ${index + 1}.`))
+  lab.model.on(
+    "Build the shop",
+    call("stack_frame_push", goal("Orders")),
+    call("stack_frame_plan_children", { children }),
+    { text: "All of it is planned." },
+  )
+  await shows("ctrl+p commands")
+  await terminal.enter("Build the shop")
+  await shows("All of it is planned.", "25 children, 25 open", "27 frames: 2 in progress, 25 planned")
+  const asked = lab.model.requests.length
+
+  await terminal.enter("/tree")
+  const tree = await dialog("Flamestack: the tree", "Orders · 0/25 done  ◀ you are here", "Step 24.")
+  assert.match(tree, /├─ ○ \w{8} {2}Step 1\. /)
+  assert.doesNotMatch(tree, /✓ completed/, "what is longer than the dialog is below")
+  for (let times = 0; times < 10; times += 1) terminal.press(DOWN)
+  await shows("→ in progress  ○ planned  ! blocked  ✓ completed")
+  await closes("Flamestack: the tree")
+
+  await terminal.enter("/status")
+  // In one line, for which the sidebar has no room.
+  await dialog("Flamestack: where this session stands", "opencode:ses_")
+  await closes("Flamestack: where this session stands")
+  assert.equal(lab.model.requests.length, asked, "no model was asked")
+
+  // A command of the plugin's other half goes to the model, and what came of it to the sidebar.
+  lab.model.on("stack_frame_push for this piece of work", call("stack_frame_push", goal("The cart")), { text: "On it." })
+  await terminal.enter("/push The cart")
+  await shows("On it.", "The cart works")
+  assert.deepEqual(lab.model.problems, [])
+})
