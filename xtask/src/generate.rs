@@ -65,7 +65,7 @@ fn configuration() -> String {
          6. the default.\n\n\
          `flame config list` shows every value with its origin. A bad value is an \
          error that names where it stands; a key that nobody knows stops nothing and is named there.\n\n\
-         Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory, \
+         Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory (an absolute path), \
          and `FLAME_SESSION` names the session that a command acts in.\n",
     );
     for setting in KNOWN {

@@ -84,6 +84,21 @@ fn message() -> Option<String> {
 /// The user's directories; one variable can move all of it elsewhere.
 pub(crate) fn home() -> Result<Home, Failure> {
     match moved_state() {
+        // It would be another one in every folder, and lie in the middle of a repository.
+        Some(dir) if dir.is_relative() => Err(Failure::refused(
+            format!(
+                "FLAME_STATE_DIR is `{}`, which is not an absolute path",
+                dir.display()
+            ),
+            "write it from the root on: all state is in one place, wherever a command is run",
+        )),
+        Some(dir) if dir.exists() && !dir.is_dir() => Err(Failure::refused(
+            format!(
+                "FLAME_STATE_DIR is `{}`, which is not a folder",
+                dir.display()
+            ),
+            "name a folder; it is made if it is not there",
+        )),
         Some(dir) => {
             let config = Home::of_user().map_or_else(|_| dir.clone(), |home| home.config);
             Ok(Home { state: dir, config })

@@ -48,7 +48,7 @@ impl Engine {
                     hit.frame,
                     printable(title),
                     hit.field,
-                    printable(&hit.excerpt)
+                    printable(&hit.passage)
                 )
             })
             .collect();

@@ -37,6 +37,13 @@ pub struct Index {
     path: PathBuf,
 }
 
+/// How many words of a query are looked for: nobody types more, and SQLite takes no thousand.
+const MOST_WORDS: usize = 100;
+
+/// What SQLite puts before and behind what matched: no text needs these characters.
+const BEGINS: char = '\u{1}';
+const ENDS: char = '\u{2}';
+
 /// A place where something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
@@ -46,6 +53,8 @@ pub struct Hit {
     pub field: String,
     /// The text around the find, with `[` and `]` around what matched.
     pub excerpt: String,
+    /// The same text as it was written.
+    pub passage: String,
 }
 
 /// The answer to a search.
@@ -153,7 +162,12 @@ impl Index {
     }
 
     fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched, StoreError> {
-        let words: Vec<&str> = query.split_whitespace().collect();
+        let mut words: Vec<&str> = Vec::new();
+        for word in query.split_whitespace() {
+            if words.len() < MOST_WORDS && !words.contains(&word) {
+                words.push(word);
+            }
+        }
         if words.is_empty() {
             return Ok(Searched::default());
         }
@@ -178,7 +192,7 @@ impl Index {
             )
         } else {
             format!(
-                "SELECT frame, field, snippet(docs, 0, '[', ']', '…', 40) FROM docs
+                "SELECT frame, field, snippet(docs, 0, char(1), char(2), '…', 40) FROM docs
                  WHERE docs MATCH ?1{conditions} ORDER BY rank, rowid LIMIT ?2"
             )
         };
@@ -193,11 +207,13 @@ impl Index {
                 break;
             }
             let frame: String = row.get(0)?;
+            let found: String = row.get(2)?;
             searched.hits.push(Hit {
                 frame: record::frame_id(&frame)
                     .map_err(|problem| StoreError::BadRow { problem })?,
                 field: row.get(1)?,
-                excerpt: row.get(2)?,
+                excerpt: found.replace(BEGINS, "[").replace(ENDS, "]"),
+                passage: found.replace([BEGINS, ENDS], ""),
             });
         }
         Ok(searched)

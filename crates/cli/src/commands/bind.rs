@@ -10,6 +10,9 @@ use crate::output::Output;
 use crate::workplace::Workplace;
 
 /// Make a frame and a host session one
+///
+/// From then on the session's name stands for the frame wherever a frame is named, and a session
+/// that works on nothing turns to it.
 #[derive(Args)]
 pub(crate) struct Bind {
     /// Which frame

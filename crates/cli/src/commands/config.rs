@@ -30,6 +30,9 @@ enum What {
         key: String,
     },
     /// Change a value
+    ///
+    /// For example `flame config set gc.max_size "100 MB"`. It is kept in your settings file and
+    /// counts in all projects, unless a project says otherwise.
     Set {
         /// Which setting
         key: String,

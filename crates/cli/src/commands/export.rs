@@ -14,11 +14,13 @@ use crate::workplace::Workplace;
 
 /// Write all frames as files that other tools read
 ///
-/// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown. Fields that those tools do not know go into
-/// an object of their own and raw text into raw/, so that `flame import` restores every frame.
+/// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown. Fields
+/// that those tools do not know go into an object of their own and raw text into raw/, so that `flame
+/// import` restores every frame.
 #[derive(Args)]
 pub(crate) struct Export {
     /// The folder to write into
+    #[arg(value_name = "DIR")]
     to: PathBuf,
     /// Replace files that are there
     #[arg(long)]
@@ -55,7 +57,9 @@ impl Export {
             .map_err(|error| Failure::Told {
                 usage: false,
                 message: error.to_string(),
-                hint: error.hint(),
+                hint: error
+                    .hint()
+                    .or_else(|| Some("name a folder that can be written".to_owned())),
             })?;
         let logs = write_logs(place, &frames, &dir)?;
         write_raw_texts(place, &frames, &dir)?;

@@ -32,6 +32,7 @@ use crate::workplace::Workplace;
 #[derive(Args)]
 pub(crate) struct Import {
     /// The file, project or folder to read from
+    #[arg(value_name = "PATH")]
     from: PathBuf,
     /// Take sessions of other projects too, where a folder or database holds several
     #[arg(long)]
@@ -176,9 +177,24 @@ fn fitted(place: &Workplace, stack: &Stack) -> Result<Reading, Failure> {
 }
 
 fn unread(error: &ReadError) -> Failure {
+    if let ReadError::NothingThere { dir, .. } = error {
+        return Failure::refused(
+            format!(
+                "there is nothing to import in {}: no recorded session, and no stack in \
+                 .opencode/stack, .opencode/flame, .flame or the folder itself",
+                dir.display()
+            ),
+            "name a recording, a folder of them such as ~/.claude/projects, or the folder that \
+             holds a `state.json`",
+        );
+    }
+    let io = match error {
+        ReadError::Io(error) => flamestack_engine::error::io_hint(error),
+        _ => None,
+    };
     Failure::Told {
         usage: false,
         message: error.to_string(),
-        hint: error.hint(),
+        hint: error.hint().or(io),
     }
 }

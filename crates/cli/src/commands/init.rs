@@ -33,7 +33,7 @@ pub(crate) struct Init {
     #[arg(long)]
     remove: bool,
     /// Say what would be done, and do nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 }
 

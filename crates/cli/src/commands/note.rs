@@ -26,7 +26,7 @@ pub(crate) struct Note {
 enum What {
     /// Something that was decided
     Decision {
-        /// What was decided
+        /// What was decided; `-` reads standard input
         text: String,
         /// Why
         #[arg(short, long)]
@@ -40,7 +40,7 @@ enum What {
     },
     /// Something that was tried and did not work
     Failed {
-        /// What was tried
+        /// What was tried; `-` reads standard input
         text: String,
         /// Why it did not work
         #[arg(short, long)]
@@ -51,12 +51,13 @@ enum What {
         /// The command line
         command: String,
         /// Its exit code
-        #[arg(short, long, allow_negative_numbers = true)]
+        #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
         exit_code: i32,
     },
     /// A test that ran, as evidence
     Test {
         /// The test's name
+        #[arg(value_name = "NAME")]
         id: String,
         /// It failed
         #[arg(long)]

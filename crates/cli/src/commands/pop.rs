@@ -13,11 +13,10 @@ use crate::workplace::Workplace;
 /// Finish the active frame with its results and return to its parent
 #[derive(Args)]
 pub(crate) struct Pop {
-    /// What was done or learned; `-` reads standard input. Without it, what is kept of the frame
-    /// is summed up
+    /// What was done or learned; `-` reads standard input. With `--summarize` it may be left out
     #[arg(required_unless_present = "summarize")]
     results: Option<String>,
-    /// Append a summary of what is kept of the frame
+    /// Sum up what is kept of the frame: behind the results, or instead of them
     #[arg(long)]
     summarize: bool,
     /// How it ended

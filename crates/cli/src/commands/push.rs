@@ -11,7 +11,7 @@ use crate::workplace::Workplace;
 /// Open a frame below the active one and turn to it
 #[derive(Args)]
 pub(crate) struct Push {
-    /// A short name for the work, 2 to 5 words
+    /// A short name for the work, 2 to 5 words; `-` reads standard input
     title: String,
     /// What defines "done"; `-` reads standard input
     #[arg(short, long, value_name = "TEXT")]
@@ -30,7 +30,7 @@ pub(crate) struct Push {
 impl Push {
     pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         let goal = Wanted {
-            title: self.title,
+            title: text_or_stdin(&self.title)?,
             criteria: self.criteria.as_deref().map(text_or_stdin).transpose()?,
             criteria_compacted: self.criteria_compacted,
         };

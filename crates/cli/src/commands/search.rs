@@ -17,7 +17,7 @@ pub(crate) struct Search {
     #[arg(required = true)]
     words: Vec<String>,
     /// At most so many finds
-    #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }
 

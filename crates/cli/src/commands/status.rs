@@ -47,12 +47,19 @@ impl Status {
                 Some(session) => format!("{session} works on no frame."),
                 None => "No session works on a frame.".to_owned(),
             })?;
-            output.line(painted(DIM, "`flame push TITLE` begins one."))?;
+            output.line(painted(
+                DIM,
+                if view.totals.of(flamestack_core::Status::InProgress) > 0 {
+                    "`flame activate ID` turns to one that is in progress, `flame push TITLE` begins another."
+                } else {
+                    "`flame push TITLE` begins one."
+                },
+            ))?;
             output.line("")?;
         }
         output.line(format!(
             "{} · {}",
-            painted(BOLD, project.name()),
+            painted(BOLD, one_line(&project.name(), 72)),
             tree::totals_in_words(&view.totals)
         ))?;
         for waiting in &view.set_aside {

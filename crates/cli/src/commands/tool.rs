@@ -11,6 +11,8 @@ use crate::output::{DIM, Output, painted};
 use crate::workplace::Workplace;
 
 /// Call a tool exactly as an agent would
+///
+/// For example `flame tool stack_recall '{"query": "login"}'`.
 #[derive(Args)]
 pub(crate) struct Tool {
     /// Which tool
@@ -44,7 +46,7 @@ impl Tool {
         if output.is_json() {
             return output.data(&json!({ "tool": name, "output": answer }));
         }
-        output.line(answer.trim_end())
+        output.raw(&format!("{}\n", answer.trim_end()))
     }
 }
 

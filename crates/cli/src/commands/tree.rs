@@ -72,10 +72,14 @@ impl Tree {
                 }
             }
         }
-        if !view.lines.is_empty() {
-            output.line("")?;
+        if view.totals.all() == 0 {
+            output.line(tree::totals_in_words(&view.totals))?;
+            return output.line(painted(DIM, "`flame push TITLE` begins one."));
         }
-        output.line(tree::totals_in_words(&view.totals))?;
+        output.line("")?;
+        // Part of the tree was asked for; how much there is besides is said as that.
+        let in_all = if self.frame.is_some() { "in all, " } else { "" };
+        output.line(format!("{in_all}{}", tree::totals_in_words(&view.totals)))?;
         output.line(painted(DIM, tree::legend()))
     }
 }

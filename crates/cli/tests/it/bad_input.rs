@@ -426,3 +426,48 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 2]
     ");
 }
+
+#[test]
+fn state_is_in_one_place() {
+    let project = TestProject::new();
+    let file = project.root().join("notes.txt");
+    fs_err::write(&file, "").unwrap();
+    let project = project.with_env("FLAME_STATE_DIR", "state");
+    assert_snapshot!(project.flame(&["push", "Root"]), @"
+    --- stderr
+    error: FLAME_STATE_DIR is `state`, which is not an absolute path
+    hint: write it from the root on: all state is in one place, wherever a command is run
+    [exit 1]
+    ");
+    let project = project.with_env("FLAME_STATE_DIR", &file.display().to_string());
+    assert_snapshot!(project.flame(&["push", "Root"]), @"
+    --- stderr
+    error: FLAME_STATE_DIR is `DIR/shop/notes.txt`, which is not a folder
+    hint: name a folder; it is made if it is not there
+    [exit 1]
+    ");
+}
+
+#[test]
+fn as_many_words_as_anybody_likes_are_looked_for() {
+    let project = TestProject::new();
+    project.push("Root");
+    let words: Vec<String> = (0..3000).map(|n| format!("w{n} a")).collect();
+    assert_eq!(
+        project.ok(&["search", &words.join(" ")]),
+        "Nothing found.\n"
+    );
+    assert!(
+        project
+            .ok(&["search", &"root ".repeat(3000)])
+            .contains("Root")
+    );
+}
+
+#[test]
+fn a_title_can_be_piped() {
+    let project = TestProject::new();
+    let pushed = project.flame_reading(&["push", "-"], b"Password\nlogin\n");
+    assert_snapshot!(pushed, @"id-1 “Password login” is in progress");
+    project.turned_away(1, &["push", "-"], b"\n");
+}

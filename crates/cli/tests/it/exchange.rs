@@ -221,14 +221,14 @@ fn files_that_cannot_be_read_are_refused() {
     project.push("Root");
     assert_snapshot!(project.refused(&["import", "../nowhere"]), @"
     --- stderr
-    error: there is no stack in ../nowhere: looked for ../nowhere/.opencode/stack/state.json, ../nowhere/.opencode/flame/state.json, ../nowhere/.flame/state.json, ../nowhere/state.json
-    hint: name the project's directory, or the directory that holds `state.json`
+    error: there is no file or folder ../nowhere
+    hint: check the path
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["import", "."]), @"
     --- stderr
-    error: there is no stack in .: looked for ./.opencode/stack/state.json, ./.opencode/flame/state.json, ./.flame/state.json, ./state.json
-    hint: name the project's directory, or the directory that holds `state.json`
+    error: there is nothing to import in .: no recorded session, and no stack in .opencode/stack, .opencode/flame, .flame or the folder itself
+    hint: name a recording, a folder of them such as ~/.claude/projects, or the folder that holds a `state.json`
     [exit 1]
     ");
     let state = project.dir().join("old/.opencode/stack/state.json");

@@ -459,3 +459,48 @@ fn output_that_cannot_be_written_is_an_error() {
         );
     }
 }
+
+#[test]
+fn what_is_recalled_is_what_was_written() {
+    let (project, root) = busy();
+    project.ok(&[
+        "note",
+        "decision",
+        "Items [draft] are trigrams",
+        "--frame",
+        &root,
+    ]);
+    let found = project.ok(&["search", "trigrams draft"]);
+    assert!(found.contains("Items [[draft]] are [trigrams]"), "{found}");
+    let recalled = project.ok(&["recall", "trigrams draft"]);
+    assert!(
+        recalled.contains("Items [draft] are trigrams"),
+        "{recalled}"
+    );
+}
+
+#[test]
+fn part_of_a_tree_says_that_it_is_one() {
+    let (project, root) = busy();
+    let index = project.json(&["show", &root])["children"][0]["id"].clone();
+    let index = index.as_str().unwrap();
+    assert_snapshot!(project.flame(&["tree", index]), @"
+    ✓ id-2  Index · 1 proof
+
+    in all, 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    ");
+    let empty = TestProject::new();
+    assert_snapshot!(empty.flame(&["tree"]), @"
+    no frames yet
+    `flame push TITLE` begins one.
+    ");
+    project.ok(&["block", "the bank"]);
+    project.ok(&["unblock", &root]);
+    assert_snapshot!(project.flame(&["status"]), @"
+    No session works on a frame.
+    `flame activate ID` turns to one that is in progress, `flame push TITLE` begins another.
+
+    shop · 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
+    ");
+}

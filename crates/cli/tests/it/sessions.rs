@@ -192,6 +192,25 @@ fn a_look_at_a_project_without_state_makes_none() {
         assert_eq!(output.code, Some(0), "{step:?}\n{output}");
         assert!(!project.dir().join("state").exists(), "{step:?}");
     }
+    // Nor does what is refused there.
+    for step in [
+        vec!["pop", "done"],
+        vec!["undo"],
+        vec!["note", "decision", "x"],
+        vec!["note", "log", "-"],
+        vec!["activate", "abc"],
+        vec!["push", ""],
+        vec!["plan", "Step", "--parent", "abc"],
+        vec!["unbind", "opencode:ses_a"],
+        vec![
+            "tool",
+            "stack_frame_pop",
+            r#"{"status":"completed","results":"x"}"#,
+        ],
+    ] {
+        project.refused(&step);
+        assert!(!project.dir().join("state").exists(), "{step:?}");
+    }
 }
 
 /// A line of the sidecar's protocol.

@@ -15,7 +15,7 @@ fn a_piece_of_work_from_push_to_pop() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     no frames yet
-    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    `flame push TITLE` begins one.
     ");
     assert_snapshot!(project.flame(&["push", "Password login", "--criteria", "Users can log in; tests pass"]), @"id-1 “Password login” is in progress");
     assert_snapshot!(project.flame(&["plan", "Store users", "Login routes", "Rate limiting"]), @"

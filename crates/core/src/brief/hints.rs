@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::mentions::{clues, spoken_for};
+use super::mentions::{being_worked_on, clues, spoken_for};
 use super::session_log::SessionLog;
 use super::words::{find_words, has_word, is_denied};
 use super::{Source, Sources};
@@ -26,7 +26,7 @@ pub(super) fn hint(
     log: Option<&SessionLog>,
 ) -> Option<Hint> {
     if let Some(around) = &sources.around {
-        for frame in std::iter::once(&around.current).chain(&around.ancestors) {
+        for frame in being_worked_on(around) {
             let source = Source::Frame(frame.id.clone());
             if let Some((hint, _)) = best_in(workflows, frame.title.as_str(), &source) {
                 return Some(Hint {

@@ -7,7 +7,16 @@ use std::collections::BTreeSet;
 use super::session_log::{Entry, Field, Said, SessionLog};
 use super::words::has_word;
 use super::{Source, Sources};
+use crate::context::Surroundings;
+use crate::frame::Frame;
+use crate::note::Note;
 use crate::workflow::{Place, Stage, Workflow};
+
+/// How many of the frames that ended last tell what is worked on: a session that went on with other
+/// things for longer is about those.
+const ENDED: usize = 8;
+/// How many of the files that a frame changed, and of the commands that it ran, tell so.
+const DONE: usize = 16;
 
 /// A reason to think that a piece of work is the one that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +42,8 @@ pub enum Strength {
     Changed,
     /// The log names it among what was done.
     Told,
+    /// Frames around the one that is worked on changed its files, or were about it.
+    Worked,
     /// The log says that it is being worked on.
     Named,
     /// The host's todo list names it.
@@ -105,6 +116,7 @@ pub(super) struct Clue {
 pub(super) enum Kind {
     Frame,
     Todo,
+    Worked,
     Focus,
     Open,
     Log,
@@ -127,6 +139,7 @@ impl Clue {
                 return (branch == name).then_some(Strength::Changed);
             }
             Kind::Frame => Strength::Frame,
+            Kind::Worked => Strength::Worked,
             Kind::Todo => Strength::Todo,
             Kind::Focus | Kind::Open => Strength::Named,
             Kind::Log => Strength::Told,
@@ -148,7 +161,13 @@ impl Clue {
         let is_quoted = self.text.contains(&format!("`{name}`"));
         let is_focus = self.kind == Kind::Focus && self.text == name;
         if in_command {
-            Some(strength.max(Strength::Named))
+            // A command that was carried out is not one to be carried out.
+            let is_past = self.kind == Kind::Worked;
+            Some(if is_past {
+                strength
+            } else {
+                strength.max(Strength::Named)
+            })
         } else {
             (is_name || is_quoted || is_focus).then_some(strength)
         }
@@ -189,16 +208,13 @@ fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
 pub(super) fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
     let mut found = Vec::new();
     if let Some(around) = &sources.around {
-        for frame in around.ancestors.iter().rev().chain([&around.current]) {
-            let texts = std::iter::once(frame.title.as_str())
-                .chain(frame.criteria.as_ref().map(crate::Prose::as_str))
-                .chain(frame.notes.iter().map(|note| note.text().as_str()));
-            found.extend(texts.map(|text| Clue {
-                text: text.to_owned(),
-                source: Source::Frame(frame.id.clone()),
-                kind: Kind::Frame,
-            }));
-        }
+        found.extend(worked(around));
+        let mut open = being_worked_on(around);
+        open.reverse();
+        found.extend(
+            open.into_iter()
+                .flat_map(|frame| of_frame(frame, Kind::Frame)),
+        );
     }
     for (place, todo) in sources.todos.iter().enumerate() {
         if matches!(
@@ -241,6 +257,58 @@ pub(super) fn clues(sources: &Sources, log: Option<&SessionLog>) -> Vec<Clue> {
         found.extend(committed.map(|path| of(path, Kind::Committed)));
     }
     found
+}
+
+/// The frames that are being worked on, nearest first: what the session does below its frame, such as
+/// the prompt that it answers, then that frame and those above it.
+pub(super) fn being_worked_on(around: &Surroundings) -> Vec<&Frame> {
+    let is_below = |frame: &&Frame| frame.parent.as_ref() == Some(&around.current.id);
+    let mut below: Vec<&Frame> = around.open.frames.iter().filter(is_below).collect();
+    below.sort_by_key(|frame| std::cmp::Reverse(frame.changed));
+    below
+        .into_iter()
+        .chain([&around.current])
+        .chain(&around.ancestors)
+        .collect()
+}
+
+/// What was worked on around the current frame, the latest last.
+fn worked(around: &Surroundings) -> impl Iterator<Item = Clue> {
+    let finished = [
+        &around.children.frames,
+        &around.siblings,
+        &around.uncles.frames,
+    ];
+    let mut finished: Vec<&Frame> = finished.into_iter().flatten().collect();
+    finished.sort_by_key(|frame| frame.changed);
+    let earlier = finished.len().saturating_sub(ENDED);
+    finished
+        .into_iter()
+        .skip(earlier)
+        .flat_map(|frame| of_frame(frame, Kind::Worked))
+}
+
+/// What a frame says of itself. Which files it changed tells what was worked on, not what is meant:
+/// that may be finished, and the frame go on with something else.
+fn of_frame(frame: &Frame, kind: Kind) -> impl Iterator<Item = Clue> {
+    let (done, said): (Vec<&Note>, Vec<&Note>) = frame
+        .notes
+        .iter()
+        .partition(|note| matches!(note, Note::Artifact(_) | Note::Evidence(_)));
+    let earlier = done.len().saturating_sub(DONE);
+    let done = done.into_iter().skip(earlier);
+    let texts = std::iter::once((frame.title.as_str(), kind))
+        .chain(frame.criteria.iter().map(move |text| (text.as_str(), kind)))
+        .chain(
+            said.into_iter()
+                .map(move |note| (note.text().as_str(), kind)),
+        )
+        .chain(done.map(|note| (note.text().as_str(), Kind::Worked)));
+    texts.map(|(text, kind)| Clue {
+        text: text.to_owned(),
+        source: Source::Frame(frame.id.clone()),
+        kind,
+    })
 }
 
 /// The entries that still speak for the session: the newest and, while none of them says what is

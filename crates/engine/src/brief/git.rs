@@ -4,7 +4,7 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const LONGEST: u64 = 512 * 1024;
 /// Asks git, or says why it did not answer. `places` are folders of which every file counts.
 pub(super) fn ask(root: &Path, places: &[&str], patience: Duration) -> Result<Git, String> {
     let until = Instant::now() + patience;
-    let status = run(
+    let status = Question::ask(
         root,
         &[
             "status",
@@ -30,9 +30,20 @@ pub(super) fn ask(root: &Path, places: &[&str], patience: Duration) -> Result<Gi
             "--untracked-files=normal",
             "--ignore-submodules=all",
         ],
-        until,
     )?;
-    let mut git = status_of(&status);
+    // Asked while git still looks through the worktree.
+    let log = Question::ask(
+        root,
+        &[
+            "log",
+            COMMITS,
+            "--format=%x01%h%x02%s",
+            "--name-only",
+            "--no-renames",
+            "-z",
+        ],
+    );
+    let mut git = status_of(&status.answer(until)?);
     // Of a new folder git names the folder alone, to be quick.
     let hidden: Vec<&str> = places
         .iter()
@@ -48,21 +59,10 @@ pub(super) fn ask(root: &Path, places: &[&str], patience: Duration) -> Result<Gi
             "--",
         ];
         arguments.extend(&hidden);
-        git.below = status_of(&run(root, &arguments, until)?).changed;
+        git.below = status_of(&Question::ask(root, &arguments)?.answer(until)?).changed;
     }
     // A repository without commits has no log.
-    if let Ok(log) = run(
-        root,
-        &[
-            "log",
-            COMMITS,
-            "--format=%x01%h%x02%s",
-            "--name-only",
-            "--no-renames",
-            "-z",
-        ],
-        until,
-    ) {
+    if let Ok(log) = log.and_then(|log| log.answer(until)) {
         git.commits = commits_of(&log);
     }
     Ok(git)
@@ -74,52 +74,70 @@ fn hides(path: &str, place: &str) -> bool {
         && (place.starts_with(path.trim_end_matches('/')) || path.starts_with(place))
 }
 
-fn run(root: &Path, arguments: &[&str], until: Instant) -> Result<String, String> {
-    let mut child = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        // A repository's settings must not make us run its programs.
-        .args([
-            "--no-optional-locks",
-            "--no-pager",
-            "-c",
-            "core.fsmonitor=false",
-        ])
-        .args([
-            "-c",
-            "core.quotePath=false",
-            "-c",
-            "log.showSignature=false",
-        ])
-        .args(arguments)
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("git could not be asked: {}.", error.kind()))?;
-    let (answered, answer) = mpsc::channel();
-    let stdout = child.stdout.take();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(stdout) = stdout {
-            drop(stdout.take(LONGEST).read_to_end(&mut bytes));
-        }
-        drop(answered.send(bytes));
-    });
-    let left = until.saturating_duration_since(Instant::now());
-    let answer = answer.recv_timeout(left);
-    if answer.is_err() {
-        drop(child.kill());
+/// A question that git is thinking about.
+struct Question {
+    child: Child,
+    answer: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Question {
+    fn ask(root: &Path, arguments: &[&str]) -> Result<Self, String> {
+        let mut child = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            // A repository's settings must not make us run its programs.
+            .args([
+                "--no-optional-locks",
+                "--no-pager",
+                "-c",
+                "core.fsmonitor=false",
+            ])
+            .args([
+                "-c",
+                "core.quotePath=false",
+                "-c",
+                "log.showSignature=false",
+            ])
+            .args(arguments)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("git could not be asked: {}.", error.kind()))?;
+        let (answered, answer) = mpsc::channel();
+        let stdout = child.stdout.take();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(stdout) = stdout {
+                drop(stdout.take(LONGEST).read_to_end(&mut bytes));
+            }
+            drop(answered.send(bytes));
+        });
+        Ok(Self { child, answer })
     }
-    let status = child.wait();
-    match (answer, status) {
-        (Err(_), _) => Err("git took too long to answer.".to_owned()),
-        (Ok(bytes), Ok(status)) if status.success() || bytes.len() as u64 >= LONGEST => {
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
+
+    fn answer(mut self, until: Instant) -> Result<String, String> {
+        let left = until.saturating_duration_since(Instant::now());
+        let bytes = self
+            .answer
+            .recv_timeout(left)
+            .map_err(|_| "git took too long to answer.".to_owned())?;
+        match self.child.wait() {
+            Ok(status) if status.success() || bytes.len() as u64 >= LONGEST => {
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            _ => Err("git could not say anything about this folder.".to_owned()),
         }
-        _ => Err("git could not say anything about this folder.".to_owned()),
+    }
+}
+
+impl Drop for Question {
+    /// Nobody waits for the answer any more.
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 

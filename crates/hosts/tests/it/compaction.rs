@@ -135,6 +135,40 @@ fn a_workflow_is_told_and_restored() {
     assert_ne!(told["instructions"][0], Value::Null);
 }
 
+/// Neither the user nor a log names the specification, and there is no git: what the session changed
+/// tells what it is about.
+#[test]
+fn a_workflow_is_known_by_the_files_that_a_session_changed() {
+    let mut host = Served::new();
+    specification(host.dir.path());
+    fs_err::remove_file(host.dir.path().join("SESSION.md")).unwrap();
+    let told = |host: &mut Served| {
+        let told = host.ask("summarizing", json!({ "session": "s" }));
+        let told = told["instructions"][0].as_str();
+        told.unwrap_or_default().to_owned()
+    };
+    host.turn("s", 1, "Go on with the next step", "Which one?");
+    assert!(!told(&mut host).contains("Canonical Workflow Stage"));
+    host.prompt("s", "2u", "The first one that is open");
+    let edit = json!({
+        "kind": "call", "id": "2p", "call": "c2", "tool": "edit", "state": "completed",
+        "input": { "filePath": ".codex/specs/login/tasks.md", "oldString": "[ ]", "newString": "[x]" },
+        "output": "done",
+    });
+    let mut message = answered("2a", "Done.");
+    message["kind"] = "message".into();
+    message["parts"].as_array_mut().unwrap().push(edit);
+    host.observe("s", &json!([message, { "kind": "idle" }]));
+    host.turn("s", 3, "And on", "Yes.");
+    let told = told(&mut host);
+    for kept in [
+        "## Canonical Workflow Stage\n- spec-execute\n",
+        "2 — Mend the redirect",
+    ] {
+        assert!(told.contains(kept), "{kept:?} is not told:\n{told}");
+    }
+}
+
 #[test]
 fn long_words_of_the_user_do_not_push_the_stage_out() {
     let mut host = Served::new();

@@ -6,7 +6,7 @@ use flamestack_engine::brief::Asked;
 use flamestack_engine::tools;
 use serde_json::json;
 
-use super::{Files, spoken, under};
+use super::{Files, spoken, under, write};
 use crate::ground::{actor, session};
 
 const SPEC: &str = r"
@@ -174,4 +174,99 @@ fn anchors_are_found_again_or_missed() {
     for kind in [AnchorKind::Stage, AnchorKind::Unit, AnchorKind::Artifact] {
         assert!(!lost.contains(&kind), "{kind:?}: {lost:?}");
     }
+}
+
+const TWO: &str = r"
+=== .codex/specs/login/tasks.md
+- [x] 1. Form
+- [ ] 2. Rate limit
+=== .codex/specs/search/tasks.md
+- [x] 1. Index
+- [ ] 2. Ranking
+";
+
+fn unit(files: &Files) -> Option<String> {
+    let standing = files.asked(&asked()).standing;
+    standing.and_then(|standing| standing.unit)
+}
+
+/// Which work is going on is told by the files that a session has changed, in frames that are over
+/// too.
+#[test]
+fn work_that_was_done_tells_what_is_under_way() {
+    let files = Files::drawn(TWO);
+    let push = |title: &str| {
+        let goal = json!({"title": title, "successCriteria": "it works"});
+        tool(&files, "stack_frame_push", goal);
+    };
+    let changed = |path: &str| {
+        let artifact = json!({"artifact": path});
+        tool(&files, "stack_add_artifact", artifact);
+    };
+    push("Ship the shop");
+    assert_eq!(unit(&files), None);
+    for (title, path) in [
+        ("A step", ".codex/specs/search/tasks.md"),
+        ("Another step", ".codex/specs/login/tasks.md"),
+    ] {
+        push(title);
+        changed(path);
+        tool(
+            &files,
+            "stack_frame_pop",
+            json!({"status": "completed", "results": "done"}),
+        );
+    }
+    assert_eq!(unit(&files).as_deref(), Some("login"));
+    // The session goes on with something else.
+    write(
+        files.root(),
+        "=== .codex/specs/login/tasks.md\n- [x] 1. Form\n- [x] 2. Rate limit\n",
+    );
+    assert_eq!(unit(&files).as_deref(), Some("search"));
+    write(
+        files.root(),
+        "=== .codex/specs/search/tasks.md\n- [x] 1. Index\n- [x] 2. Ranking\n",
+    );
+    assert_eq!(unit(&files), None);
+}
+
+/// A frame that changed the files of work that is finished is not about it for ever.
+#[test]
+fn a_finished_specification_does_not_cling_to_a_frame() {
+    let files = Files::drawn(&TWO.replace("[ ]", "[x]"));
+    let goal = json!({"title": "Ship the shop", "successCriteria": "it works"});
+    tool(&files, "stack_frame_push", goal);
+    let artifact = json!({"artifact": ".codex/specs/login/tasks.md"});
+    tool(&files, "stack_add_artifact", artifact);
+    assert_eq!(unit(&files), None);
+    let decision = json!({"decision": "Release .codex/specs/login first"});
+    tool(&files, "stack_add_decision", decision);
+    assert_eq!(unit(&files).as_deref(), Some("login"));
+}
+
+/// A session that went on with other things is about those.
+#[test]
+fn work_of_long_ago_tells_nothing() {
+    let files = Files::drawn(TWO);
+    let begin = |title: &str| {
+        let goal = json!({"title": title, "successCriteria": "it works"});
+        tool(&files, "stack_frame_push", goal);
+    };
+    let end = |path: String| {
+        tool(&files, "stack_add_artifact", json!({"artifact": path}));
+        let done = json!({"status": "completed", "results": "done"});
+        tool(&files, "stack_frame_pop", done);
+    };
+    begin("Ship the shop");
+    begin("A step");
+    end(".codex/specs/login/tasks.md".to_owned());
+    for n in 0..7 {
+        begin("Something else");
+        end(format!("src/{n}.rs"));
+    }
+    assert_eq!(unit(&files).as_deref(), Some("login"));
+    begin("Something else again");
+    end("src/8.rs".to_owned());
+    assert_eq!(unit(&files), None);
 }
