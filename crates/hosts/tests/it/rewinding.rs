@@ -77,7 +77,7 @@ fn a_deleted_conversation_leaves_nothing_to_do_and_loses_nothing() {
     host.turn("s", 2, "Go on", "Half of it is there.");
     host.observe("s", &json!([{ "kind": "deleted" }]));
     insta::assert_snapshot!(host.tree("s"), @"
-    – vgme5xnq  Fix the login · 0/0 done
+    – vgme5xnq  Fix the login
     └─ – we79889v  Write a test
     ");
     let found = host.call("t", "1", "stack_search", json!({ "query": "cookie" }));
