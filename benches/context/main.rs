@@ -264,10 +264,13 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
     for (series, (name, aim)) in series.iter().zip([
         ("the floor: count and escape the same bytes", None),
         ("of it: count the tokens", None),
-        ("read and assemble, every count made", Some(FLOOR)),
+        ("read and assemble, every count made anew", None),
         ("of it: read", None),
         ("of it: assemble", Some(FLOOR)),
-        ("read and assemble, counts remembered", Some(FLOOR)),
+        (
+            "read and assemble, as a process does that has served before",
+            Some(FLOOR),
+        ),
     ]) {
         table.row([
             name.to_owned(),

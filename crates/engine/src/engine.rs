@@ -130,6 +130,22 @@ impl Engine {
     }
 
     fn attempt(&self, actor: &Actor, request: &Request) -> Result<Receipt, EngineError> {
+        // What is refused in a project that has no store yet must not make one.
+        if self.lock().is_none() && !self.has_store() {
+            let command = ask(&SqliteStore::empty()?, |reading| {
+                let command = request.to_command(reading, self.clock.as_ref())?;
+                match decide(reading, actor, &command) {
+                    Ok(_) => Ok(command),
+                    Err(Rejected::Refused(refusal)) => Err(EngineError::Refused(refusal)),
+                    Err(Rejected::Unreadable(error)) => Err(error.into()),
+                }
+            })?;
+            return self.in_store(actor, &Request::Ready(command));
+        }
+        self.in_store(actor, request)
+    }
+
+    fn in_store(&self, actor: &Actor, request: &Request) -> Result<Receipt, EngineError> {
         let mut asked = None;
         let mut misnamed = None;
         let answer = self.with_store(|store| {
@@ -189,9 +205,15 @@ impl Engine {
                 bytes: text.len() as u64,
             });
         }
-        // Asked before the text is kept, so that a wrong name leaves nothing behind.
+        // Asked before the text is kept, so that a refusal leaves nothing behind.
         if let Some(frame) = frame {
             self.frame_named(frame)?;
+        } else {
+            let known = self.read(|reading| Ok(reading.session(&actor.session)?))?;
+            if known.is_none_or(|known| known.active.is_none()) {
+                let session = actor.session.clone();
+                return Err(Refusal::NoActiveFrame { session }.into());
+            }
         }
         let kept = self.keep_text(text)?;
         let entry = LogEntry {

@@ -8,6 +8,7 @@ mod append;
 mod crowd;
 mod open;
 mod pages;
+mod path;
 mod project;
 mod reading;
 mod recover;

@@ -75,7 +75,7 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError>;
     /// How many children a frame has, or how many roots there are, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError>;
-    /// How many siblings come before a frame, given how many there are.
+    /// How many siblings come before a frame, of the statuses that somebody has on its level.
     fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError>;
     /// The first planned child of a frame behind a rank, or at all.
     fn next_planned(
@@ -86,9 +86,9 @@ pub trait Reading: Neighbourhood<Error = StoreError> {
     /// Frames with their notes, in the order asked for and without those that are not there. Logs
     /// and former names are left out.
     fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError>;
-    /// A frame and those above it, itself first, each with the totals of its children; at most
-    /// `limit`.
-    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError>;
+    /// A frame and those above it, itself first, with their notes and each with the totals of its
+    /// children; at most `limit`, and nobody twice, whatever damage has done to the tree.
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(Frame, Totals)>, StoreError>;
     /// The root above a frame, and how many frames there are above it.
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError>;
     /// The children of a frame that have a status, in order and without their notes, at most
@@ -285,9 +285,14 @@ impl Totals {
 
     /// Adds to the number of a status.
     pub fn add(&mut self, status: Status, count: u64) {
+        self.set(status, self.of(status) + count);
+    }
+
+    /// Says how many have a status.
+    pub fn set(&mut self, status: Status, count: u64) {
         let place = Status::ALL.iter().position(|known| *known == status);
         if let Some(slot) = place.and_then(|place| self.0.get_mut(place)) {
-            *slot += count;
+            *slot = count;
         }
     }
 

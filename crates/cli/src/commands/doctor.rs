@@ -9,7 +9,7 @@ use flamestack_core::refusal::Voice;
 use flamestack_engine::EngineError;
 use flamestack_engine::maintain::Examined;
 use flamestack_engine::settings::{self, Settings};
-use flamestack_engine::views::{counted, grouped};
+use flamestack_engine::views::{counted, grouped, printable};
 use flamestack_store::Finding;
 use serde_json::json;
 
@@ -60,6 +60,8 @@ impl Doctor {
             }))?;
         } else {
             let mut fact = |name: &str, value: String| {
+                // A folder may be called anything.
+                let value = printable(&value);
                 output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))))
             };
             fact(

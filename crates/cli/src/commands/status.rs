@@ -59,7 +59,7 @@ impl Status {
         }
         output.line(format!(
             "{} · {}",
-            painted(BOLD, project.name()),
+            painted(BOLD, one_line(&project.name(), 72)),
             tree::totals_in_words(&view.totals)
         ))?;
         for waiting in &view.set_aside {

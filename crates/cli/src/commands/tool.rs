@@ -46,7 +46,7 @@ impl Tool {
         if output.is_json() {
             return output.data(&json!({ "tool": name, "output": answer }));
         }
-        output.line(answer.trim_end())
+        output.raw(&format!("{}\n", answer.trim_end()))
     }
 }
 

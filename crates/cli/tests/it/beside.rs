@@ -146,8 +146,8 @@ fn a_place_that_cannot_be_written_is_named() {
     let output = project.flame(&["push", "x"]);
     assert_snapshot!(output, @"
     --- stderr
-    error: failed to open file `DIR/state/projects/shop-HASH/config.toml`: Not a directory (os error 20)
-    hint: check the path
+    error: FLAME_STATE_DIR is `DIR/state`, which is not a folder
+    hint: name a folder; it is made if it is not there
     [exit 1]
     ");
 

@@ -32,17 +32,18 @@ pub(crate) enum Piece<'a> {
     Name(&'a str),
 }
 
-/// What a byte can be in a word.
+/// What a byte can be in a word, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 enum Class {
-    Outside,
-    Lower,
-    Upper,
-    Digit,
+    Outside = 0,
+    Lower = 1,
+    Upper = 2,
+    Digit = 4,
     /// Inside names, between words.
-    Join,
+    Join = 8,
     /// Part of a character beyond ASCII.
-    Wide,
+    Wide = 16,
 }
 
 /// Looked up rather than worked out: every byte of every frame that is ranked comes by here.
@@ -75,38 +76,40 @@ fn class(byte: u8) -> Class {
 
 /// Calls `visit` with every name and every word of a text.
 pub(crate) fn pieces<'a>(text: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
-    let bytes = text.as_bytes();
     let mut start = 0;
-    // Most words are plain: one look at each byte finds them and their ends.
-    let mut plain = true;
-    for (at, &byte) in bytes.iter().enumerate() {
-        match class(byte) {
-            Class::Lower => {}
-            Class::Upper if at == start => {}
-            Class::Outside => {
-                chunk(text.get(start..at).unwrap_or_default(), plain, visit);
-                (start, plain) = (at + 1, true);
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let first = class(*first);
+        let mut length = 1;
+        if first != Class::Outside {
+            // One look at each byte finds the end of a chunk and of what it is made.
+            let mut behind_first = 0;
+            for byte in behind {
+                let class = class(*byte);
+                if class == Class::Outside {
+                    break;
+                }
+                behind_first |= class as u8;
+                length += 1;
             }
-            Class::Upper | Class::Digit | Class::Join | Class::Wide => plain = false,
+            let chunk = text.get(start..start + length).unwrap_or_default();
+            if first as u8 & WORD != 0 && behind_first & !(Class::Lower as u8) == 0 {
+                visit(Piece::Word(chunk));
+            } else if (first as u8 | behind_first) & Class::Wide as u8 == 0 {
+                ascii(chunk, visit);
+            } else {
+                let inside = |c: char| c.is_alphanumeric() || class_of(c) == Class::Join;
+                let parts = chunk.split(|c| !inside(c));
+                parts.for_each(|part| wide(part, visit));
+            }
         }
+        start += length;
+        rest = rest.get(length..).unwrap_or_default();
     }
-    chunk(text.get(start..).unwrap_or_default(), plain, visit);
 }
 
-fn chunk<'a>(chunk: &'a str, plain: bool, visit: &mut impl FnMut(Piece<'a>)) {
-    if plain {
-        if !chunk.is_empty() {
-            visit(Piece::Word(chunk));
-        }
-    } else if chunk.is_ascii() {
-        ascii(chunk, visit);
-    } else {
-        let inside = |c: char| c.is_alphanumeric() || class_of(c) == Class::Join;
-        chunk
-            .split(|c| !inside(c))
-            .for_each(|part| wide(part, visit));
-    }
-}
+/// How most words begin; the rest of them is small letters.
+const WORD: u8 = Class::Lower as u8 | Class::Upper as u8;
 
 fn class_of(c: char) -> Class {
     u8::try_from(c).map_or(Class::Wide, class)
@@ -127,13 +130,9 @@ fn ascii<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
     let mut is_name = false;
     let mut start = 0;
     let mut before = Class::Outside;
-    for (at, &byte) in bytes.iter().enumerate() {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
         let here = class(byte);
-        // Most of a name is small letters in a row.
-        if here == Class::Lower && matches!(before, Class::Lower | Class::Upper) {
-            before = here;
-            continue;
-        }
         let turns = match (before, here) {
             (_, Class::Join) => {
                 is_name |= matches!(byte, b'_' | b'/');
@@ -162,6 +161,15 @@ fn ascii<'a>(chunk: &'a str, visit: &mut impl FnMut(Piece<'a>)) {
             start = at;
         }
         before = here;
+        at += 1;
+        if here == Class::Lower {
+            // Most of a name is small letters in a row.
+            let behind = bytes.get(at..).unwrap_or_default();
+            at += behind
+                .iter()
+                .take_while(|byte| class(**byte) == here)
+                .count();
+        }
     }
     if before != Class::Join && start < bytes.len() {
         visit(Piece::Word(chunk.get(start..).unwrap_or_default()));

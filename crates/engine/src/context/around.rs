@@ -59,14 +59,12 @@ pub fn surroundings(
     kin: &dyn Kin,
 ) -> Result<Surroundings, EngineError> {
     // The last is only there for how many children it has: they are uncles too.
-    let mut path = reading.path(frame, 1 + LEVELS + 1)?;
-    drop_circle(&mut path);
-    let near: Vec<FrameId> = path
+    let path = reading.path(frame, 1 + LEVELS + 1)?;
+    let totals = path
         .iter()
-        .take(1 + LEVELS)
-        .map(|(id, _)| id.clone())
-        .collect();
-    let mut near = reading.frames_with_notes(&near)?.into_iter();
+        .map(|(frame, totals)| (frame.id.clone(), *totals));
+    let totals: Vec<(FrameId, Totals)> = totals.collect();
+    let mut near = path.into_iter().take(1 + LEVELS).map(|(frame, _)| frame);
     let Some(current) = near.next() else {
         return Err(EngineError::GoneFrame { id: frame.clone() });
     };
@@ -74,7 +72,7 @@ pub fn surroundings(
         reading,
         kin,
         interest: OnceCell::new(),
-        path,
+        path: totals,
         around: Surroundings {
             session: session.cloned(),
             ancestors: near.collect(),
@@ -89,18 +87,6 @@ pub fn surroundings(
     }
     look.listen()?;
     Ok(look.around)
-}
-
-/// Damage may make a circle of a path; it is cut where it comes back.
-fn drop_circle(path: &mut Vec<(FrameId, Totals)>) {
-    let comes_back = (1..path.len()).find(|&at| {
-        let (before, behind) = path.split_at(at);
-        let mut before = before.iter();
-        behind
-            .first()
-            .is_some_and(|(id, _)| before.any(|(known, _)| known == id))
-    });
-    path.truncate(comes_back.unwrap_or(path.len()));
 }
 
 struct Look<'a> {
@@ -250,11 +236,8 @@ impl Look<'_> {
         let others = |status: Status| {
             count(&totals, status).saturating_sub(usize::from(current.status == status))
         };
-        let before = self.reading.siblings_before(&head, &totals)?;
-        let place = Place {
-            position: usize::try_from(before)
-                .unwrap_or(usize::MAX)
-                .saturating_add(1),
+        let mut place = Place {
+            position: 0,
             of: usize::try_from(totals.all()).unwrap_or(usize::MAX),
             completed: others(Status::Completed),
             failed: others(Status::Failed),
@@ -264,6 +247,8 @@ impl Look<'_> {
             invalidated: others(Status::Invalidated),
         };
         let mut siblings: Vec<Frame> = Vec::new();
+        // Those of whom not all are read here, so that the store has to count who comes before.
+        let mut uncounted = totals;
         for (status, others) in [
             (Status::Completed, place.completed),
             (Status::Failed, place.failed),
@@ -277,11 +262,22 @@ impl Look<'_> {
             } else if others > 0 {
                 // One more, for the frame itself.
                 let reading = self.reading;
-                let mut found = reading.ended_with_notes(parent, status, CANDIDATES + 1)?;
+                let mut found = reading.ended_with_notes(parent, status, others + 1)?;
                 found.retain(|sibling| sibling.id != current.id);
-                siblings.extend(found);
+                siblings.append(&mut found);
+            }
+            if others <= CANDIDATES {
+                uncounted.set(status, 0);
             }
         }
+        let read = |sibling: &&Frame| uncounted.of(sibling.status) == 0;
+        let before = |sibling: &&Frame| (sibling.rank, &sibling.id) < (head.rank, &head.id);
+        let read_before = siblings.iter().filter(read).filter(before).count();
+        let others_before = self.reading.siblings_before(&head, &uncounted)?;
+        place.position = usize::try_from(others_before)
+            .unwrap_or(usize::MAX)
+            .saturating_add(read_before)
+            .saturating_add(1);
         let next = match place.planned {
             0 => None,
             _ => self.next(parent, head.rank)?,

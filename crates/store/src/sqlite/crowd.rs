@@ -62,7 +62,7 @@ pub(super) fn frames_with_notes(
         let (ids, behind) = rest.split_at(bunch.names.min(rest.len()));
         let mut found: Vec<(i64, Frame)> = Vec::with_capacity(ids.len());
         each(connection, &bunch.frames, bunch.names, ids.iter(), |row| {
-            found.push((row.get(24)?, rows::frame(row)?));
+            found.push((row.get(rows::COUNT)?, rows::frame(row)?));
             Ok(())
         })?;
         // They come in this order already, which SQL does not promise.
@@ -81,7 +81,7 @@ pub(super) fn add_notes(connection: &Connection, frames: &mut [Frame]) -> Result
         && !rest.is_empty()
     {
         let (frames, behind) = rest.split_at_mut(bunch.names.min(rest.len()));
-        let mut notes = Vec::new();
+        let mut notes = Vec::with_capacity(2 * frames.len());
         let ids = frames.iter().map(|frame| &frame.id);
         each(connection, &bunch.notes, bunch.names, ids, |row| {
             let place: (i64, i64, i64) = (row.get(4)?, row.get(5)?, row.get(6)?);

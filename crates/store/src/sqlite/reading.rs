@@ -1,5 +1,7 @@
 //! The projections, asked by the fronts.
 
+use std::sync::LazyLock;
+
 use flamestack_core::compaction::Compaction;
 use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
@@ -11,12 +13,22 @@ use flamestack_core::{Neighbourhood, Session};
 use rusqlite::params;
 
 use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
-use super::{append, crowd, project, rows, runs};
+use super::{append, crowd, path, project, rows, runs};
 use crate::error::StoreError;
 use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
 /// The notes of a frame.
 const NOTES: &str = "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n";
+
+/// The frames below another one that ended in one way, newest first.
+static ENDED: LazyLock<String> = LazyLock::new(|| {
+    let columns = rows::COLUMNS;
+    format!(
+        "SELECT {columns} FROM frames f INDEXED BY frames_ended
+         WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
+         ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3"
+    )
+});
 
 /// How many frames an ambiguous name lists.
 const CANDIDATES: i64 = 6;
@@ -37,19 +49,9 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
     let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
     Ok(FrameRow {
         frame: rows::frame(row)?,
-        proofs: count(24)?,
-        failures: count(25)?,
+        proofs: count(rows::COUNT)?,
+        failures: count(rows::COUNT + 1)?,
     })
-}
-
-/// Totals out of the first columns of a row; all are missing where nothing was ever counted.
-fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
-    let mut totals = Totals::default();
-    for (column, status) in project::COUNTED.into_iter().enumerate() {
-        let count: Option<i64> = row.get(column)?;
-        totals.add(status, count.unwrap_or_default().unsigned_abs());
-    }
-    Ok(totals)
 }
 
 impl Reading for SqliteView<'_> {
@@ -176,19 +178,8 @@ impl Reading for SqliteView<'_> {
         crowd::frames_with_notes(self.connection, ids)
     }
 
-    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(FrameId, Totals)>, StoreError> {
-        // The limit also ends what damage made a circle of.
-        self.many(
-            "WITH RECURSIVE up (id, parent) AS (
-                 SELECT id, parent FROM frames WHERE id = ?1
-                 UNION ALL
-                 SELECT f.id, f.parent FROM up CROSS JOIN frames f ON f.id = up.parent
-                 LIMIT ?2)
-             SELECT t.planned, t.in_progress, t.completed, t.failed, t.blocked, t.invalidated, up.id
-             FROM up LEFT JOIN totals t ON t.scope = up.id",
-            params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
-            |row| Ok((rows::id(row, 6)?, totals(row)?)),
-        )
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(Frame, Totals)>, StoreError> {
+        path::path(self.connection, frame, limit)
     }
 
     fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
@@ -254,20 +245,17 @@ impl Reading for SqliteView<'_> {
         status: Status,
         limit: usize,
     ) -> Result<Vec<Frame>, StoreError> {
-        let columns = rows::COLUMNS;
-        let mut frames = self.many(
-            &format!(
-                "SELECT {columns} FROM frames f INDEXED BY frames_ended
-                 WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
-                 ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3"
-            ),
-            params![
-                parent.as_str(),
-                status.as_str(),
-                i64::try_from(limit).unwrap_or(i64::MAX)
-            ],
-            rows::frame,
-        )?;
+        // Frames are large, and moving them while a list grows would cost as much as reading some.
+        let mut frames = Vec::with_capacity(limit.min(256));
+        let mut statement = self.connection.prepare_cached(&ENDED)?;
+        let mut found = statement.query(params![
+            parent.as_str(),
+            status.as_str(),
+            i64::try_from(limit).unwrap_or(i64::MAX)
+        ])?;
+        while let Some(row) = found.next()? {
+            frames.push(rows::frame(row)?);
+        }
         crowd::add_notes(self.connection, &mut frames)?;
         Ok(frames)
     }
@@ -457,7 +445,8 @@ impl SqliteView<'_> {
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
         let sql = "SELECT planned, in_progress, completed, failed, blocked, invalidated
              FROM totals WHERE scope = ?1";
-        Ok(self.one(sql, params![scope], totals)?.unwrap_or_default())
+        let found = self.one(sql, params![scope], |row| rows::totals(row, 0))?;
+        Ok(found.unwrap_or_default())
     }
 
     /// The frame whose id, or former id, begins with what was typed.

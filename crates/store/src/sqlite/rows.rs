@@ -10,14 +10,18 @@ use flamestack_core::text::{Prose, Title};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
+use super::project;
 use crate::error::StoreError;
 use crate::record;
+use crate::store::Totals;
 
 /// The columns that [`frame`] expects, in order.
 pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
      f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
      f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
      f.created_at, f.updated_at, f.changed, f.closed, f.origin, f.summary, f.awaiting";
+/// How many they are.
+pub(super) const COUNT: usize = 24;
 
 /// The columns that [`head`] expects, in order.
 pub(super) const HEAD_COLUMNS: &str =
@@ -30,7 +34,14 @@ fn parsed<T>(
     column: usize,
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> rusqlite::Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
+    parsed_text(row.get_ref(column)?.as_str()?, column, parse)
+}
+
+fn parsed_text<T>(
+    text: &str,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> rusqlite::Result<T> {
     parse(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     })
@@ -44,7 +55,7 @@ fn opt_parsed<T>(
 ) -> rusqlite::Result<Option<T>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        _ => parsed(row, column, parse).map(Some),
+        value => parsed_text(value.as_str()?, column, parse).map(Some),
     }
 }
 
@@ -142,6 +153,16 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
         changed: Seq(row.get(19)?),
         closed: row.get::<_, Option<i64>>(20)?.map(Seq),
     })
+}
+
+/// Totals out of the columns from `first` on; all are missing where nothing was ever counted.
+pub(super) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
+    let mut totals = Totals::default();
+    for (column, status) in (first..).zip(project::COUNTED) {
+        let count: Option<i64> = row.get(column)?;
+        totals.add(status, count.unwrap_or_default().unsigned_abs());
+    }
+    Ok(totals)
 }
 
 /// Writes a new frame's row. A journal that was mended may open a frame twice; the later one counts.
