@@ -12,12 +12,14 @@ use crate::views::{details, printable};
 
 /// How much is recalled where nothing else is said.
 pub const RECALL_TOKENS: usize = 1500;
+/// More bytes than a token ever stands for in text that is worth reading.
+const BYTES_A_TOKEN: usize = 32;
 /// So many passages are looked at.
 const PASSAGES: usize = 60;
 
 impl Engine {
     /// Passages that hold the words of a query, best first; or, if the query is the name of a frame,
-    /// what is recorded of that frame in short; or, for `ID#n`, the n-th entry of the frame's
+    /// what is recorded of that frame in short and then what was said and done in it; or, for `ID#n`, the n-th entry of the frame's
     /// session in full. At most `limit` tokens; nothing, if nothing is found.
     pub fn recall(
         &self,
@@ -54,7 +56,8 @@ impl Engine {
         Ok((!text.is_empty()).then_some(text))
     }
 
-    /// What stands for a frame: goal, results, what was learned, and the names that came up.
+    /// What stands for a frame: goal, results, what was learned, and the names that came up; behind
+    /// it the text that is folded away, as far as there is room for it.
     fn folded(&self, frame: &FrameId, limit: usize) -> Result<String, EngineError> {
         let mut text = self.read(|reading| {
             let details = details::gather(reading, frame)?;
@@ -82,8 +85,23 @@ impl Engine {
             text.push_str("\nFrom its log:\n");
             text.push_str(&result);
         }
-        let text = printable(&text);
-        Ok(self.counting(|tokenizer| cut(&text, limit, tokenizer)))
+        let told = self.told_in(frame, limit.saturating_mul(BYTES_A_TOKEN))?;
+        if !told.is_empty() {
+            text.push_str("\n## What was said and done\n\n");
+        }
+        let text = printable(&(text + &told));
+        Ok(self.counting(|tokenizer| {
+            if tokenizer.count(&text) <= limit {
+                return text.clone();
+            }
+            let more =
+                format!("\n[cut: more with `tokens` above {limit}, or {frame}#n for entry n]\n");
+            let room = limit.saturating_sub(tokenizer.count(&more));
+            if room == 0 {
+                return cut(&text, limit, tokenizer);
+            }
+            cut(&text, room, tokenizer) + &more
+        }))
     }
 
     /// An entry of the session that a frame belongs to.

@@ -237,6 +237,23 @@ impl Engine {
         Ok(entries)
     }
 
+    /// The beginning of what was said and done in a frame and in those below it, as far as it is
+    /// kept: about so many bytes.
+    pub(crate) fn told_in(&self, frame: &FrameId, bytes: usize) -> Result<String, EngineError> {
+        let pieces = self.read(|reading| pieces_below(reading, frame, None))?;
+        let blobs = self.blobs();
+        let mut text = String::new();
+        for Piece { blob, .. } in &pieces {
+            if text.len() > bytes {
+                break;
+            }
+            if let Some(raw) = blobs.get(blob)? {
+                text.push_str(&transcript::markdown(&raw));
+            }
+        }
+        Ok(text)
+    }
+
     fn decoded(&self, pieces: &[Piece]) -> Result<Vec<Entry>, EngineError> {
         let blobs = self.blobs();
         let mut entries = Vec::new();

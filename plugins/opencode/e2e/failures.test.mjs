@@ -49,6 +49,19 @@ describe("a sidecar that misbehaves", () => {
   beforeEach(() => mode("well"))
   after(() => lab.stop())
 
+  test("a summary is made although it hangs, of what was folded, and the work goes on", async () => {
+    const session = await folded(lab, "summed up")
+    mode("hung")
+    await lab.summarize(session)
+    const summary = lab.model.requests.findLast((request) => request.kind === "summary")
+    assert.ok(!summary.says("raw-history"), "folded")
+    assert.ok(summary.says("seen it all"), "the results are there")
+    const requests = await turn(lab, session, "Go on behind the summary")
+    for (const request of requests) assert.ok(request.says("the summary of the scripted model"))
+    assert.deepEqual(lab.model.problems, [])
+    assert.deepEqual(lab.noise(), [])
+  })
+
   for (const how of ["late", "hung", "garbage", "killed", "missing"]) {
     test(`${how}: the turn completes and what was folded stays folded`, async () => {
       const session = await folded(lab, how)

@@ -22,12 +22,13 @@ for (const wire of Object.keys(WIRES)) {
       { text: "First look", calls: [{ name: "bash", args: { command: "echo first-look", description: "Look" } }] },
       { calls: [{ name: "read", args: { filePath: `${lab.project}/README.md` } }, { name: "glob", args: { pattern: "*" } }] },
       { text: "Found it.", calls: [pop] },
+      ({ raw }) => ({ calls: [{ name: "stack_recall", args: { query: /([a-z0-9]{8}) “Find the fault” is in progress/.exec(raw)[1] } }] }),
       { text: "The login is fixed." },
     )
     const session = await lab.session()
     await lab.prompt(session, prompt, { wire })
 
-    const [beforePush, , , beforePop, afterPop] = lab.model.work(session)
+    const [beforePush, , , beforePop, afterPop, recalled] = lab.model.work(session)
     assert.deepEqual(lab.model.problems, [])
     assert.ok(beforePop.says("first-look"))
     assert.ok(!afterPop.says("first-look"), "the frame's messages are gone")
@@ -35,6 +36,7 @@ for (const wire of Object.keys(WIRES)) {
     assert.ok(afterPop.says("It is in login.rs, line 40"), "its results are there")
     assert.ok(afterPop.says("Find the fault"), "the push is there")
     assert.ok(afterPop.raw.length < beforePop.raw.length, "the request is shorter")
+    assert.ok(recalled.says("first-look"), "what was folded is a recall away")
     // The end of the list of messages, `]]`, is where the earlier one stops being the same.
     assert.ok(shared(beforePush, afterPop).bytes >= beforePush.prompt.length - 2, "every byte before the push is shared")
   })
@@ -63,8 +65,8 @@ test("what a user says inside of a frame stays, and nested frames fold inside ou
   assert.ok(innerPopped.says("outer-work"))
   assert.ok(innerPopped.says("inner results"))
   assert.ok(!outerPopped.says("outer-work"))
-    assert.ok(!outerPopped.says("inner-work"))
-    assert.ok(!outerPopped.says("inner results"))
+  assert.ok(!outerPopped.says("inner-work"))
+  assert.ok(!outerPopped.says("inner results"))
   assert.ok(outerPopped.says("outer results"))
   assert.ok(outerPopped.says("Mind the inner"), "the user's own words")
   assert.deepEqual(lab.model.problems, [])

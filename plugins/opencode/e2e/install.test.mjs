@@ -1,8 +1,8 @@
-// The packages, installed without a registry: the binary of this platform is found and works.
+// Installed by `flame init`, and from the packages without a registry: OpenCode finds and runs it.
 
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -31,6 +31,43 @@ test("packed, installed from the archives, and run by OpenCode", async () => {
     await lab.prompt(session, "Push something")
     assert.ok(lab.model.work(session).at(-1).says("“Installed” is in progress"))
     assert.deepEqual(lab.noise(), [])
+  } finally {
+    await lab.stop()
+  }
+})
+
+/** A turn in which the model pushes a frame, if it has the tool for that. */
+async function pushes(lab, title) {
+  const session = await lab.session({ title })
+  const push = { name: "stack_frame_push", args: { title, successCriteria: "It runs" } }
+  lab.model.on(`Push ${title}`, (request) => {
+    return request.tools.some((tool) => tool.name === push.name) ? { calls: [push] } : { text: "No such tool" }
+  }, { text: "Done" })
+  await lab.prompt(session, `Push ${title}`)
+  return lab.model.work(session).at(-1).says(`“${title}” is in progress`)
+}
+
+test("`flame init`, for a project and for all: it runs, OpenCode installs nothing, and it goes without a trace", async () => {
+  const lab = await Lab.start({ plugin: false, seeded: false })
+  const folder = join(lab.environment.XDG_CONFIG_HOME, "opencode")
+  const found = () => readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")])
+  const git = () => execFileSync("git", ["status", "--short"], { cwd: lab.project, env: lab.environment, encoding: "utf8" })
+  try {
+    await lab.halt()
+    const before = found()
+    for (const scope of [[], ["--global"]]) {
+      lab.flame(["init", ...scope])
+      await lab.serve()
+      assert.ok(await pushes(lab, scope.length > 0 ? "For all" : "For one"))
+      assert.deepEqual(lab.model.strangers, [], "nothing was fetched")
+      assert.deepEqual(lab.noise(), [])
+      await lab.halt()
+      lab.flame(["init", "--remove", ...scope])
+      assert.deepEqual(found(), before)
+      assert.equal(git(), "")
+    }
+    await lab.serve()
+    assert.ok(!(await pushes(lab, "Gone")))
   } finally {
     await lab.stop()
   }

@@ -7,7 +7,7 @@ import { Lab } from "./lab/opencode.mjs"
 
 let lab
 // However short the subagent's run is, it is worth a frame here.
-const env = { FLAME_TOOLS: "off", STACK_SUBAGENT_MIN_MESSAGES: "1" }
+const env = { FLAME_TOOLS: "off", FLAME_FOLD: "auto", STACK_SUBAGENT_MIN_MESSAGES: "1" }
 before(async () => (lab = await Lab.start({ plugin: { tools: "off" }, env })))
 after(() => lab.stop())
 
@@ -22,7 +22,7 @@ test("a tree from prompts, to-dos and subagents alone", async () => {
   lab.model.on(
     "Make the login work",
     todos("in_progress", "pending"),
-    call("bash", { command: "echo made > made-by-bash.txt", description: "Make a file" }),
+    call("bash", { command: "echo made > made-by-bash.txt; echo raw-history", description: "Make a file" }),
     call("read", { filePath: `${lab.project}/missing.txt` }),
     call("read", { filePath: `${lab.project}/missing.txt` }),
     call("task", { description: "Run the tests", prompt: "Run all tests", subagent_type: "general" }),
@@ -43,6 +43,18 @@ test("a tree from prompts, to-dos and subagents alone", async () => {
   assert.match(context, /<results>All 12 tests pass\.<\/results>/, "what the subagent answered, unwrapped")
   assert.match(context, /made-by-bash\.txt/, "the file that a command made")
   assert.match(context, /missing\.txt/, "what failed twice")
+
+  const brief = lab.flame(["brief", "--session", `opencode:${session}`])
+  for (const text of ["Make the login work", "Mend it", "made-by-bash.txt"]) assert.ok(brief.includes(text), brief)
+
+  // `fold = auto`: what is finished folds when the user speaks again, with what it came to in its place.
+  assert.ok(lab.model.work(session).at(-1).says("raw-history"))
+  lab.model.on("And what else?", { text: "Nothing else." })
+  await lab.prompt(session, "And what else?")
+  const folded = lab.model.work(session).at(-1)
+  assert.ok(!folded.says("raw-history"))
+  assert.deepEqual([folded.userTexts[0], folded.userTexts.at(-1)], ["Make the login work", "And what else?"], "what the user said stays")
+  assert.match(folded.userTexts.join("\n"), /<frame-results [^>]*>The fault was in login\.rs\.<\/frame-results>/)
 
   await lab.summarize(session)
   lab.model.on("Go on", { text: "On I go." })

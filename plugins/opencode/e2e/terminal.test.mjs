@@ -14,7 +14,7 @@ let terminal
 const skip = process.platform === "win32"
 before(async () => {
   if (skip) return
-  lab = await Lab.start({ plugin: false })
+  lab = await Lab.start({ plugin: false, seeded: false })
   await lab.halt()
   lab.flame(["init"])
   terminal = new Terminal(lab)
@@ -69,4 +69,5 @@ test("/status and /tree are there beside the tree in the sidebar, and no model i
   await terminal.enter("/push The cart")
   await shows("On it.", "The cart works")
   assert.deepEqual(lab.model.problems, [])
+  assert.deepEqual(lab.model.strangers, [], "nothing was fetched to be installed")
 })

@@ -11,6 +11,9 @@ import type { Happening, SessionFacts } from "./protocol.js"
 /** Where this plugin keeps its word in a session's metadata. */
 export const LINK = "flamestack"
 
+/** What OpenCode calls a session that it has not named yet. */
+const UNNAMED = /^(New|Child) session - \d{4}-\d\d-\d\dT/
+
 /**
  * What the link says: whose it is (a copy of the session carries the original's), the session that it is a copy of,
  * and the frame it was made for.
@@ -121,7 +124,8 @@ export class Events {
   /** Takes what is known of a session, from an event or from asking. */
   session(info: SessionInfo, fresh = false): void {
     const link = (info.metadata?.[LINK] ?? {}) as Link
-    const facts: SessionFacts = { title: info.title, directory: info.directory }
+    const facts: SessionFacts = { directory: info.directory }
+    if (!UNNAMED.test(info.title)) facts.title = info.title
     if (info.parentID) facts.parent = info.parentID
     if (info.agent) facts.agent = info.agent
     if (info.version) facts.hostVersion = info.version

@@ -41,6 +41,15 @@ test("a session is described once, until it changes", () => {
   assert.deepEqual(said()[0].diff, [3, 1, 2])
 })
 
+test("a session that has no name yet is not called by its placeholder", () => {
+  const { take, said } = start()
+  const link = { metadata: { flamestack: { session: "ses_1" } } }
+  take("session.created", { info: info({ title: "New session - 2026-11-16T08:00:00.000Z", ...link }) })
+  assert.deepEqual(said(), [{ session: "ses_1", kind: "session", directory: "/p" }])
+  take("session.updated", { info: info({ title: "New session for the shop", ...link }) })
+  assert.equal(said()[0].title, "New session for the shop")
+})
+
 test("a fork is known by the link that it copied, and gets its own", () => {
   const { events, take, said, links, copies } = start()
   take("session.created", { info: info({ id: "ses_2", metadata: { flamestack: { session: "ses_1", frame: "f1" } } }) })

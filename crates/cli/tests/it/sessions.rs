@@ -213,13 +213,19 @@ fn a_look_at_a_project_without_state_makes_none() {
     }
 }
 
+/// A line of the sidecar's protocol.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "literals, written where they are said"
+)]
+fn said(id: u64, method: &str, params: serde_json::Value) -> String {
+    serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+        .to_string()
+}
+
 #[test]
 fn what_a_host_says_of_a_session_is_shown() {
     let project = TestProject::new();
-    let said = |id: u64, method: &str, params: serde_json::Value| {
-        serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
-            .to_string()
-    };
     let prompt = serde_json::json!({ "id": "m1", "role": "user", "at": 1, "parts": [
         { "kind": "text", "id": "p1", "text": "Fix the login" },
     ] });
@@ -299,5 +305,41 @@ fn what_a_host_says_of_a_session_is_shown() {
       opencode, 1.18.33, agent build · acme/mock-1, 192,000 tokens · 1 call: 1,600 in, 30,000 cached, 56 out (12 reasoning), $0.0123 · 2 files, +3 −1
 
     shop · 1 frame: 1 in progress
+    ");
+}
+
+#[test]
+fn a_sidecar_writes_answers_and_nothing_else_whatever_it_reads() {
+    let project = TestProject::new();
+    let hello = said(
+        1,
+        "hello",
+        serde_json::json!({ "protocol": 1, "host": "opencode", "directory": "/" }),
+    );
+    let status = serde_json::json!({ "session": "s", "what": "status" });
+    let mut input = format!("{hello}\n\0\u{1b}[31mrubbish\n\n").into_bytes();
+    // Too long a line, what is no text, and half a line where the host died.
+    input.extend(vec![b'['; 65 * 1024 * 1024]);
+    input.extend(b"\n\xff\xfe\n");
+    input.extend(said(2, "show", status).as_bytes());
+    input.extend(b"\n{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"sho");
+    let output = project.flame_reading(&["sidecar"], &input);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let answers: Vec<serde_json::Value> = output
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut told: Vec<String> = answers
+        .iter()
+        .map(|answer| format!("{} {}", answer["id"], answer["error"]["code"]))
+        .collect();
+    told.sort();
+    assert_snapshot!(told.join("\n"), @"
+    1 null
+    2 null
+    null -32600
+    null -32700
+    null -32700
     ");
 }

@@ -60,6 +60,8 @@ pub struct Watching {
     calls: BTreeMap<String, Call>,
     /// The model's last words since the last prompt, by thread.
     said: BTreeMap<SessionRef, String>,
+    /// What the host calls a session, which may have no frame yet that could be called so.
+    titles: BTreeMap<SessionRef, String>,
     /// What was recorded since the last [`Watching::told`].
     marks: BTreeSet<Mark>,
     /// Whether anything was, known by a mark or not.
@@ -157,6 +159,9 @@ impl Watching {
             .filter(|thread| *thread != actor.session);
         let speaker = thread.clone().unwrap_or_else(|| actor.session.clone());
         let said = self.said.get(&speaker).cloned();
+        if let What::Titled { title } = &entry.what {
+            self.titles.insert(speaker.clone(), title.clone());
+        }
         let call = self.remember(&speaker, entry);
         self.latest = entry.at.or(self.latest);
         if known {
@@ -178,6 +183,7 @@ impl Watching {
             framing: self.framing,
             parent,
             inside: thread.is_some(),
+            called: self.titles.get(&speaker).cloned(),
             said,
             opening: None,
             noticed: Vec::new(),
@@ -245,6 +251,7 @@ impl Watching {
             framing: self.framing,
             parent: None,
             inside: false,
+            called: None,
             said: self.said.get(&actor.session).cloned(),
             opening: None,
             noticed: Vec::new(),
@@ -300,6 +307,7 @@ impl Watching {
                 self.parent_in(tree, &text.thread)?
             },
             inside,
+            called: self.titles.get(&text.thread).cloned(),
             said: None,
             opening: None,
             noticed: Vec::new(),

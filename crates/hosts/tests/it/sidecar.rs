@@ -185,6 +185,24 @@ fn a_popped_frame_leaves_the_prompt_and_stays_out_of_it() {
 }
 
 #[test]
+fn what_is_folded_is_one_recall_away() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Fix the login");
+    let pushed = host.push("s", "2", "Find the fault");
+    let frame = pushed.split_whitespace().next().unwrap().to_owned();
+    host.prepare("s", 0, &[said("1", "Fix the login"), work("2"), work("3")]);
+    host.pop("s", "4", "It is the cookie");
+    let mut recall = |arguments: Value| host.call("s", "5", "stack_recall", arguments);
+    let whole = recall(json!({ "query": frame }));
+    assert!(whole.contains("Results: It is the cookie"), "{whole}");
+    assert!(whole.contains("fn main() {}"), "{whole}");
+    let short = recall(json!({ "query": frame, "tokens": 60 }));
+    assert!(short.contains("Results: It is the cookie"), "{short}");
+    assert!(short.ends_with("for entry n]\n"), "{short}");
+    assert!(short.len() < whole.len());
+}
+
+#[test]
 fn a_plan_that_the_shim_holds_does_not_cross_again() {
     let mut host = Served::new();
     host.push("s", "1", "Look");
@@ -305,6 +323,33 @@ fn bad_lines_are_answered_and_survived() {
     );
     assert!(refused.contains("`maybe` is none of"), "{refused}");
     assert!(host.push("s", "1", "Still here").contains("is in progress"));
+}
+
+#[test]
+fn one_conversation_does_not_wait_for_another() {
+    let mut host = Served::new();
+    host.push("b", "1", "Somewhere");
+    // The figures of the hooks are behind a lock; as long as we have it, whoever reports some waits.
+    let projects = fs_err::read_dir(host.dir.path().join("state/projects")).unwrap();
+    let [project] = &projects
+        .map(|entry| entry.unwrap().path())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one project");
+    };
+    let lock = std::fs::File::create(project.join("hooks.lock")).unwrap();
+    lock.lock().unwrap();
+    let figures =
+        json!({ "name": "event", "calls": 1, "failures": 0, "totalMs": 1.0, "slowestMs": 1.0 });
+    let report = json!({ "session": "a", "happenings": [{ "kind": "shim", "hooks": [figures] }] });
+    host.send(
+        &json!({ "jsonrpc": "2.0", "id": "slow", "method": "observe", "params": report })
+            .to_string(),
+    );
+    let status = host.ask("show", json!({ "session": "b", "what": "status" }));
+    assert!(status["text"].as_str().unwrap().contains("Somewhere"));
+    lock.unlock().unwrap();
+    assert_eq!(host.hear()["id"], "slow");
 }
 
 #[test]

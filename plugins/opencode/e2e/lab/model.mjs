@@ -43,6 +43,8 @@ export class ScriptedModel {
   /** @type {Request[]} */
   requests = []
   problems = []
+  /** What was asked for that is no model's. */
+  strangers = []
   summary = "## Objective\n- the summary of the scripted model"
   #scripts = []
   #calls = 0
@@ -81,7 +83,10 @@ export class ScriptedModel {
 
   async #answer(incoming, raw, outgoing) {
     const name = Object.keys(WIRES).find((one) => WIRES[one].path === incoming.url)
-    if (!name) return outgoing.writeHead(404).end()
+    if (!name) {
+      this.strangers.push(incoming.url)
+      return outgoing.writeHead(404).end()
+    }
     const request = new Request(name, raw, incoming.headers)
     this.requests.push(request)
     const problem = request.wire.problem(request.body)

@@ -8,15 +8,17 @@ import { FLAME, OPENCODE, PLUGIN, RIPGREP, install } from "./install.mjs"
 import { ScriptedModel } from "./model.mjs"
 import { WIRES } from "./wires.mjs"
 
-const TURN = 60_000
+/** Long, since a machine that is busy with other things is no failure. */
+const TURN = 180_000
 
 /** A home, a project under git, a scripted model and a server. */
 export class Lab {
   /**
    * `plugin`: false for none, or the options of ours. `sidecar`: a program in place of `flame`.
    * `config`: more of OpenCode's configuration. `env`: more environment. `limit` and `cost`: what the model takes.
+   * `seeded`: false leaves it to OpenCode, or to `flame init`, to prepare the folder of configuration.
    */
-  static async start({ plugin = {}, config = {}, env = {}, plugins = [], limit, cost } = {}) {
+  static async start({ plugin = {}, config = {}, env = {}, plugins = [], limit, cost, seeded = true } = {}) {
     install()
     const lab = new Lab()
     lab.root = realpathSync(mkdtempSync(join(tmpdir(), "flame-e2e-")))
@@ -26,7 +28,7 @@ export class Lab {
     await lab.model.start()
     lab.environment = lab.#environment(env)
     lab.#project()
-    lab.#configure(plugin, plugins, config, limit, cost)
+    lab.#configure(plugin, plugins, config, limit, cost, seeded)
     await lab.serve()
     return lab
   }
@@ -49,6 +51,8 @@ export class Lab {
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+      // Whoever wants to install something asks here, and is seen.
+      npm_config_registry: this.model.url,
       FLAME_STATE_DIR: this.state,
       FLAME_BIN: FLAME,
       // Nothing of the machine's own settings may reach a test.
@@ -67,7 +71,7 @@ export class Lab {
     git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "-m", "Begin")
   }
 
-  #configure(plugin, plugins, config, limit = { context: 200_000, output: 8_000 }, cost) {
+  #configure(plugin, plugins, config, limit = { context: 200_000, output: 8_000 }, cost, seeded) {
     const provider = (npm) => ({
       npm,
       options: { baseURL: this.model.url, apiKey: "none" },
@@ -91,7 +95,8 @@ export class Lab {
       ...config,
     })
     const directory = join(this.environment.XDG_CONFIG_HOME, "opencode")
-    seed(directory)
+    if (seeded) seed(directory)
+    else mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, "opencode.json"), text)
   }
 

@@ -27,6 +27,8 @@ pub(super) struct Scene<'a, 't, N: Neighbourhood + ?Sized> {
     pub(super) parent: Option<SessionRef>,
     /// Whether this happened inside a subagent whose words are part of the same record.
     pub(super) inside: bool,
+    /// What the host calls the session.
+    pub(super) called: Option<String>,
     pub(super) said: Option<String>,
     /// What is to be recorded first, under the message that it began in.
     pub(super) opening: Option<(Option<String>, Decision)>,
@@ -165,7 +167,11 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         } else {
             Origin::Session
         };
-        let name = named.and_then(|text| title(text, TITLE_LENGTH));
+        // A session that goes on after its end is about what it is told now.
+        let called = self.called.as_deref();
+        let called = called.filter(|_| origin == Origin::Session && beside.is_none());
+        let mut all = called.into_iter().chain(named);
+        let name = all.find_map(|text| title(text, TITLE_LENGTH));
         let goal = Goal {
             title: name.unwrap_or_else(|| words::unnamed(&session)),
             criteria: None,

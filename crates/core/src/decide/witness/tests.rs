@@ -233,6 +233,19 @@ fn one_prompt_is_one_frame() {
 }
 
 #[test]
+fn a_session_that_has_a_name_before_anybody_speaks_keeps_it() {
+    let mut talk = Talk::live();
+    talk.saw(What::Titled {
+        title: "The shop".to_owned(),
+    });
+    talk.user("Build a cart");
+    insta::assert_snapshot!(talk.tree(), @"
+    ▶ The shop [session] ←
+      directive: Build a cart
+    ");
+}
+
+#[test]
 fn several_prompts_are_frames_below_the_session() {
     let mut talk = Talk::live();
     talk.turn(
