@@ -63,6 +63,8 @@ pub struct Sources {
     pub git: Option<Git>,
     /// The pieces of work whose files were read.
     pub units: Vec<Unit>,
+    /// All that something speaks of, read or not.
+    pub spoken_of: Vec<Lead>,
     /// What could not be read, in words.
     pub notes: Vec<String>,
     /// How much was read.

@@ -132,7 +132,7 @@ impl Engine {
                 Err(note) => files.notes.push(note),
             }
         }
-        sources.units = pieces::read(&mut files, workflows, &sources);
+        pieces::read(&mut files, workflows, &mut sources);
         let problems = workflows
             .problems
             .iter()

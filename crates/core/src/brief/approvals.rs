@@ -5,9 +5,11 @@ mod wording;
 use self::wording::says_approved;
 use super::choice::Active;
 use super::document::{Document, Kind, lines};
+use super::mentions::has_path;
 use super::session_log::SessionLog;
 use super::words::has_word;
 use super::{Source, Sources};
+use crate::frame::Frame;
 use crate::note::Note;
 use crate::workflow::{Artifact, Role};
 
@@ -41,7 +43,7 @@ pub(super) fn approval(
             is_empty: file.is_some(),
         };
     };
-    let said = in_frames(artifact, sources)
+    let said = in_frames(active, artifact, sources)
         .or_else(|| in_log(active, artifact, sources, log))
         .or_else(|| in_files(active, artifact, document));
     match said {
@@ -58,21 +60,85 @@ pub(super) fn approval(
 /// What somebody said: the approval and where it stands, or that there is none.
 type Statement = (bool, Source, String);
 
-fn in_frames(artifact: &Artifact, sources: &Sources) -> Option<Statement> {
+/// Of which piece of work something speaks.
+struct Speech<'a> {
+    this: Known<'a>,
+    /// Others of the same workflow: an approval of one is none of another.
+    others: Vec<Known<'a>>,
+}
+
+/// A piece of work as it is named: by its name or its path.
+struct Known<'a> {
+    name: &'a str,
+    path: String,
+}
+
+impl Known<'_> {
+    fn is_in(&self, text: &str) -> bool {
+        has_word(text, self.name) || has_path(text, &self.path)
+    }
+}
+
+impl<'a> Speech<'a> {
+    fn of(active: &'a Active<'a>, sources: &'a Sources) -> Self {
+        let others = sources.spoken_of.iter().filter(|lead| {
+            lead.workflow == active.workflow.name && Some(lead.name.as_str()) != active.known_name()
+        });
+        Self {
+            this: Known {
+                name: active.name(),
+                path: active.workflow.mark(active.name()),
+            },
+            others: others
+                .map(|lead| Known {
+                    name: &lead.name,
+                    path: active.workflow.mark(&lead.name),
+                })
+                .collect(),
+        }
+    }
+
+    fn names_another(&self, text: &str) -> bool {
+        self.others.iter().any(|other| other.is_in(text))
+    }
+
+    /// Whether a line counts for this piece of work: it names it and no other, or it names none and
+    /// stands among texts that do so.
+    fn counts<'t>(&self, line: &str, mut around: impl Iterator<Item = &'t str> + Clone) -> bool {
+        if self.names_another(line) {
+            return false;
+        }
+        let is_clear = || !around.clone().any(|text| self.names_another(text));
+        self.this.is_in(line)
+            || (is_clear() && (self.others.is_empty() || around.any(|text| self.this.is_in(text))))
+    }
+}
+
+fn in_frames(active: &Active<'_>, artifact: &Artifact, sources: &Sources) -> Option<Statement> {
     let around = sources.around.as_ref()?;
-    std::iter::once(&around.current)
+    let speech = Speech::of(active, sources);
+    let path: Vec<&Frame> = std::iter::once(&around.current)
         .chain(&around.ancestors)
-        .find_map(|frame| {
-            // The last word counts.
-            frame.notes.iter().rev().find_map(|note| {
-                if !matches!(note, Note::Decision { .. } | Note::Directive(_)) {
-                    return None;
-                }
-                let text = note.text().as_str();
-                let given = says_approved(text, &artifact.approval)?;
-                Some((given, Source::Frame(frame.id.clone()), text.to_owned()))
-            })
+        .collect();
+    path.iter().enumerate().find_map(|(at, frame)| {
+        let above = path.iter().skip(at);
+        let goals = above.flat_map(|frame| {
+            let criteria = frame.criteria.iter().map(crate::Prose::as_str);
+            std::iter::once(frame.title.as_str()).chain(criteria)
+        });
+        let texts = goals.chain(frame.notes.iter().map(|note| note.text().as_str()));
+        // The last word counts.
+        frame.notes.iter().rev().find_map(|note| {
+            if !matches!(note, Note::Decision { .. } | Note::Directive(_)) {
+                return None;
+            }
+            let text = note.text().as_str();
+            let given = says_approved(text, &artifact.approval)?;
+            speech
+                .counts(text, texts.clone())
+                .then(|| (given, Source::Frame(frame.id.clone()), text.to_owned()))
         })
+    })
 }
 
 /// The unit's notes on its progress, else the file's own word.
@@ -113,14 +179,17 @@ fn in_log(
     log: Option<&SessionLog>,
 ) -> Option<Statement> {
     let (log, document) = (log?, sources.session_log.as_ref()?);
-    let is_about = |text: &str| has_word(text, active.name()) || text.contains(&active.path(""));
+    let speech = Speech::of(active, sources);
     log.entries.iter().find_map(|entry| {
-        if !entry.lines.iter().any(|said| is_about(&said.text)) {
+        let texts = entry.lines.iter().map(|said| said.text.as_str());
+        if !texts.clone().any(|text| speech.this.is_in(text)) {
             return None;
         }
         entry.lines.iter().rev().find_map(|said| {
             let given = says_approved(&said.text, &artifact.approval)? && !said.is_open;
-            Some((given, Source::file(document, said.line), said.text.clone()))
+            speech
+                .counts(&said.text, texts.clone())
+                .then(|| (given, Source::file(document, said.line), said.text.clone()))
         })
     })
 }

@@ -174,7 +174,8 @@ impl Clue {
     }
 }
 
-fn has_path(text: &str, folder: &str) -> bool {
+/// Whether a path stands in a text, and not as the beginning of another name.
+pub(super) fn has_path(text: &str, folder: &str) -> bool {
     text.match_indices(folder).any(|(at, _)| {
         let behind = text
             .get(at + folder.len()..)

@@ -4,7 +4,7 @@
 //! There may be thousands that are finished. Where the work is spoken of, each of these costs a
 //! name in a listing; where it has to be found by its files, a question after a date as well.
 
-use flamestack_core::brief::{self, Document, Sources, Unit};
+use flamestack_core::brief::{self, Document, Sources, Unit, Worth};
 use flamestack_core::workflow::{Place, Role, Workflow};
 
 use super::declarations::Workflows;
@@ -28,21 +28,27 @@ const LATEST: usize = 6;
 type Named<'a> = (&'a Workflow, &'a str);
 
 /// Reads the pieces of work that matter.
-pub(super) fn read(files: &mut Files, workflows: &Workflows, sources: &Sources) -> Vec<Unit> {
+pub(super) fn read(files: &mut Files, workflows: &Workflows, sources: &mut Sources) {
     let mut known: Vec<(&Workflow, Vec<String>)> = Vec::new();
     for workflow in &workflows.declared {
         if workflow.requires.iter().all(|path| files.has(path)) {
             known.push((workflow, names(files, workflow)));
         }
     }
-    chosen(files, &known, &workflows.declared, sources)
+    let units = known.iter().flat_map(|(workflow, names)| {
+        let of_workflow = names.iter();
+        of_workflow.map(|name| (workflow.name.as_str(), name.as_str()))
+    });
+    let worth = brief::worth_reading(&workflows.declared, units, sources);
+    sources.units = chosen(files, &known, &worth)
         .into_iter()
         .map(|(workflow, name)| {
             let artifacts = workflow.artifacts.iter();
             let paths = artifacts.map(|artifact| artifact.file.as_str());
             unit(workflow, name, paths, |path| files.read(path, ARTIFACT))
         })
-        .collect()
+        .collect();
+    sources.spoken_of = worth.leads;
 }
 
 /// A piece of work with those of its files that can be read.
@@ -89,16 +95,13 @@ fn names(files: &mut Files, workflow: &Workflow) -> Vec<String> {
 fn chosen<'a>(
     files: &mut Files,
     known: &'a [(&'a Workflow, Vec<String>)],
-    declared: &[Workflow],
-    sources: &Sources,
+    worth: &Worth,
 ) -> Vec<Named<'a>> {
     let all = || {
         known
             .iter()
             .flat_map(|(workflow, names)| names.iter().map(|name| (*workflow, name.as_str())))
     };
-    let units = all().map(|(workflow, name)| (workflow.name.as_str(), name));
-    let worth = brief::worth_reading(declared, units, sources);
     let mut found: Vec<Named<'a>> = Vec::new();
     for lead in worth.leads.iter().take(LOOKED_AT) {
         let named =

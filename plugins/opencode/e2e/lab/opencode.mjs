@@ -8,7 +8,8 @@ import { FLAME, OPENCODE, PLUGIN, RIPGREP, install } from "./install.mjs"
 import { ScriptedModel } from "./model.mjs"
 import { WIRES } from "./wires.mjs"
 
-const TURN = 60_000
+/** Long, since a machine that is busy with other things is no failure. */
+const TURN = 180_000
 
 /** A home, a project under git, a scripted model and a server. */
 export class Lab {

@@ -1,6 +1,8 @@
 //! Trees that say nothing clearly, or contradict themselves.
 
-use super::said;
+use flamestack_core::brief::Heading;
+
+use super::{Files, said, under};
 
 #[test]
 fn two_open_specs_and_no_word() {
@@ -316,4 +318,32 @@ No null check.
     Dependencies / Preconditions
       `requirements.md` and `design.md` with the user's approval.  [workflow spec]
     ");
+}
+
+/// What was approved of one piece of work is not approved of another, wherever that stands.
+#[test]
+fn an_approval_of_another_specification() {
+    const LOG: &str = r"
+=== SESSION.md
+[Focus: 012-search] 2026-03-12
+- 011-login is done: requirements approved, design approved.
+- Open Work: the design of 012-search.
+=== .codex/specs/011-login/tasks.md
+- [x] 1. Form
+=== .codex/specs/012-search/requirements.md
+Users find things.
+";
+    let approved = |drawing: &str| under(&Files::drawn(drawing).brief(), Heading::Approved);
+    assert_eq!(approved(LOG), Vec::<String>::new());
+    // A line of its own that names none may be about either.
+    let apart = LOG.replace(
+        ": requirements approved, design approved.",
+        ".\n- requirements approved",
+    );
+    assert_eq!(approved(&apart), Vec::<String>::new());
+    let clear = apart.replace(
+        "- requirements approved",
+        "- 012-search: requirements approved",
+    );
+    insta::assert_snapshot!(approved(&clear).join("\n"), @"012-search: `requirements.md` is approved, recorded in SESSION.md:3: “012-search: requirements approved”");
 }

@@ -270,3 +270,31 @@ fn work_of_long_ago_tells_nothing() {
     end("src/8.rs".to_owned());
     assert_eq!(unit(&files), None);
 }
+
+/// A session that had one specification approved goes on with the next: that is not approved by it.
+#[test]
+fn an_approval_of_another_specification_in_a_frame() {
+    let files = Files::drawn(
+        "=== .codex/specs/login/requirements.md\nUsers log in.\n\
+         === .codex/specs/search/requirements.md\nUsers find things.\n",
+    );
+    let push = |title: &str| {
+        let goal = json!({"title": title, "successCriteria": "it works"});
+        tool(&files, "stack_frame_push", goal);
+    };
+    let decide = |decision: &str| {
+        tool(&files, "stack_add_decision", json!({"decision": decision}));
+    };
+    let approved = || under(&files.asked(&asked()), Heading::Approved).len();
+    push("Specifications of the shop");
+    let artifact = json!({"artifact": ".codex/specs/login/requirements.md"});
+    tool(&files, "stack_add_artifact", artifact);
+    decide("requirements.md approved by the user");
+    assert_eq!(unit(&files).as_deref(), Some("login"));
+    assert_eq!(approved(), 1);
+    push("spec-create of `search`");
+    assert_eq!(unit(&files).as_deref(), Some("search"));
+    assert_eq!(approved(), 0);
+    decide("requirements.md approved by the user");
+    assert_eq!(approved(), 1);
+}
