@@ -28,7 +28,7 @@ const statuses = (session) => Object.fromEntries(standing(session).subagents.map
 
 /** Asks until it is so: the sidecar is told beside the host, and nothing says when it has read it. */
 async function settled(check) {
-  for (let left = 40; ; left -= 1) {
+  for (let left = 200; ; left -= 1) {
     try {
       return check()
     } catch (error) {
