@@ -76,6 +76,17 @@ test("commands are added, and the user's own of that name stay", async () => {
   assert.equal(config.command.pop.template, "mine")
 })
 
+test("a session that was there before the plugin is asked about when a command is typed in it", async () => {
+  const { hooks, asked } = await start()
+  const output = { parts: [{ type: "text", text: "Close the active frame" }] }
+  const before = structuredClone(output)
+  await hooks["command.execute.before"]({ command: "pop", sessionID: "ses_1", arguments: "" }, output)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(asked.map(([name]) => name), ["get", "update"], "described, and linked to itself")
+  assert.deepEqual(asked[1][1].body, { metadata: { flamestack: { session: "ses_1" } } })
+  assert.deepEqual(output, before, "what the command says is the host's")
+})
+
 test("tools by profile, with their whole schema", async () => {
   const { hooks } = await start("missing")
   assert.ok(hooks.tool.stack_frame_push)

@@ -73,7 +73,7 @@ impl Config {
                         "problems": problems.iter().map(|bad| &bad.problem).collect::<Vec<_>>(),
                     }));
                 }
-                output.line(&value.text)?;
+                output.raw(&format!("{}\n", value.text))?;
                 for problem in problems {
                     output.notice(&format!("does not count: {}", problem.problem))?;
                 }

@@ -51,7 +51,7 @@ impl Log {
         };
         let (text, path) = place.engine.frame_log(&id)?;
         match (self.path, output.is_json()) {
-            (true, false) => output.line(path.display().to_string()),
+            (true, false) => output.raw(&format!("{}\n", path.display())),
             (_, true) => output.data(&json!({
                 "frame": id.as_str(),
                 "logPath": path.display().to_string(),

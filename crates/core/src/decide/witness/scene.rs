@@ -168,8 +168,8 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
             Origin::Session
         };
         // A session that goes on after its end is about what it is told now.
-        let called = self.called.as_deref();
-        let called = called.filter(|_| origin == Origin::Session && beside.is_none());
+        let by_host = beside.is_none() && self.is_named_by_host(origin)?;
+        let called = self.called.as_deref().filter(|_| by_host);
         let mut all = called.into_iter().chain(named);
         let name = all.find_map(|text| title(text, TITLE_LENGTH));
         let goal = Goal {
@@ -256,19 +256,24 @@ impl<N: Neighbourhood + ?Sized> Scene<'_, '_, N> {
         Ok(())
     }
 
+    /// Whether a session's own frame is called what its host calls the session.
+    fn is_named_by_host(&self, origin: Origin) -> Ruling<bool, N> {
+        match origin {
+            Origin::Session => Ok(true),
+            // What its parent wants of it says more than what the host calls it.
+            Origin::Subagent => Ok(self.run()?.is_none_or(|run| run.goal.is_none())),
+            _ => Ok(false),
+        }
+    }
+
     pub(super) fn titled(&mut self, named: &str) -> Ruling<(), N> {
         let Some(own) = self.ground.own.clone() else {
             return Ok(());
         };
         let own = self.ground.frame(&own)?;
-        let derived = match own.origin {
-            Origin::Session => true,
-            // What its parent wants of it says more than what the host calls it.
-            Origin::Subagent => self.run()?.is_none_or(|run| run.goal.is_none()),
-            _ => false,
-        };
+        let by_host = self.is_named_by_host(own.origin)?;
         match title(named, TITLE_LENGTH) {
-            Some(title) if derived && own.status.is_open() && own.title != title => {
+            Some(title) if by_host && own.status.is_open() && own.title != title => {
                 self.tell(Event::FrameEdited {
                     frame: own.id,
                     edit: Edit {

@@ -142,6 +142,23 @@ fn a_parents_words_to_a_resumed_subagent_are_no_directive() {
 }
 
 #[test]
+fn a_subagent_of_which_only_a_title_is_known_is_called_by_it() {
+    let mut talk = Talk::live();
+    talk.user("Why is it slow?");
+    let parent = talk.inside("ses_2", "ses_1");
+    talk.saw(What::Titled {
+        title: "Ask the archive".to_owned(),
+    });
+    talk.user("What is slow?");
+    talk.back(parent);
+    insta::assert_snapshot!(talk.tree(), @"
+    ▶ Why is it slow? [session] ←
+      directive: Why is it slow?
+      ▶ Ask the archive [subagent]
+    ");
+}
+
+#[test]
 fn a_subagent_that_ends_its_own_frame_works_on_nothing() {
     let mut talk = Talk::live();
     talk.user("Why is it slow?");
