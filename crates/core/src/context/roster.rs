@@ -99,7 +99,10 @@ impl<'a> Roster<'a> {
     /// The weights of those among whom room is divided fairly.
     fn weights(&self) -> usize {
         let first = self.candidates.iter().take(CROWD);
-        first.map(|candidate| candidate.weight).sum::<usize>().max(1)
+        first
+            .map(|candidate| candidate.weight)
+            .sum::<usize>()
+            .max(1)
     }
 
     fn element(&self, shown: usize, omitted: usize) -> Element<'_> {
