@@ -34,6 +34,8 @@ mod grammar;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod shortage_tests;
+#[cfg(test)]
 mod snapshots;
 
 pub use assemble::{assemble, assemble_json, pointer};
@@ -96,6 +98,22 @@ impl Calls {
         match self {
             Self::Shell => format!("flame show {frame}"),
             Self::Tools => format!("stack_frame_details frameID={frame}"),
+        }
+    }
+
+    /// The call that shows all that is below a frame.
+    pub fn below(self, frame: &FrameId) -> String {
+        match self {
+            Self::Shell => format!("flame tree {frame} --all"),
+            Self::Tools => format!("stack_tree rootID={frame} showFull=true"),
+        }
+    }
+
+    /// The call that lists everything that is left out of a frame's context.
+    pub fn table(self, frame: &FrameId) -> String {
+        match self {
+            Self::Shell => format!("flame context -f {frame} --table"),
+            Self::Tools => "stack_context_info".to_owned(),
         }
     }
 
@@ -263,6 +281,8 @@ pub enum Why {
     Limit,
     /// It has too little to do with the goal.
     Relevance,
+    /// There are so many that not all are looked at.
+    Crowd,
 }
 
 impl Why {
@@ -272,6 +292,7 @@ impl Why {
             Self::Budget => "budget",
             Self::Limit => "limit",
             Self::Relevance => "relevance",
+            Self::Crowd => "crowd",
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::xml::Element;
 
 /// What the parent and the current frame get however little there is.
 const NEED: usize = 48;
+/// Less than this is not worth making a section again for.
+const LOAN: usize = 12;
 /// A session's name is told if it is no longer than this.
 const SESSION_BYTES: usize = 96;
 
@@ -40,8 +42,30 @@ impl<'a> Attempt<'a> {
         let fixed = [&guidance, &position].into_iter().flatten();
         let fixed: usize = fixed.map(|drawn| drawn.section.tokens).sum();
         let room = self.budget.total().saturating_sub(tags + fixed);
+        let mut filled = self.fill(rosters, room);
+        let mut position = position;
+        if let Some((_, tokens)) = self.left_out(&filled) {
+            let used = |filled: &[Drawn<'_>]| -> usize {
+                filled.iter().map(|drawn| drawn.section.tokens).sum()
+            };
+            if used(&filled) + tokens > room {
+                filled = self.fill(rosters, room.saturating_sub(tokens));
+            }
+            if let Some((element, tokens)) = self.left_out(&filled)
+                && used(&filled) + tokens <= room
+            {
+                let last = position.get_or_insert_with(|| Drawn {
+                    section: placed(0, 0, String::new()),
+                    elements: Vec::new(),
+                });
+                element.write(&mut last.section.body);
+                last.section.tokens += tokens;
+                last.section.shown += 1;
+                last.elements.push(element);
+            }
+        }
         let mut drawn: Vec<Drawn<'r>> = guidance.into_iter().collect();
-        drawn.extend(self.fill(rosters, room));
+        drawn.extend(filled);
         drawn.extend(position);
         let mut sum = tags;
         let bodies = drawn.iter().map(|drawn| drawn.section.body.len());
@@ -102,7 +126,8 @@ impl<'a> Attempt<'a> {
         ];
         let part_claims = parts.map(|(part, weight)| Claim {
             wants: of_part(part).map(|(_, claim)| claim.wants).sum(),
-            weight,
+            // A part that has nothing of its own still gets what the others leave.
+            weight: weight.max(1),
         });
         let part_rooms = share(rest, &part_claims);
         let mut shares: Vec<(Part, std::vec::IntoIter<usize>)> = Vec::new();
@@ -118,10 +143,54 @@ impl<'a> Attempt<'a> {
         let granted: Vec<usize> = granted
             .map(|(needs, (part, _))| needs + next_share(*part))
             .collect();
-        let filled = measured.into_iter().zip(granted);
-        filled
-            .filter_map(|(roster, room)| roster.fill(room, self.meter))
-            .collect()
+        let mut filled: Vec<(&'r Roster<'_>, Drawn<'r>)> = Vec::with_capacity(rosters.len());
+        for ((roster, measured), granted) in rosters.iter().zip(measured).zip(granted) {
+            let drawn = measured.fill(granted, self.meter);
+            filled.extend(drawn.map(|drawn| (roster, drawn)));
+        }
+        self.lend(&mut filled, room);
+        filled.into_iter().map(|(_, drawn)| drawn).collect()
+    }
+
+    /// What sections were granted and could not use goes to those that had to leave something out,
+    /// the nearest to the work at hand first.
+    fn lend<'r>(&self, filled: &mut [(&'r Roster<'_>, Drawn<'r>)], room: usize) {
+        let used = filled.iter().map(|(_, drawn)| drawn.section.tokens);
+        let mut left = room.saturating_sub(used.sum());
+        let mut wanting: Vec<usize> = (0..filled.len()).collect();
+        wanting.sort_by_key(|at| filled.get(*at).map(|(roster, _)| turn(roster.kind)));
+        for at in wanting {
+            let Some((roster, drawn)) = filled.get_mut(at) else {
+                continue;
+            };
+            let omitted = &drawn.section.omitted;
+            if left < LOAN || !omitted.iter().any(|omission| omission.why == Why::Budget) {
+                continue;
+            }
+            let before = drawn.section.tokens;
+            let more = roster.measure(before + left, self.meter);
+            if let Some(more) = more.fill(before + left, self.meter)
+                && more.section.tokens > before
+            {
+                left -= more.section.tokens - before;
+                *drawn = more;
+            }
+        }
+    }
+
+    /// Says what there was no room to say anything of, if there is room for that.
+    fn left_out(&self, drawn: &[Drawn<'_>]) -> Option<(Element<'static>, usize)> {
+        let gone = drawn.iter().filter(|drawn| drawn.section.body.is_empty());
+        let gone = gone.flat_map(|drawn| &drawn.section.omitted);
+        let named = gone.map(|omission| format!("{} {}", omission.count, omission.what));
+        let named = named.collect::<Vec<_>>().join(", ");
+        if named.is_empty() {
+            return None;
+        }
+        let call = self.settings.calls.table(&self.around.current.id);
+        let element = Element::text("left-out", named).with("show", call);
+        let tokens = self.meter.element(&element);
+        Some((element, tokens))
     }
 
     /// The guidance that was asked for, or less of it where the budget is small.
@@ -186,15 +255,35 @@ impl<'a> Attempt<'a> {
             element.write(&mut body);
         }
         let tokens = self.meter.text(&body);
-        let section = Section {
-            kind: SectionKind::Position,
-            provenance: Provenance::Stack,
-            tokens,
-            shown: elements.len(),
-            omitted: Vec::new(),
-            body,
-        };
+        let section = placed(tokens, elements.len(), body);
         (tokens <= self.budget.total() / 4).then_some(Drawn { section, elements })
+    }
+}
+
+/// The section that says where the frame stands.
+fn placed(tokens: usize, shown: usize, body: String) -> Section {
+    Section {
+        kind: SectionKind::Position,
+        provenance: Provenance::Stack,
+        tokens,
+        shown,
+        omitted: Vec::new(),
+        body,
+    }
+}
+
+/// Whose turn it is when room is left over.
+fn turn(kind: SectionKind) -> usize {
+    match kind {
+        SectionKind::Current => 0,
+        SectionKind::Ancestors => 1,
+        SectionKind::Directives => 2,
+        SectionKind::Children => 3,
+        SectionKind::Open | SectionKind::Subagents => 4,
+        SectionKind::Planned => 5,
+        SectionKind::FailedAttempts => 6,
+        SectionKind::Siblings => 7,
+        _ => 8,
     }
 }
 

@@ -78,7 +78,8 @@ impl Meter<'_> {
         }
     }
 
-    fn element(&self, element: &Element<'_>) -> usize {
+    /// Counts an element as it would be written.
+    pub(super) fn element(&self, element: &Element<'_>) -> usize {
         let mut text = String::new();
         element.write(&mut text);
         self.text(&text)

@@ -8,7 +8,9 @@ use crate::context::draft::{Draft, Inside, Meter, short_title};
 use crate::context::frontier::{Failed, attempts, in_order};
 use crate::context::relevance::{Comparison, Interest, Relevance, ancestor_score};
 use crate::context::roster::{Candidate, Roster};
-use crate::context::surroundings::{CANDIDATES, DIRECTIVES, LEVELS, PLANNED, Surroundings};
+use crate::context::surroundings::{
+    CANDIDATES, DIRECTIVES, Directive, LEVELS, PLANNED, Surroundings,
+};
 use crate::context::telling::{TITLE_TOKENS, Telling, reasoned, tell, titled};
 use crate::context::{Calls, Provenance, SectionKind, Settings};
 use crate::frame::{Frame, Status};
@@ -112,8 +114,17 @@ impl<'a> Library<'a, '_> {
         roster.provenance = Provenance::User;
         roster.total = all.len();
         roster.least = LEAST_LINE;
-        roster.call = self.calls.log(&self.around.current.id);
-        for (place, directive) in all.into_iter().enumerate().rev().take(DIRECTIVES) {
+        if let Some(first) = all.first() {
+            roster.call = self.calls.details(&first.frame);
+        }
+        // What somebody set down beside the conversation is meant to last, and the first thing said
+        // is what all the rest is about. Of the rest the newest count most.
+        let worth = |(place, directive): &(usize, &Directive)| {
+            (!directive.session.is_shell(), *place != 0, Reverse(*place))
+        };
+        let mut ranked: Vec<(usize, &Directive)> = all.into_iter().enumerate().collect();
+        ranked.sort_by_key(worth);
+        for (place, directive) in ranked.into_iter().take(DIRECTIVES) {
             roster.candidates.push(Candidate {
                 draft: Draft {
                     name: "directive",
@@ -140,7 +151,7 @@ impl<'a> Library<'a, '_> {
             .total
             .max(self.around.uncles.frames.len());
         if let Some(grandparent) = &parent.parent {
-            roster.call = self.calls.details(grandparent);
+            roster.call = self.calls.below(grandparent);
         }
         let far = |uncle: &Frame| {
             let known = self.around.ancestors.iter();
@@ -164,7 +175,7 @@ impl<'a> Library<'a, '_> {
         };
         let completed = with_status(&self.around.siblings, Status::Completed);
         roster.total = self.around.place.completed.max(completed.clone().count());
-        roster.call = self.calls.details(parent);
+        roster.call = self.calls.below(parent);
         let mut ranked = self.ranked(latest(completed), |_, relevance| relevance.score);
         let allowed = max.unwrap_or(usize::MAX);
         roster.over_limit = roster.total.saturating_sub(allowed);
@@ -188,6 +199,9 @@ impl<'a> Library<'a, '_> {
                 .failed
                 .saturating_sub(failed.clone().count());
             let ranked = self.ranked(latest(failed), |_, relevance| relevance.score);
+            if let (false, Some(parent)) = (ranked.is_empty(), &self.around.current.parent) {
+                roster.call = self.calls.below(parent);
+            }
             found.extend(ranked.iter().map(|(_, frame)| (2, Failed::Frame(frame))));
             let akin = with_status(&self.around.siblings, Status::Completed);
             let akin = latest(akin).into_iter().filter(|frame| {
@@ -230,6 +244,7 @@ impl<'a> Library<'a, '_> {
         let group = &self.around.children;
         let mut roster = self.roster(SectionKind::Children, "children's results");
         roster.total = group.total.max(group.frames.len());
+        roster.call = self.calls.below(&self.around.current.id);
         let finished = |child: &&Frame| !child.status.is_open();
         let frames = latest(group.frames.iter().filter(finished));
         let count = frames.len();
@@ -246,6 +261,7 @@ impl<'a> Library<'a, '_> {
         let mut roster = self.roster(SectionKind::Planned, "planned children");
         roster.total = group.total.max(group.frames.len());
         roster.least = LEAST_LINE;
+        roster.call = self.calls.below(&self.around.current.id);
         let planned = with_status(&group.frames, Status::Planned).collect();
         let planned = first_by(planned, PLANNED, |frame| (frame.rank, &frame.id));
         for (place, frame) in planned.into_iter().enumerate() {
@@ -283,6 +299,12 @@ impl<'a> Library<'a, '_> {
         // Our own children first: they keep us from being done.
         let order = |frame: &'a Frame| (self.is_sibling(frame), frame.rank, &frame.id);
         let frames = first_by(open.collect(), CANDIDATES, order);
+        if let (Some(parent), true) = (
+            &self.around.current.parent,
+            frames.iter().any(|frame| self.is_sibling(frame)),
+        ) {
+            roster.call = self.calls.below(parent);
+        }
         for (place, frame) in frames.into_iter().enumerate() {
             let mut candidate = self.candidate(frame, Telling::Standing);
             let kin = if self.is_sibling(frame) {

@@ -179,5 +179,6 @@ pub(super) fn directive(text: &str, said: i64) -> Directive {
         text: prose(text),
         said: Seq(said),
         session: us(),
+        frame: FrameId::from_entropy(1),
     }
 }

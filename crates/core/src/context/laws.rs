@@ -206,6 +206,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
                 text,
                 said: Seq(said),
                 session: us(),
+                frame: FrameId::from_entropy(1),
             })
             .collect();
         around.subagents = under_way

@@ -77,6 +77,8 @@ impl<'a> Roster<'a> {
         };
         let crowd = self.candidates.len().max(1);
         let most = (2 * room / crowd).max(SMALLEST_MEASURE).min(room);
+        // Nobody keeps others from being looked at by wanting more than a fair share.
+        let fair = room / self.weights();
         let mut sizes = Vec::new();
         let mut sum = tags;
         for candidate in &self.candidates {
@@ -84,7 +86,7 @@ impl<'a> Roster<'a> {
                 break;
             }
             let size = candidate.draft.whole(most, meter).ok_or(most);
-            sum += wants(&size);
+            sum += wants(&size).min(fair.saturating_mul(candidate.weight));
             sizes.push(size);
         }
         Measured {
@@ -92,6 +94,15 @@ impl<'a> Roster<'a> {
             sizes,
             tags,
         }
+    }
+
+    /// The weights of those among whom room is divided fairly.
+    fn weights(&self) -> usize {
+        let first = self.candidates.iter().take(CROWD);
+        first
+            .map(|candidate| candidate.weight)
+            .sum::<usize>()
+            .max(1)
     }
 
     fn element(&self, shown: usize, omitted: usize) -> Element<'_> {
@@ -181,8 +192,7 @@ impl<'s> Measured<'_, 's> {
     /// somebody less worthy, save those who want more than a fair share of the room; and what is
     /// left goes to one more, as much of it as fits.
     fn chosen(&self, room: usize) -> Chosen {
-        let crowd = self.roster.candidates.len().clamp(1, CROWD);
-        let fair = (room / crowd).max(self.roster.least);
+        let fair = (room / self.roster.weights()).max(self.roster.least);
         let mut chosen = Chosen::default();
         let mut left = room;
         let mut passed_over = 0;
@@ -237,7 +247,7 @@ impl Roster<'_> {
     ) -> Drawn<'s> {
         let count = shown.len();
         let left_out = self.total.saturating_sub(count);
-        omitted.extend(self.omissions(left_out));
+        omitted.extend(self.omissions(count));
         let mut tokens: usize = shown.iter().map(|piece| piece.tokens).sum();
         let bytes: usize = shown.iter().map(|piece| piece.text.len()).sum();
         let mut body = String::with_capacity(bytes + 256);
@@ -291,12 +301,15 @@ impl Roster<'_> {
         }
     }
 
-    fn omissions(&self, left_out: usize) -> impl Iterator<Item = Omission> {
-        let no_room = left_out.saturating_sub(self.over_limit + self.irrelevant);
+    /// What is left out where so many are shown.
+    fn omissions(&self, shown: usize) -> impl Iterator<Item = Omission> {
+        let no_room = self.candidates.len().saturating_sub(shown);
+        let known = shown + no_room + self.over_limit + self.irrelevant;
         let reasons = [
             (no_room, Why::Budget),
             (self.over_limit, Why::Limit),
             (self.irrelevant, Why::Relevance),
+            (self.total.saturating_sub(known), Why::Crowd),
         ];
         let some = reasons.into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, why)| Omission {

@@ -21,7 +21,7 @@ pub const LEVELS: usize = 64;
 /// How many planned children are looked at.
 pub const PLANNED: usize = 64;
 /// How many directives are looked at, newest first.
-pub const DIRECTIVES: usize = 32;
+pub const DIRECTIVES: usize = 128;
 
 /// Some frames out of all that there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Directive {
     pub said: Seq,
     /// The conversation in which it was said.
     pub session: SessionRef,
+    /// The frame that it was said in.
+    pub frame: FrameId,
 }
 
 /// A conversation that another one started and that is not over.
@@ -230,6 +232,7 @@ impl Surroundings {
                             text: text.clone(),
                             said: recorded.seq,
                             session: recorded.session.clone(),
+                            frame: frame.id.clone(),
                         });
                     }
                 }

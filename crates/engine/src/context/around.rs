@@ -19,7 +19,7 @@ use crate::subagents::family;
 
 /// How many directives of one frame are read; those that are too many are counted among what is
 /// left out.
-const DIRECTIVES_READ: usize = 32 * DIRECTIVES;
+const DIRECTIVES_READ: usize = 8 * DIRECTIVES;
 
 /// What an uncle's score loses with each level, as when a context ranks uncles.
 const FARTHER: i64 = 16;

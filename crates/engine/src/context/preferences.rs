@@ -5,13 +5,15 @@ use flamestack_core::tokens::{Estimate, Tokenizer};
 
 use super::Wanted;
 use crate::error::EngineError;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 
 /// How contexts are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preferences {
     /// What the core is told.
     pub assembly: Assembly,
+    /// Whether somebody set the total, so that no model's window changes it.
+    pub total_is_set: bool,
     /// The tokenizer's name.
     pub tokenizer: String,
     /// The most of a model's usable window that a context takes, in thousandths.
@@ -28,6 +30,7 @@ impl Default for Preferences {
     fn default() -> Self {
         Self {
             assembly: Assembly::default(),
+            total_is_set: false,
             tokenizer: "o200k".to_owned(),
             window_share: 20,
             soft_threshold: 70,
@@ -64,6 +67,7 @@ impl Preferences {
                 minimum_relevance: i64::try_from(number("minimum_relevance")?).unwrap_or(i64::MAX),
                 ..Assembly::default()
             },
+            total_is_set: settings.get("context.budget.total")?.origin != Origin::BuiltIn,
             tokenizer: settings.get("context.tokenizer")?.text.trim().to_owned(),
             window_share: size("window_share")?,
             soft_threshold: settings.number("compaction.soft_threshold")?,
@@ -94,7 +98,9 @@ impl Preferences {
                 .with_current(set.current())
                 .with_overhead(set.overhead());
         }
-        if let Some(usable) = wanted.usable_window {
+        // Who names a total means it.
+        let is_named = self.total_is_set || wanted.budget.is_some();
+        if let Some(usable) = wanted.usable_window.filter(|_| !is_named) {
             assembly.budget = assembly.budget.within_window(usable, self.window_share);
         }
         Ok(assembly)

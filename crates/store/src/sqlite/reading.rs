@@ -298,6 +298,7 @@ impl Reading for SqliteView<'_> {
                     text: Prose::recorded(row.get(0)?),
                     said: Seq(row.get(1)?),
                     session: rows::session(row, 2)?,
+                    frame: frame.clone(),
                 })
             },
         )
