@@ -47,7 +47,10 @@ describe("a sidecar that misbehaves", () => {
     lab = await Lab.start({ plugin: { deadline: 2_000, command: [program, saboteur, door, FLAME] } })
   })
   beforeEach(() => mode("well"))
-  after(() => lab.stop())
+  after(async () => {
+    await lab.stop()
+    rmSync(door, { recursive: true })
+  })
 
   test("a summary is made although it hangs, of what was folded, and the work goes on", async () => {
     const session = await folded(lab, "summed up")
@@ -127,6 +130,7 @@ test("hung, with the deadline that everybody has: what that costs a turn", async
     assert.deepEqual(lab.noise(), [])
   } finally {
     await lab.stop()
+    rmSync(door, { recursive: true })
   }
 })
 
