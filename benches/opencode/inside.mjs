@@ -1,9 +1,8 @@
 // Runs inside the OpenCode process, as a plugin: measures the two transforms of a request, for
 // Flamestack, for a bare echo of the same bytes, and for a plugin that prunes.
 //
-// All take turns, and each gets the session's messages made anew just before, as they are for every
-// request. Requests of a real session are seconds apart, so the collector gets a moment to finish with
-// what making thousands of messages left behind.
+// All take turns, and each gets the session's messages read anew just before, as they are for every
+// request: what that does to caches and to the garbage collector is the same for all.
 
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -17,19 +16,9 @@ const MODEL = { id: "mock-1", providerID: "mock", api: { npm: "@ai-sdk/anthropic
 /** Rounds that are not counted: code is compiled when it has run for a while. */
 const WARM = 50
 
-/** How long the collector gets, in ms. */
-const MOMENT = 25
-
-/** The messages of a request. */
-async function prepared(session, count) {
-  const list = messages(session, count)
-  await new Promise((resolve) => setTimeout(resolve, MOMENT))
-  return list
-}
-
 /** The time of one request's transforms, and how many messages they leave. */
 async function request(session, hooks, count) {
-  const list = await prepared(session, count)
+  const list = messages(session, count)
   const system = ["You are opencode"]
   const begun = performance.now()
   await hooks["experimental.chat.messages.transform"]?.({}, { messages: list })
@@ -53,7 +42,7 @@ function bare(session, { question, answer }) {
   const asked = JSON.parse(question)
   return {
     async ask(count) {
-      await prepared(session, count)
+      messages(session, count)
       const begun = performance.now()
       await new Promise((resolve) => {
         heard = resolve

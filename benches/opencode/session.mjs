@@ -35,9 +35,13 @@ function message(session, n) {
   }
 }
 
-/** The first messages of the session. As the host reads them from its database, anew for each request. */
+/** What the host's database holds: a text for each message. */
+const rows = []
+
+/** The first messages of the session, read anew from their texts, as the host does for each request. */
 export function messages(session, count) {
-  return JSON.parse(JSON.stringify(Array.from({ length: count }, (_, n) => message(session, n))))
+  for (let n = rows.length; n < count; n += 1) rows.push(JSON.stringify(message(session, n)))
+  return rows.slice(0, count).map((row) => JSON.parse(row))
 }
 
 /** Pushes and pops all through the session, so that most of it is folded. */
