@@ -38,32 +38,11 @@ impl<'a> Attempt<'a> {
         outer.write_end(&mut end);
         let tags = self.meter.text(&text) + self.meter.text(&end);
         let guidance = self.guidance();
-        let position = self.position();
+        let mut position = self.position();
         let fixed = [&guidance, &position].into_iter().flatten();
         let fixed: usize = fixed.map(|drawn| drawn.section.tokens).sum();
         let room = self.budget.total().saturating_sub(tags + fixed);
-        let mut filled = self.fill(rosters, room);
-        let mut position = position;
-        if let Some((_, tokens)) = self.left_out(&filled) {
-            let used = |filled: &[Drawn<'_>]| -> usize {
-                filled.iter().map(|drawn| drawn.section.tokens).sum()
-            };
-            if used(&filled) + tokens > room {
-                filled = self.fill(rosters, room.saturating_sub(tokens));
-            }
-            if let Some((element, tokens)) = self.left_out(&filled)
-                && used(&filled) + tokens <= room
-            {
-                let last = position.get_or_insert_with(|| Drawn {
-                    section: placed(0, 0, String::new()),
-                    elements: Vec::new(),
-                });
-                element.write(&mut last.section.body);
-                last.section.tokens += tokens;
-                last.section.shown += 1;
-                last.elements.push(element);
-            }
-        }
+        let filled = self.fill_and_name(rosters, room, &mut position);
         let mut drawn: Vec<Drawn<'r>> = guidance.into_iter().collect();
         drawn.extend(filled);
         drawn.extend(position);
@@ -76,6 +55,37 @@ impl<'a> Attempt<'a> {
         }
         text.push_str(&end);
         (drawn, text, sum)
+    }
+
+    /// Fills the room, and names behind the position what there was no room to say anything of.
+    fn fill_and_name<'r>(
+        &self,
+        rosters: &'r [Roster<'_>],
+        room: usize,
+        position: &mut Option<Drawn<'a>>,
+    ) -> Vec<Drawn<'r>> {
+        let used = |filled: &[Drawn<'_>]| -> usize {
+            filled.iter().map(|drawn| drawn.section.tokens).sum()
+        };
+        let mut filled = self.fill(rosters, room);
+        if let Some((_, tokens)) = self.left_out(&filled)
+            && used(&filled) + tokens > room
+        {
+            filled = self.fill(rosters, room.saturating_sub(tokens));
+        }
+        if let Some((element, tokens)) = self.left_out(&filled)
+            && used(&filled) + tokens <= room
+        {
+            let last = position.get_or_insert_with(|| Drawn {
+                section: placed(0, 0, String::new()),
+                elements: Vec::new(),
+            });
+            element.write(&mut last.section.body);
+            last.section.tokens += tokens;
+            last.section.shown += 1;
+            last.elements.push(element);
+        }
+        filled
     }
 
     fn outer(&self) -> Element<'a> {

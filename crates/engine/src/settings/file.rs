@@ -202,17 +202,8 @@ fn document(file: &Path) -> Result<toml_edit::DocumentMut, EngineError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layers::tests::ground;
     use super::*;
-
-    fn ground() -> (tempfile::TempDir, Home, Project) {
-        let dir = tempfile::tempdir().unwrap();
-        let home = Home {
-            state: dir.path().join("state"),
-            config: dir.path().join("config"),
-        };
-        let project = Project::at(dir.path(), &home).unwrap();
-        (dir, home, project)
-    }
 
     #[test]
     fn a_value_can_be_taken_out_again() {

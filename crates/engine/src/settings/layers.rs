@@ -278,11 +278,11 @@ fn unknown(key: &str, file: &Path) -> EngineError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::file::{Scope, set};
     use super::*;
 
-    fn ground() -> (tempfile::TempDir, Home, Project) {
+    pub(in super::super) fn ground() -> (tempfile::TempDir, Home, Project) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home {
             state: dir.path().join("state"),
