@@ -264,7 +264,7 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
     for (series, (name, aim)) in series.iter().zip([
         ("the floor: count and escape the same bytes", None),
         ("of it: count the tokens", None),
-        ("read and assemble, every count made anew", None),
+        ("read and assemble, every count made anew", Some(FLOOR)),
         ("of it: read", None),
         ("of it: assemble", Some(FLOOR)),
         (
