@@ -1,9 +1,13 @@
 //! The barest sidecar: it answers every line with the same line, which it was given, and looks at
 //! nothing. What a real one takes beyond this is its own work.
+//!
+//! `echo ANSWER [QUESTIONS ANSWERS]`: with the names of two pipes it reads and answers there, and
+//! answers on standard output as well, as a real one does on a direct line.
 
 #![expect(clippy::print_stderr, reason = "it has nothing else to say")]
 
-use std::io::{self, BufRead, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -17,11 +21,24 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> io::Result<()> {
-    let answer = std::env::args().nth(1).unwrap_or_default() + "\n";
-    let mut input = io::stdin().lock();
+    let mut arguments = std::env::args().skip(1);
+    let answer = arguments.next().unwrap_or_default() + "\n";
+    // For both, so that neither is waited for.
+    let pipe = |path| OpenOptions::new().read(true).write(true).open(path);
+    let (mut input, mut direct): (Box<dyn BufRead>, Option<File>) =
+        match (arguments.next(), arguments.next()) {
+            (Some(questions), Some(answers)) => {
+                let questions = BufReader::new(pipe(questions)?);
+                (Box::new(questions), Some(pipe(answers)?))
+            }
+            _ => (Box::new(io::stdin().lock()), None),
+        };
     let mut output = io::stdout().lock();
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
+        if let Some(direct) = &mut direct {
+            direct.write_all(answer.as_bytes())?;
+        }
         output.write_all(answer.as_bytes())?;
         output.flush()?;
         line.clear();

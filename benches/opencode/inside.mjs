@@ -1,11 +1,12 @@
 // Runs inside the OpenCode process, as a plugin: measures the two transforms of a request, for
-// Flamestack, for a bare echo of the same bytes, and for a plugin that prunes.
+// Flamestack, for a bare echo of the same bytes (on standard output, and by a direct line), and for a
+// plugin that prunes.
 //
 // All take turns, and each gets the session's messages read anew just before, as they are for every
 // request: what that does to caches and to the garbage collector is the same for all.
 
-import { spawn } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
+import { execFileSync, spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { frames, messages } from "./session.mjs"
@@ -54,10 +55,47 @@ function bare(session, { question, answer }) {
   }
 }
 
+/** The same, asked and answered by a direct line as the plugin uses it. */
+async function direct(session, { question, answer }) {
+  const { DirectLine } = await import(new URL("direct.js", pathToFileURL(setting.plugin)).href)
+  const folder = mkdtempSync(join(setting.place, "line-"))
+  const pipes = { questions: join(folder, "questions"), answers: join(folder, "answers") }
+  execFileSync("mkfifo", Object.values(pipes))
+  const child = spawn(setting.echo, [answer, pipes.questions, pipes.answers], { stdio: ["pipe", "pipe", "ignore"] })
+  child.stdout.on("data", () => {})
+  const asked = JSON.parse(question)
+  let line
+  while (!line) {
+    try {
+      line = new DirectLine(pipes)
+    } catch {
+      // It has not opened its ends yet.
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  return {
+    async ask(count) {
+      messages(session, count)
+      const begun = performance.now()
+      let answered
+      const hear = (heard) => (answered = JSON.parse(heard))
+      line.write(`${JSON.stringify(asked)}\n`)
+      while (!answered) line.listen(() => answered !== undefined, hear)
+      await answered
+      return performance.now() - begun
+    },
+    end: () => {
+      line.close()
+      child.kill()
+    },
+  }
+}
+
 /** What crosses the pipe for a request with one new message, and for one with nothing new. */
 async function crossing(session, start) {
   const [questions, answers] = ["questions", "answers"].map((name) => join(setting.place, name))
-  const between = 'tee "$1" | "$0" sidecar | tee "$2"'
+  // Without a direct line, so that all of it passes here.
+  const between = `tee "$1" | "$0" sidecar | sed -u 's/"direct":/"without":/' | tee "$2"`
   const hooks = await start(["sh", "-c", between, setting.flame, questions, answers])
   const last = () => {
     const [question, answer] = [questions, answers].map((path) => readFileSync(path, "utf8").trim().split("\n").at(-1))
@@ -79,15 +117,22 @@ async function run(input, session) {
   await request(session, ours, setting.messages)
   await frames(session, setting.messages, ours)
   const crossed = await crossing(session, start)
-  const echoes = { one: bare(session, crossed.one), nothing: bare(session, crossed.nothing) }
-  const times = { echoOne: [], one: [], echoNothing: [], nothing: [], pruner: [] }
+  const echoes = {
+    one: bare(session, crossed.one),
+    directOne: await direct(session, crossed.one),
+    nothing: bare(session, crossed.nothing),
+    directNothing: await direct(session, crossed.nothing),
+  }
+  const times = { echoOne: [], directOne: [], one: [], echoNothing: [], directNothing: [], nothing: [], pruner: [] }
   let kept
   for (let round = -WARM; round < setting.rounds; round += 1) {
     const count = setting.messages + WARM + round
     const took = {}
     took.echoOne = await echoes.one.ask(count)
+    took.directOne = await echoes.directOne.ask(count)
     took.one = (await request(session, ours, count)).took
     took.echoNothing = await echoes.nothing.ask(count)
+    took.directNothing = await echoes.directNothing.ask(count)
     const again = await request(session, ours, count)
     took.nothing = again.took
     kept = again

@@ -67,15 +67,18 @@ const at = (times, share) => [...times].sort((a, b) => a - b)[Math.floor(times.l
 const { times, bytes, pruned } = measured
 const rows = [
   ["one new message: bare echo", times.echoOne, bytes.one],
-  ["one new message: Flamestack", times.one, bytes.one, times.echoOne],
+  ["one new message: direct echo", times.directOne, bytes.one],
+  ["one new message: Flamestack", times.one, bytes.one, times.echoOne, times.directOne],
   ["nothing new: bare echo", times.echoNothing, bytes.nothing],
-  ["nothing new: Flamestack", times.nothing, bytes.nothing, times.echoNothing],
+  ["nothing new: direct echo", times.directNothing, bytes.nothing],
+  ["nothing new: Flamestack", times.nothing, bytes.nothing, times.echoNothing, times.directNothing],
 ]
 if (pruned) rows.push([`${PRUNER} ${found.version}`, times.pruner, undefined, times.echoOne])
 console.log(`\n2,000 to ${measured.messages} messages, ${FRAMES} frames; ${measured.kept} messages left of the last request\n`)
-console.log(`${"".padEnd(34)}   p50 ms    p90 ms    p99 ms    × echo, p50   bytes asked, answered`)
-for (const [name, all, crossed, echoed] of rows) {
+console.log(`${"".padEnd(34)}   p50 ms    p90 ms    p99 ms    × echo, p50   × direct   bytes asked, answered`)
+for (const [name, all, crossed, ...echoes] of rows) {
   const figures = [0.5, 0.9, 0.99].map((share) => at(all, share).toFixed(3).padStart(8)).join("  ")
-  const ratio = echoed ? (at(all, 0.5) / at(echoed, 0.5)).toFixed(2) : ""
-  console.log(`${name.padEnd(34)} ${figures}  ${ratio.padStart(12)}   ${crossed?.join(", ") ?? ""}`)
+  const ratio = (echoed) => (echoed ? (at(all, 0.5) / at(echoed, 0.5)).toFixed(2) : "")
+  const [plain, direct] = [0, 1].map((n) => ratio(echoes[n]))
+  console.log(`${name.padEnd(34)} ${figures}  ${plain.padStart(12)} ${direct.padStart(10)}   ${crossed?.join(", ") ?? ""}`)
 }

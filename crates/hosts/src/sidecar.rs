@@ -7,6 +7,7 @@
 //! - `conversation`: what is kept of one conversation while it is served;
 //! - `compacting`: what its summariser is told, and what is put back;
 //! - `copying`: how one begins that is a copy of another one;
+//! - `direct`: a shorter way for a shim that waits;
 //! - `observing`: what happens in it, as the engine is told it;
 //! - `queues`: what is still to be handled, by conversation;
 //! - [`figures`]: how the shim's hooks fare;
@@ -18,6 +19,7 @@
 mod compacting;
 mod conversation;
 mod copying;
+mod direct;
 mod entries;
 pub mod figures;
 mod methods;

@@ -60,6 +60,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       hostVersion: null,
       directory: input.directory,
       shimVersion: VERSION,
+      direct: true,
     },
     lost: (why) => log(`the sidecar is gone (${why}); sessions go on with what it said last`),
     welcome: (welcome) => {

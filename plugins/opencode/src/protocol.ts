@@ -31,7 +31,11 @@ shimVersion: string | null,
 /**
  * The host does not say which conversation started which.
  */
-withoutParents?: boolean, };
+withoutParents?: boolean, 
+/**
+ * The shim would use a direct line.
+ */
+direct?: boolean, };
 
 /**
  * The answer to `hello`.
@@ -64,7 +68,24 @@ isolation: Isolation,
 /**
  * Whose summary a compacted conversation goes on with.
  */
-compaction: Summaries, };
+compaction: Summaries, 
+/**
+ * A direct line that was laid because the shim would use one.
+ */
+direct?: Direct, };
+
+/**
+ * Two named pipes, to be written and read without waiting.
+ */
+export type Direct = { 
+/**
+ * Where the shim writes what it would write to standard input, once it has said `direct`.
+ */
+questions: string, 
+/**
+ * Where answers to `prepare` come in addition to standard output.
+ */
+answers: string, };
 
 /**
  * Where what a model is told goes.

@@ -4,11 +4,13 @@
 // started again when it is gone, at growing intervals, the next time somebody needs it.
 
 import { type ChildProcess, spawn } from "node:child_process"
+import { DirectLine } from "./direct.js"
 import type {
   Call,
   Called,
   Delegated,
   Delegating,
+  Direct,
   Hello,
   Instructions,
   Observe,
@@ -77,6 +79,8 @@ export class Sidecar {
 
   readonly #setup: Setup
   #child: ChildProcess | undefined
+  /** A shorter way to it, once it is laid. */
+  #direct: DirectLine | undefined
   #pending = new Map<number, Pending>()
   #nextId = 1
   #startedAt = Number.NEGATIVE_INFINITY
@@ -133,8 +137,13 @@ export class Sidecar {
     // The host must be able to end while the sidecar lives; the end of its input then ends it.
     child.unref()
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
-    this.#welcome = this.#ask("hello", this.#setup.hello, this.deadline, this.#setup.welcome)
-    this.#welcome.then(this.#setup.welcome, () => {})
+    const greeted = (welcome: Welcome) => {
+      if (child !== this.#child) return
+      if (welcome.direct) this.#turnTo(child, welcome.direct)
+      this.#setup.welcome?.(welcome)
+    }
+    this.#welcome = this.#ask("hello", this.#setup.hello, this.deadline, greeted)
+    this.#welcome.then(greeted, () => {})
     return true
   }
 
@@ -164,6 +173,8 @@ export class Sidecar {
   /** Ends the process: the end of its input is its signal, a kill follows if it does not go. */
   close(): void {
     this.#closed = true
+    this.#direct?.close()
+    this.#direct = undefined
     const child = this.#child
     if (!child) return
     child.stdin?.end()
@@ -184,7 +195,7 @@ export class Sidecar {
         this.#silent = true
         reject(new Unanswered(`${method} was not answered in time`))
       }
-      const timer = deadline > 0 ? setTimeout(giveUp, deadline) : undefined
+      let timer: ReturnType<typeof setTimeout> | undefined
       if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, performance.now())
       this.#pending.set(id, {
         since: performance.now(),
@@ -204,15 +215,30 @@ export class Sidecar {
         },
       })
       this.#write({ jsonrpc: "2.0", id, method, params })
-      if (deadline <= 0) giveUp()
+      if (deadline <= 0) return giveUp()
+      if (method === "prepare") this.#direct?.listen(() => !this.#pending.has(id), (line) => this.#hear(line))
+      if (this.#pending.has(id)) timer = setTimeout(giveUp, deadline)
     })
   }
 
   #write(message: unknown): void {
     const child = this.#child
     if (!child?.stdin) return
-    child.stdin.write(`${JSON.stringify(message)}\n`)
-    if (child.stdin.writableLength > BACKLOG) this.#lose(child, "it does not read")
+    const line = `${JSON.stringify(message)}\n`
+    if (this.#direct) this.#direct.write(line)
+    else child.stdin.write(line)
+    if ((this.#direct?.waiting ?? child.stdin.writableLength) > BACKLOG) this.#lose(child, "it does not read")
+  }
+
+  /** From now on everything is written to the direct line; where it cannot be opened, all stays as it was. */
+  #turnTo(child: ChildProcess, direct: Direct): void {
+    try {
+      const line = new DirectLine(direct)
+      child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "direct" })}\n`)
+      this.#direct = line
+    } catch {
+      // Standard input and output do as well.
+    }
   }
 
   #listen(child: ChildProcess): void {
@@ -254,6 +280,8 @@ export class Sidecar {
   #lose(child: ChildProcess | undefined, why: string): void {
     if (child !== this.#child) return
     this.#child = undefined
+    this.#direct?.close()
+    this.#direct = undefined
     child?.kill("SIGKILL")
     const pending = [...this.#pending.values()]
     this.#pending.clear()

@@ -79,7 +79,7 @@ function register(context: Whole): () => void {
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
-    hello: { protocol: PROTOCOL, host: "opencode", hostVersion: "2", directory, shimVersion: VERSION },
+    hello: { protocol: PROTOCOL, host: "opencode", hostVersion: "2", directory, shimVersion: VERSION, direct: true },
     lost: () => {},
   })
   sidecar.start()

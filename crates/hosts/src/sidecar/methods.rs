@@ -55,7 +55,7 @@ pub(super) fn handle<W: Write>(
                 conversation.prompt(sidecar, &prompt)
             }),
         ),
-        "prepare" => answers.answer(
+        "prepare" => answers.answer_directly(
             id,
             &asking(asked, |prepare: Prepare| {
                 conversation.prepare(sidecar, prepare)
@@ -161,6 +161,7 @@ pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(Hello, Welcome)
             Author::Host => Summaries::Assist,
             Author::Own(_) => Summaries::Own,
         },
+        direct: None,
     };
     Ok((hello, welcome))
 }

@@ -1,12 +1,14 @@
 //! JSON-RPC 2.0, one object a line.
 
 use std::io::{self, BufRead, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use super::direct::{DirectAnswers, Questions};
 
 /// The longest line that is read; longer ones are skipped to their end.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
@@ -60,15 +62,33 @@ pub(super) enum Line {
 
 /// Reads lines and never fails on what is in them.
 pub(super) struct Lines<R> {
-    input: R,
+    input: Input<R>,
     buffer: Vec<u8>,
+}
+
+enum Input<R> {
+    Standard(R),
+    Direct(Questions),
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
-            input,
+            input: Input::Standard(input),
             buffer: Vec::new(),
+        }
+    }
+
+    /// Whether they come by a direct line.
+    pub(super) fn are_direct(&self) -> bool {
+        matches!(self.input, Input::Direct(_))
+    }
+
+    /// Reads on from a direct line; what was read until now, if that was not one.
+    pub(super) fn turn_to(&mut self, questions: Questions) -> Option<R> {
+        match std::mem::replace(&mut self.input, Input::Direct(questions)) {
+            Input::Standard(input) => Some(input),
+            Input::Direct(_) => None,
         }
     }
 
@@ -77,17 +97,24 @@ impl<R: BufRead> Lines<R> {
             match self.fill()? {
                 Filled::End => return Ok(Line::End),
                 Filled::TooLong => return Ok(Line::Bad(None, Fault::TooLong)),
-                Filled::Line if self.buffer.trim_ascii().is_empty() => {}
+                Filled::Line if self.buffer.trim_ascii().is_empty() => match &self.input {
+                    Input::Direct(questions) if questions.ended() => return Ok(Line::End),
+                    _ => {}
+                },
                 Filled::Line => return Ok(parse(&self.buffer)),
             }
         }
     }
 
     fn fill(&mut self) -> io::Result<Filled> {
+        let input: &mut dyn BufRead = match &mut self.input {
+            Input::Standard(input) => input,
+            Input::Direct(questions) => &mut questions.pipe,
+        };
         self.buffer.clear();
         let mut skipped = false;
         loop {
-            let chunk = match self.input.fill_buf() {
+            let chunk = match input.fill_buf() {
                 Ok(chunk) => chunk,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -105,7 +132,7 @@ impl<R: BufRead> Lines<R> {
             if !skipped {
                 self.buffer.extend(chunk.iter().take(taken));
             }
-            self.input.consume(end.map_or(taken, |end| end + 1));
+            input.consume(end.map_or(taken, |end| end + 1));
             match (end, skipped) {
                 (Some(_), true) => return Ok(Filled::TooLong),
                 (Some(_), false) => return Ok(Filled::Line),
@@ -187,13 +214,21 @@ pub(super) fn params<T: DeserializeOwned>(asked: &Asked) -> Result<T, Fault> {
 /// Where answers go, a whole line at a time.
 pub(super) struct Answers<W> {
     output: Mutex<W>,
+    direct: OnceLock<DirectAnswers>,
 }
 
 impl<W: Write> Answers<W> {
     pub(super) fn new(output: W) -> Self {
         Self {
             output: Mutex::new(output),
+            direct: OnceLock::new(),
         }
+    }
+
+    /// From now on a shim may be waiting at its end of a direct line.
+    pub(super) fn offer_at(&self, direct: DirectAnswers) {
+        // There is one line for a process; a second one is never taken up.
+        let _ = self.direct.set(direct);
     }
 
     /// Answers a request; a notification gets no answer, whatever came of it.
@@ -202,20 +237,37 @@ impl<W: Write> Answers<W> {
             return;
         };
         match answer {
-            Ok(result) => self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": result })),
+            Ok(result) => self.write(&line(id, result)),
             Err(fault) => self.refuse(id, fault),
         }
+    }
+
+    /// Answers a request for which a shim may wait at the direct line.
+    pub(super) fn answer_directly<T: Serialize>(
+        &self,
+        id: Option<&Value>,
+        answer: &Result<T, Fault>,
+    ) {
+        let (Some(id), Ok(result)) = (id, answer) else {
+            return self.answer(id, answer);
+        };
+        let line = line(id, result);
+        if let Some(direct) = self.direct.get() {
+            direct.offer(&line);
+        }
+        self.write(&line);
     }
 
     /// Says what is wrong with a line that may not even have an id.
     pub(super) fn refuse(&self, id: &Value, fault: &Fault) {
         let error = json!({ "code": fault.code(), "message": fault.to_string() });
-        self.write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        self.write(&format!(
+            "{}\n",
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        ));
     }
 
-    fn write(&self, answer: &Value) {
-        let mut line = answer.to_string();
-        line.push('\n');
+    fn write(&self, line: &str) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let written = output
             .write_all(line.as_bytes())
@@ -225,6 +277,13 @@ impl<W: Write> Answers<W> {
             tracing::debug!("answer not delivered: {error}");
         }
     }
+}
+
+fn line<T: Serialize>(id: &Value, result: &T) -> String {
+    format!(
+        "{}\n",
+        json!({ "jsonrpc": "2.0", "id": id, "result": result })
+    )
 }
 
 #[cfg(test)]

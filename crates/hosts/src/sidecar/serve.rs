@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::Sidecar;
 use super::conversation::Conversation;
+use super::direct::DirectLine;
 use super::methods::{METHODS, handle, hello};
 use super::queues::Queues;
 use super::rpc::{Answers, Asked, Fault, Line, Lines, params};
@@ -35,6 +36,7 @@ where
             lines: Lines::new(input),
             host: None,
             without_parents: false,
+            line: None,
             queues: Arc::default(),
             conversations: BTreeMap::new(),
             ended: None,
@@ -67,6 +69,8 @@ struct Door<R> {
     host: Option<String>,
     /// Whether it does not say which conversation started which.
     without_parents: bool,
+    /// A direct line that the host has not taken up yet.
+    line: Option<DirectLine>,
     /// What is still to be handled.
     queues: Arc<Queues>,
     conversations: BTreeMap<String, Arc<Room>>,
@@ -94,7 +98,7 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
             self.waiting.fetch_add(1, Ordering::SeqCst);
             let mut door = locked(&self.door);
             self.waiting.fetch_sub(1, Ordering::SeqCst);
-            let Some(room) = self.next(&mut door) else {
+            let Some(room) = self.next(&mut door, scope) else {
                 return;
             };
             if self.waiting.load(Ordering::SeqCst) == 0 {
@@ -111,7 +115,14 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
 
     /// The next conversation in which something is asked that nobody attends to; nothing, once the
     /// input has ended.
-    fn next(&self, door: &mut Door<R>) -> Option<Arc<Room>> {
+    fn next<'scope>(
+        &self,
+        door: &mut Door<R>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Option<Arc<Room>>
+    where
+        R: 'scope,
+    {
         while door.ended.is_none() {
             let asked = match door.lines.next() {
                 Ok(Line::Asked(asked)) => asked,
@@ -129,13 +140,20 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
                 }
             };
             if asked.method == "hello" {
-                let welcome = hello(self.sidecar, &asked);
-                if let Ok((greeting, _)) = &welcome {
+                let mut welcome = hello(self.sidecar, &asked);
+                if let Ok((greeting, welcome)) = &mut welcome {
                     door.host = Some(greeting.host.clone());
                     door.without_parents = greeting.without_parents;
+                    let wanted = greeting.direct && !door.lines.are_direct();
+                    door.line = wanted.then(lay).flatten();
+                    welcome.direct = door.line.as_ref().and_then(DirectLine::told);
                 }
                 let welcome = welcome.map(|(_, welcome)| welcome);
                 self.answers.answer(asked.id.as_ref(), &welcome);
+                continue;
+            }
+            if asked.method == "direct" {
+                self.turn_to_direct_line(door, scope);
                 continue;
             }
             match whose(door.host.as_deref(), &asked) {
@@ -151,6 +169,31 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
         }
         None
     }
+
+    /// The host has opened its ends of the direct line: what it asks comes there, and standard input
+    /// only has an end.
+    fn turn_to_direct_line<'scope>(&self, door: &mut Door<R>, scope: &'scope Scope<'scope, '_>)
+    where
+        R: 'scope,
+    {
+        match door.line.take().map(DirectLine::take_up) {
+            Some(Ok((questions, hangup, answers))) => {
+                self.answers.offer_at(answers);
+                if let Some(input) = door.lines.turn_to(questions) {
+                    scope.spawn(move || hangup.after(input));
+                }
+            }
+            Some(Err(error)) => tracing::warn!("the direct line cannot be taken up: {error}"),
+            None => tracing::warn!("there is no direct line to be taken up"),
+        }
+    }
+}
+
+/// A direct line, where there can be one.
+fn lay() -> Option<DirectLine> {
+    DirectLine::lay()
+        .inspect_err(|error| tracing::debug!("no direct line: {error}"))
+        .ok()
 }
 
 impl<R> Door<R> {

@@ -22,7 +22,7 @@ fn declaration<T: TS>(config: &Config) -> String {
 fn protocol() -> String {
     let config = &Config::default();
     let types = declarations!(config:
-        Hello, Welcome, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
+        Hello, Welcome, Direct, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
         CallState, Usage, Observe, Happening, Original, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
         Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Delegating, Delegated,
         Returned,

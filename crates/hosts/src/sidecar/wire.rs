@@ -14,7 +14,7 @@ mod summary;
 
 pub use calling::{Call, Called, Delegated, Delegating, Delegation, Returned};
 pub use greeting::{
-    CommandDeclaration, Hello, Isolation, Placement, Summaries, ToolDeclaration, Welcome,
+    CommandDeclaration, Direct, Hello, Isolation, Placement, Summaries, ToolDeclaration, Welcome,
 };
 pub use happening::{Happening, HookFigures, Observe, Original, SessionFacts, TodoItem};
 pub use message::{CallState, Message, Part, Role, Usage};

@@ -8,6 +8,8 @@
 
 mod compaction;
 mod completing;
+#[cfg(target_os = "linux")]
+mod direct;
 mod fixtures;
 mod forking;
 mod generated;

@@ -24,6 +24,10 @@ pub struct Hello {
     #[serde(default)]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub without_parents: bool,
+    /// The shim would use a direct line.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub direct: bool,
 }
 
 /// The answer to `hello`.
@@ -45,6 +49,20 @@ pub struct Welcome {
     pub isolation: Isolation,
     /// Whose summary a compacted conversation goes on with.
     pub compaction: Summaries,
+    /// A direct line that was laid because the shim would use one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub direct: Option<Direct>,
+}
+
+/// Two named pipes, to be written and read without waiting.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Direct {
+    /// Where the shim writes what it would write to standard input, once it has said `direct`.
+    pub questions: String,
+    /// Where answers to `prepare` come in addition to standard output.
+    pub answers: String,
 }
 
 /// A tool on offer.
