@@ -1,6 +1,7 @@
 // What a request costs inside the OpenCode process: `cargo xtask bench opencode [--quick]`.
 //
-// A session of 2,000 messages with most of its frames popped, in a project of 10,000 frames.
+// A session of 2,000 messages with most of its frames popped, in a project of 10,000 frames, goes on:
+// turn by turn a scripted model calls tools, and OpenCode makes its requests as it always does.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -12,15 +13,22 @@ import { Lab } from "../../plugins/opencode/e2e/lab/opencode.mjs"
 const quick = process.argv.includes("--quick")
 const flame = join(ROOT, "target/release/flame")
 const echo = join(ROOT, "target/release/echo")
+const plugin = join(ROOT, "plugins/opencode/dist/index.js")
 const place = join(ROOT, "target/bench-opencode")
 const PRUNER = "@tarquinen/opencode-dcp"
 const FRAMES = quick ? 1_000 : 10_000
+const MESSAGES = 2_000
+/** Requests of a turn. */
+const STEPS = 20
+/** Turns that are not counted: code is compiled when it has run for a while. */
+const WARM = 3
+/** What is aimed at. */
+const AIM = { p99: 10, ratio: 3 }
 
 /** The pruning plugin from npm, or nothing where it cannot be had. */
 function pruner() {
   const folder = join(place, "node_modules", PRUNER)
   try {
-    mkdirSync(place, { recursive: true })
     if (!existsSync(folder)) {
       writeFileSync(join(place, "package.json"), "{}")
       execFileSync("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", PRUNER], { cwd: place, stdio: "pipe" })
@@ -34,51 +42,96 @@ function pruner() {
   }
 }
 
-const found = quick ? undefined : pruner()
-const inside = fileURLToPath(new URL("./inside.mjs", import.meta.url))
-const setting = join(place, "setting.json")
-const results = join(place, "results.json")
-mkdirSync(place, { recursive: true })
-const lab = await Lab.start({ plugin: false, plugins: [inside], env: { BENCH_SETTING: setting, FLAME_BIN: flame } })
-try {
-  const session = await lab.session({ title: "A long one" })
+/** What a scripted model does in a turn: a piece of work in a frame, and one without. */
+function steps(who) {
+  const read = { calls: [{ name: "read", args: { filePath: "README.md" } }] }
+  const replies = Array.from({ length: STEPS - 1 }, () => read)
+  if (who === "ours") {
+    replies[0] = { calls: [{ name: "stack_frame_push", args: { title: "Read it", successCriteria: "It is read" } }] }
+    replies[STEPS / 2] = { calls: [{ name: "stack_frame_pop", args: { status: "completed", results: "It says that it is a shop" } }] }
+  }
+  return [...replies, { text: "Done" }]
+}
+
+/** For whoever watches. */
+const progress = (text) => process.stderr.isTTY && process.stderr.write(text)
+
+/** The requests of a session that goes on for some turns, with one plugin in the host. */
+async function requests(who, turns, more = {}) {
+  const [setting, results] = ["setting", "results"].map((name) => join(place, `${name}.json`))
+  rmSync(results, { force: true })
+  writeFileSync(setting, JSON.stringify({ who, messages: MESSAGES, plugin, flame, echo, results, ...more }))
+  const inside = fileURLToPath(new URL("./inside.mjs", import.meta.url))
+  const lab = await Lab.start({
+    plugin: false,
+    plugins: [inside],
+    // Snapshots of files are no part of this, and the session is not to be compacted.
+    config: { snapshot: false },
+    limit: { context: 100_000_000, output: 8_000 },
+    env: { BENCH_SETTING: setting, FLAME_BIN: flame },
+  })
+  try {
+    const session = await lab.session({ title: "A long one" })
+    if (who === "ours") plan(lab, session)
+    const prompt = async (text, replies) => {
+      lab.model.on(text, ...replies)
+      await lab.prompt(session, text)
+      lab.model.requests.length = 0
+    }
+    await prompt("Begin.", [{ text: "Begun" }])
+    while (!existsSync(results)) await new Promise((resolve) => setTimeout(resolve, 50))
+    for (let turn = 0; turn < WARM + turns; turn += 1) {
+      await prompt(`Go on, for the ${turn}th time.`, steps(who))
+      progress(`\r${who}: ${turn + 1} of ${WARM + turns} turns `)
+    }
+    // What was measured last is written when the turn is over, a moment after its answer.
+    const all = () => JSON.parse(readFileSync(results, "utf8")).filter((one) => one.messages > MESSAGES)
+    while (all().length < (WARM + turns) * STEPS) await new Promise((resolve) => setTimeout(resolve, 50))
+    progress("\r\u001b[K")
+    const [first, ...rest] = all()
+    return { first, counted: rest.slice(WARM * STEPS - 1) }
+  } finally {
+    await lab.stop()
+  }
+}
+
+/** A project of many frames. */
+function plan(lab, session) {
   const run = (words) => execFileSync(flame, words, { cwd: lab.project, env: { ...lab.environment, FLAME_SESSION: `opencode:${session}` }, encoding: "utf8" })
   run(["push", "Build the shop", "--criteria", "Orders work"])
   for (let n = 0; n < FRAMES; n += 500) {
     const children = Array.from({ length: 500 }, (_, k) => ({ title: `Part ${n + k}`, successCriteria: `Part ${n + k} works` }))
     run(["tool", "stack_frame_plan_children", JSON.stringify({ children })])
   }
-  const plugin = join(ROOT, "plugins/opencode/dist/index.js")
-  const rounds = quick ? 200 : 1_000
-  writeFileSync(setting, JSON.stringify({ messages: 2_000, rounds, plugin, flame, echo, place, pruner: found?.path, results }))
-  lab.model.on("Measure", { text: "Measured" })
-  rmSync(results, { force: true })
-  await lab.prompt(session, "Measure")
-  // While it is measured the server may not answer for long.
-  lab.events.abort()
-  while (!existsSync(results)) await new Promise((resolve) => setTimeout(resolve, 200))
-} finally {
-  await lab.stop()
 }
 
-const measured = JSON.parse(readFileSync(results, "utf8"))
-if (measured.error) throw new Error(measured.error)
-const at = (times, share) => [...times].sort((a, b) => a - b)[Math.floor(times.length * share)]
-const { times, bytes, pruned } = measured
+mkdirSync(place, { recursive: true })
+const bare = await requests("bare", quick ? 5 : 20)
+const direct = await requests("direct", quick ? 5 : 20)
+const ours = await requests("ours", quick ? 10 : 50)
+const found = quick ? undefined : pruner()
+const pruned = found && (await requests("pruner", 2, { pruner: found.path }))
+
+const at = (all, share) => all.map((one) => one.took).sort((a, b) => a - b)[Math.floor(all.length * share)]
+const last = ours.counted.at(-1)
+const bytes = bare.counted.map((one) => one.bytes[0]).sort((a, b) => a - b)[bare.counted.length >> 1]
+console.log(`\n${MESSAGES} to ${last.messages} messages, of which ${last.kept} are left; ${FRAMES} frames`)
+console.log(`a bare echo is asked ${bytes} and answers ${bare.counted[0].bytes[1]} bytes\n`)
+console.log(`${"".padEnd(34)} requests   p50 ms    p90 ms    p99 ms          × echo   × direct`)
+const mark = (holds) => (holds ? "✓" : "✗")
 const rows = [
-  ["one new message: bare echo", times.echoOne, bytes.one],
-  ["one new message: direct echo", times.directOne, bytes.one],
-  ["one new message: Flamestack", times.one, bytes.one, times.echoOne, times.directOne],
-  ["nothing new: bare echo", times.echoNothing, bytes.nothing],
-  ["nothing new: direct echo", times.directNothing, bytes.nothing],
-  ["nothing new: Flamestack", times.nothing, bytes.nothing, times.echoNothing, times.directNothing],
+  ["bare echo", bare.counted],
+  ["bare echo by a direct line", direct.counted],
+  ["Flamestack", ours.counted, true],
+  ["  when a frame was just popped", ours.counted.filter((one) => one.popped)],
+  ["  the first request of a server", [ours.first]],
 ]
-if (pruned) rows.push([`${PRUNER} ${found.version}`, times.pruner, undefined, times.echoOne])
-console.log(`\n2,000 to ${measured.messages} messages, ${FRAMES} frames; ${measured.kept} messages left of the last request\n`)
-console.log(`${"".padEnd(34)}   p50 ms    p90 ms    p99 ms    × echo, p50   × direct   bytes asked, answered`)
-for (const [name, all, crossed, ...echoes] of rows) {
-  const figures = [0.5, 0.9, 0.99].map((share) => at(all, share).toFixed(3).padStart(8)).join("  ")
-  const ratio = (echoed) => (echoed ? (at(all, 0.5) / at(echoed, 0.5)).toFixed(2) : "")
-  const [plain, direct] = [0, 1].map((n) => ratio(echoes[n]))
-  console.log(`${name.padEnd(34)} ${figures}  ${plain.padStart(12)} ${direct.padStart(10)}   ${crossed?.join(", ") ?? ""}`)
+if (pruned) rows.push([`${PRUNER} ${found.version}`, pruned.counted])
+for (const [name, all, aimed] of rows) {
+  const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => at(all, share))
+  const times = [p50, p90, p99].map((time) => time.toFixed(2).padStart(8)).join("  ")
+  const [echoed, straight] = [bare, direct].map((one) => p50 / at(one.counted, 0.5))
+  const ratios = name.startsWith("bare") ? "" : `${echoed.toFixed(2).padStart(8)}× ${aimed ? mark(echoed <= AIM.ratio) : " "} ${straight.toFixed(2).padStart(7)}×`
+  console.log(`${name.padEnd(34)} ${String(all.length).padStart(8)} ${times} ${aimed ? mark(p99 <= AIM.p99) : " "}     ${ratios}`)
 }
+console.log(`\naims: p99 within ${AIM.p99} ms, p50 within ${AIM.ratio}× of a bare echo`)

@@ -34,6 +34,7 @@ for (const wire of Object.keys(WIRES)) {
     assert.ok(!afterPop.says("first-look"), "the frame's messages are gone")
     assert.ok(!afterPop.says("A shop"), "the frame's messages are gone")
     assert.ok(afterPop.says("It is in login.rs, line 40"), "its results are there")
+    assert.ok(afterPop.says("results: It is in login.rs, line 40"), "the answer to the pop carries them")
     assert.ok(afterPop.says("Find the fault"), "the push is there")
     assert.ok(afterPop.raw.length < beforePop.raw.length, "the request is shorter")
     assert.ok(recalled.says("first-look"), "what was folded is a recall away")

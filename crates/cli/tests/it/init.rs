@@ -23,12 +23,17 @@ fn make_runnable(path: &Path) {
     fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What a command said, with the program under test under a name of its own.
+/// What a command said, with the program under test under a name of its own, and however many files
+/// the plugin has.
 fn said(project: &TestProject, arguments: &[&str]) -> String {
-    let output = project.flame(arguments);
-    output
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/opencode/src");
+    let files = fs_err::read_dir(sources).unwrap().count();
+    project
+        .flame(arguments)
         .to_string()
         .replace(env!("CARGO_BIN_EXE_flame"), "FLAME")
+        .replace(&format!("{files} of {files} files"), "ALL of ALL files")
+        .replace(&format!("{files} files"), "ALL files")
 }
 
 /// Every file and folder below one, with what is in the files.
@@ -67,7 +72,7 @@ fn a_fresh_project() {
     let project = with_opencode("1.18.33");
     assert_snapshot!(said(&project, &["init", "--dry-run"]), @"
     OpenCode 1.18.33 · DIR/shop
-    + DIR/state/flamestack-opencode  the plugin 0.1.0, 17 files
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + DIR/config/opencode  prepared, so that the first request waits for no npm install
     + .opencode  prepared, so that the first request waits for no npm install
     + .opencode/opencode.json  the plugin's entry
@@ -79,7 +84,7 @@ fn a_fresh_project() {
 
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 1.18.33 · DIR/shop
-    + DIR/state/flamestack-opencode  the plugin 0.1.0, 17 files
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + DIR/config/opencode  prepared, so that the first request waits for no npm install
     + .opencode  prepared, so that the first request waits for no npm install
     + .opencode/opencode.json  the plugin's entry
@@ -116,7 +121,7 @@ fn a_fresh_project() {
     OpenCode 1.18.33 · DIR/shop
     - DIR/config/opencode  3 files
     - .opencode  5 files
-    - DIR/state/flamestack-opencode  17 files
+    - DIR/state/flamestack-opencode  ALL files
     Nothing was changed: this was a dry run.
     ");
     assert_eq!(everything(project.dir()), before);
@@ -124,7 +129,7 @@ fn a_fresh_project() {
     OpenCode 1.18.33 · DIR/shop
     - DIR/config/opencode  3 files
     - .opencode  5 files
-    - DIR/state/flamestack-opencode  17 files
+    - DIR/state/flamestack-opencode  ALL files
     ");
     assert_eq!(project.git(&["status", "--short"]), "");
     assert!(!project.root().join(".opencode").exists());
@@ -172,7 +177,7 @@ fn an_entry_and_files_that_are_behind_are_brought_up_to_date() {
     fs_err::write(plugin.join("index.ts"), "// an older one\n").unwrap();
     fs_err::remove_file(plugin.join("hooks.ts")).unwrap();
     assert_snapshot!(said(&project, &["doctor"]).split_once("\n\n").unwrap().1, @"
-    ! 2 of 17 files of the OpenCode plugin are missing or of another release
+    ! 2 of ALL files of the OpenCode plugin are missing or of another release
       `flame init` mends it
     ! DIR/shop/.opencode/opencode.json starts /gone/flame, which is gone
       `flame init` mends it
@@ -217,7 +222,7 @@ fn what_was_changed_is_left_and_named() {
     OpenCode 1.18.33 · DIR/shop
     - DIR/config/opencode  3 files
     - .opencode  3 files
-    - DIR/state/flamestack-opencode  17 files
+    - DIR/state/flamestack-opencode  ALL files
     ! .opencode/opencode.json  the plugin's entry was changed since: take it out by hand
     ! .opencode/package.json  it was changed since
     ");
@@ -247,7 +252,7 @@ fn what_others_need_stays_until_the_last_one_goes() {
     assert_snapshot!(said(&project, &["init", "--global", "--remove"]), @"
     OpenCode 1.18.33 · all projects
     - DIR/config/opencode  5 files
-    - DIR/state/flamestack-opencode  17 files
+    - DIR/state/flamestack-opencode  ALL files
     ");
     assert!(!plugin.exists());
     assert!(!project.dir().join("config/opencode").exists());
@@ -265,7 +270,7 @@ fn folders_with_something_of_their_own_are_left_alone() {
     fs_err::write(global.join("package.json"), "{}").unwrap();
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 1.18.33 · DIR/shop
-    + DIR/state/flamestack-opencode  the plugin 0.1.0, 17 files
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.json  the plugin's entry
     + .opencode/tui.json  the entry of the plugin's terminal part
     ! DIR/config/opencode  not prepared, it has packages of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
@@ -382,7 +387,7 @@ fn doctor_takes_a_turn_and_tells_how_hooks_fare() {
     size         N kB (limit 50 MB)
     opencode     1.18.33 (DIR/bin/opencode)
                  installed for this project in DIR/shop/.opencode/opencode.json
-                 plugin 0.1.0, 17 of 17 files in place
+                 plugin 0.1.0, ALL of ALL files in place
                  hook chat.message: 4 calls, 1 failed, 2.5 ms on average, 6.5 ms at most
 
     All is well: journal and projections agree.
@@ -397,7 +402,7 @@ fn the_second_opencode_is_named_with_what_is_unverified() {
     let project = with_opencode("2.0.3");
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 2.0.3 · DIR/shop
-    + DIR/state/flamestack-opencode  the plugin 0.1.0, 17 files
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.jsonc  the plugin's entry
     note: OpenCode 2: the plugin carries a part for it, which was tried with recorded shapes and never with a released version; how it is configured, whether hooks fire and what a first start costs are unverified
     OpenCode loads it with its next start; `flame doctor` checks it.

@@ -154,6 +154,7 @@ fn an_agent_works_through_a_plan() {
         "resultsCompacted": "stored",
     })), @"
     id-2 “Store users” is completed
+    results: Users are stored.
     now at → id-1 “Password login”
     next: id-3  Routes
     ");

@@ -2,6 +2,7 @@
 
 use flamestack_core::command::Actor;
 use flamestack_core::frame::Outcome;
+use flamestack_core::text::condense;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -101,6 +102,10 @@ struct PopArguments {
     summarize: Option<bool>,
 }
 
+/// How many characters of its results the answer to a pop carries. They stand in the call as well,
+/// whole; but what a model goes on from is what came back.
+const LONGEST_TOLD: usize = 1_000;
+
 fn pop(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, EngineError> {
     let arguments: PopArguments = parse(POP.name, arguments)?;
     let outcome =
@@ -111,6 +116,8 @@ fn pop(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, Engin
                 arguments.status.chars().take(40).collect::<String>()
             ),
         })?;
+    let told = arguments.results.as_deref().unwrap_or_default();
+    let told = condense(told, LONGEST_TOLD);
     let summarize = arguments.summarize.unwrap_or(false);
     let request = match arguments.results {
         Some(results) if !summarize => Request::Pop {
@@ -127,7 +134,12 @@ fn pop(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, Engin
             note: None,
         },
     };
-    granted(engine, actor, &request)
+    let granted = granted(engine, actor, &request)?;
+    Ok(match granted.split_once('\n') {
+        _ if told.is_empty() => granted,
+        Some((how, next)) => format!("{how}\nresults: {told}\n{next}"),
+        None => format!("{granted}\nresults: {told}"),
+    })
 }
 
 pub(super) const ADD_DECISION: Tool = Tool {

@@ -14,8 +14,11 @@ use tempfile::TempDir;
 
 use super::wire::Direct;
 
-/// The longest answer that goes this way: a pipe of the usual size takes a few of them unread.
-const LONGEST_ANSWER: usize = 16 * 1024;
+/// How much a pipe is to hold: a plan for a long session names thousands of messages.
+#[cfg(target_os = "linux")]
+const ROOM: usize = 1024 * 1024;
+/// The longest answer that goes this way: there is room for it beside a few that nobody has read.
+const LONGEST_ANSWER: usize = 256 * 1024;
 
 const QUESTIONS: &str = "questions";
 const ANSWERS: &str = "answers";
@@ -77,11 +80,15 @@ enum Waiting {
 #[cfg(target_os = "linux")]
 fn named_pipe(path: &Path, waiting: Waiting) -> io::Result<File> {
     use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
+    use rustix::pipe::fcntl_setpipe_size;
 
     mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?;
     let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
     flags.set(OFlags::NONBLOCK, waiting == Waiting::No);
-    Ok(open(path, flags, Mode::empty())?.into())
+    let pipe = open(path, flags, Mode::empty())?;
+    // Where a system does not grant it, long answers are cut off here and come by standard output.
+    let _ = fcntl_setpipe_size(&pipe, ROOM);
+    Ok(pipe.into())
 }
 
 #[cfg(not(target_os = "linux"))]
