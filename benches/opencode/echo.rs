@@ -5,10 +5,15 @@
 //! answers on standard output as well, as a real one does on a direct line.
 
 #![expect(clippy::print_stderr, reason = "it has nothing else to say")]
+#![expect(
+    clippy::exit,
+    reason = "whoever reads a pipe without an end cannot be told otherwise"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::ExitCode;
+use std::thread;
 
 fn main() -> ExitCode {
     match serve() {
@@ -29,6 +34,11 @@ fn serve() -> io::Result<()> {
         match (arguments.next(), arguments.next()) {
             (Some(questions), Some(answers)) => {
                 let questions = BufReader::new(pipe(questions)?);
+                // A pipe that is open for writing here has no end; the input has one.
+                thread::spawn(|| {
+                    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+                    std::process::exit(0);
+                });
                 (Box::new(questions), Some(pipe(answers)?))
             }
             _ => (Box::new(io::stdin().lock()), None),

@@ -24,7 +24,8 @@ const TAKES_BLOCKS = new Set([
 
 /** Leaves out, puts in and appends; a request that is answered, not summarised. */
 export function applyToRequest(messages: HostMessage[], plan: Prepared, seen?: Seen): void {
-  if (plan.drop.length > 0 || plan.insert.length > 0) replace(messages, folded(messages, plan, seen))
+  if (plan.insert.length > 0) replace(messages, folded(messages, plan, seen))
+  else if (plan.drop.length > 0) leaveOut(messages, worked(messages, plan, seen).stays)
   if (plan.tail === undefined) return
   const index = messages.findLastIndex((message) => message.info.role === "user")
   const newest = messages[index]
@@ -71,6 +72,12 @@ function replace(messages: HostMessage[], by: HostMessage[]): void {
   if (messages === by) return
   for (let index = 0; index < by.length; index += 1) messages[index] = by[index] as HostMessage
   messages.length = by.length
+}
+
+/** Moves what stays to the front. Nothing is made for that: garbage would be collected while a request waits. */
+function leaveOut(messages: HostMessage[], stays: number[]): void {
+  for (let index = 0; index < stays.length; index += 1) messages[index] = messages[stays[index] as number] as HostMessage
+  messages.length = stays.length
 }
 
 /** What stays of a list of messages, and what is put in. */

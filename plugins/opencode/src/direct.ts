@@ -8,9 +8,9 @@ import { closeSync, constants, openSync, readSync, writeSync } from "node:fs"
 import type { Direct } from "./protocol.js"
 
 /** How long nobody else gets on while an answer is awaited, in milliseconds. */
-const MOMENT = 4
-/** How long one waits for a full pipe to be read before the rest is left for later, in milliseconds. */
-const FULL = 1
+const MOMENT = 8
+/** How long a line that does not fit is written, while it is being read, before the rest is left for later. */
+const FULL = 2
 /** When that is tried again, in milliseconds. */
 const LATER = 5
 /** Between two looks, in milliseconds. */
@@ -29,8 +29,9 @@ export class DirectLine {
   readonly #chunk = Buffer.allocUnsafe(64 * 1024)
   #rest = Buffer.alloc(0)
 
-  /** Opens both pipes; throws where that does not work. */
+  /** Opens both pipes; throws where that does not work, or where nobody may wait. */
   constructor({ questions, answers }: Direct) {
+    pause()
     this.#answers = openSync(answers, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       this.#questions = openSync(questions, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -43,9 +44,10 @@ export class DirectLine {
   /** Writes a line behind those that still wait. */
   write(line: string): void {
     const bytes = Buffer.from(line)
+    const patience = this.waiting > 0 ? 0 : FULL
     this.#unwritten.push(bytes)
     this.waiting += bytes.length
-    this.#drain(FULL)
+    this.#drain(patience)
   }
 
   /** Hears what is answered, until that is enough, or for a moment. */
@@ -59,7 +61,9 @@ export class DirectLine {
     }
   }
 
+  /** Lets go of both pipes; what waits is written if it can be at once. */
   close(): void {
+    this.#drain(0)
     clearTimeout(this.#later)
     this.#unwritten = []
     this.waiting = 0
@@ -67,22 +71,22 @@ export class DirectLine {
     closeSync(this.#answers)
   }
 
-  /** Writes what waits, as long as it is read. */
+  /** Writes what waits, for so long at most, and the rest later. */
   #drain(patience: number): void {
-    let until = performance.now() + patience
+    const until = performance.now() + patience
     for (let first = this.#unwritten[0]; first; first = this.#unwritten[0]) {
       const written = attempt(() => writeSync(this.#questions, first))
       if (written === first.length) this.#unwritten.shift()
       else if (written > 0) this.#unwritten[0] = first.subarray(written)
       this.waiting -= written
-      if (written > 0) until = performance.now() + patience
-      else if (performance.now() < until) pause()
-      else break
+      if (written === first.length) continue
+      if (performance.now() >= until) break
+      if (written === 0) pause()
     }
     if (this.#unwritten.length === 0 || this.#later) return
     this.#later = setTimeout(() => {
       this.#later = undefined
-      this.#drain(FULL)
+      this.#drain(0)
     }, LATER)
     this.#later.unref?.()
   }

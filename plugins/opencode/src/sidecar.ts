@@ -138,7 +138,7 @@ export class Sidecar {
     child.unref()
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
     const greeted = (welcome: Welcome) => {
-      if (child !== this.#child) return
+      if (child !== this.#child || this.#closed) return
       if (welcome.direct) this.#turnTo(child, welcome.direct)
       this.#setup.welcome?.(welcome)
     }

@@ -7,18 +7,18 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
 
 use super::wire::Direct;
 
-/// How much a pipe is to hold: a plan for a long session names thousands of messages.
-#[cfg(target_os = "linux")]
-const ROOM: usize = 1024 * 1024;
+/// How much each pipe is to hold. A plan for a long session names thousands of messages; and a user
+/// has only so much room for pipes.
+const ROOM: usize = 256 * 1024;
 /// The longest answer that goes this way: there is room for it beside a few that nobody has read.
-const LONGEST_ANSWER: usize = 256 * 1024;
+const LONGEST_ANSWER: usize = ROOM / 2;
 
 const QUESTIONS: &str = "questions";
 const ANSWERS: &str = "answers";
@@ -34,7 +34,7 @@ pub(super) struct DirectLine {
 impl DirectLine {
     /// Makes both pipes and opens our ends of them.
     pub(super) fn lay() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("flame-").tempdir()?;
+        let folder = private_folder()?;
         let questions = named_pipe(&folder.path().join(QUESTIONS), Waiting::Yes)?;
         let answers = named_pipe(&folder.path().join(ANSWERS), Waiting::No)?;
         Ok(Self {
@@ -64,8 +64,21 @@ impl DirectLine {
             pipe: BufReader::new(self.questions),
             ended,
         };
-        Ok((questions, hangup, DirectAnswers(self.answers)))
+        let answers = DirectAnswers(Mutex::new(Offered {
+            pipe: self.answers,
+            is_cut: false,
+        }));
+        Ok((questions, hangup, answers))
     }
+}
+
+/// A folder that nobody else can enter, whatever the user lets others do by default.
+fn private_folder() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("flame-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir()
 }
 
 /// Whether an end of a pipe waits until there is something to read, or room to write.
@@ -135,14 +148,26 @@ impl Hangup {
 }
 
 /// Where answers go in addition to standard output.
-pub(super) struct DirectAnswers(File);
+pub(super) struct DirectAnswers(Mutex<Offered>);
+
+struct Offered {
+    pipe: File,
+    /// The last answer did not fit, and its line has no end.
+    is_cut: bool,
+}
 
 impl DirectAnswers {
-    /// Offers an answer. A shim that does not listen finds it on standard output.
+    /// Offers an answer, and never waits. A shim that does not listen finds it on standard output.
     pub(super) fn offer(&self, line: &str) {
-        if line.len() <= LONGEST_ANSWER {
-            // Never waits, and cuts off what does not fit: the shim then hears a line that makes no sense.
-            let _ = (&self.0).write(line.as_bytes());
+        if line.len() > LONGEST_ANSWER {
+            return;
         }
+        let mut offered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was cut off is ended first, so that it spoils nothing but itself.
+        if offered.is_cut && !matches!(offered.pipe.write(b"\n"), Ok(1)) {
+            return;
+        }
+        let written = offered.pipe.write(line.as_bytes()).unwrap_or(0);
+        offered.is_cut = written > 0 && written < line.len();
     }
 }

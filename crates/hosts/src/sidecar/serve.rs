@@ -144,8 +144,10 @@ impl<R: BufRead + Send, W: Write + Send> Desk<'_, R, W> {
                 if let Ok((greeting, welcome)) = &mut welcome {
                     door.host = Some(greeting.host.clone());
                     door.without_parents = greeting.without_parents;
-                    let wanted = greeting.direct && !door.lines.are_direct();
-                    door.line = wanted.then(lay).flatten();
+                    // A host that greets twice may have opened the first one already.
+                    if greeting.direct && door.line.is_none() && !door.lines.are_direct() {
+                        door.line = lay();
+                    }
                     welcome.direct = door.line.as_ref().and_then(DirectLine::told);
                 }
                 let welcome = welcome.map(|(_, welcome)| welcome);

@@ -107,15 +107,53 @@ fn a_shim_that_is_gone_ends_it_in_the_middle_of_a_line_too() {
 }
 
 #[test]
-fn answers_that_nobody_listens_to_keep_nobody_waiting() {
+fn answers_that_nobody_listens_to_keep_nobody_waiting_and_spoil_no_others() {
     let mut host = Served::new();
     let told = hello(&mut host);
     let mut line = Line::open(&told);
     host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
-    for id in 1..=3_000 {
+    // More than a pipe holds.
+    for id in 1..=6_000 {
         line.ask(id, "prepare", &prepare("s"));
         assert_eq!(host.hear()["id"], id);
     }
+    let mut heard = vec![0; 100_000];
+    line.answers.read_exact(&mut heard).unwrap();
+    // There is room again, and what was cut off has ended.
+    line.ask(6_001, "prepare", &prepare("s"));
+    loop {
+        let mut one = String::new();
+        line.answers.read_line(&mut one).unwrap();
+        match serde_json::from_str::<Value>(&one) {
+            Ok(answer) if answer["id"] == 6_001 => return,
+            Ok(answer) => assert!(answer["id"].as_u64().unwrap() <= 6_000),
+            // The first one began in what was read before, and one was cut off.
+            Err(_) => {}
+        }
+    }
+}
+
+#[test]
+fn nobody_else_can_enter_the_folder() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut host = Served::new();
+    let told = hello(&mut host);
+    let pipe = Path::new(told["direct"]["answers"].as_str().unwrap());
+    let mode = |path: &Path| fs_err::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(pipe.parent().unwrap()), 0o700);
+    assert_eq!(mode(pipe), 0o600);
+}
+
+#[test]
+fn who_greets_twice_has_one_line() {
+    let mut host = Served::new();
+    let told = hello(&mut host);
+    let mut line = Line::open(&told);
+    assert_eq!(hello(&mut host)["direct"], told["direct"]);
+    host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
+    line.ask(7, "prepare", &prepare("s"));
+    assert_eq!(line.hear()["id"], 7);
 }
 
 #[test]

@@ -19,7 +19,11 @@ let held = []
 /** A direct line: two named pipes, or names of none. */
 function lay() {
   const folder = mkdtempSync(join(tmpdir(), "flame-double-"))
-  process.on("exit", () => rmSync(folder, { recursive: true }))
+  process.on("exit", () => {
+    rmSync(folder, { recursive: true })
+    // Whoever reads there would wait for ever, and be waited for.
+    if (line.questions) writeSync(line.questions, "\n")
+  })
   const direct = { questions: join(folder, "questions"), answers: join(folder, "answers") }
   if (mode === "direct-nowhere") return { direct }
   execFileSync("mkfifo", Object.values(direct))
@@ -31,9 +35,11 @@ const input = createInterface({ input: process.stdin }).on("line", hear)
 input.on("close", () => process.exit())
 
 function hear(words) {
+  if (words === "") return
   const { id, method, params } = JSON.parse(words)
   if (method === "hello") return answer(id, { protocol: 1, version: "0", tools: [], commands: [], placement: "auto", isolation: "inline", ...(line && { direct: line.direct }) })
   if (method === "direct") {
+    if (mode === "direct-hung") return
     line.taken = true
     return createInterface({ input: createReadStream("", { fd: line.questions }) }).on("line", hear)
   }
