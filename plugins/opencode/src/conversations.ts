@@ -73,10 +73,15 @@ export class Conversations<M, K> {
     const memory = this.#memory(conversation)
     if (conversation.generation !== sidecar.generation) memory.forget()
     conversation.generation = sidecar.generation
-    const seen = memory.keep(list)
-    // A sidecar that has lost its place is told everything.
-    const answered = this.#ask(sidecar, conversation, list, seen.known).then((answer) => {
+    // Looking at thousands of messages takes as long as an answer does: that is done meanwhile.
+    const likely = memory.likely(list)
+    let looked: Seen | undefined
+    const asked = this.#ask(sidecar, conversation, list, likely, () => (looked = memory.keep(list)))
+    const seen = looked ?? memory.keep(list)
+    const answered = asked.then((answer) => {
+      // A sidecar that has lost its place is told everything.
       if (answer.resync) return this.#ask(sidecar, conversation, list, 0)
+      if (seen.known < likely) return this.#ask(sidecar, conversation, list, seen.known)
       return answer
     })
     return { seen, answered }
@@ -89,7 +94,13 @@ export class Conversations<M, K> {
     return usable(await sidecar.ask("prepare", question))
   }
 
-  async #ask(sidecar: Sidecar, conversation: Conversation, list: M[], known: number): Promise<Prepared> {
+  async #ask(
+    sidecar: Sidecar,
+    conversation: Conversation,
+    list: M[],
+    known: number,
+    meanwhile?: () => void,
+  ): Promise<Prepared> {
     conversation.asked += 1
     const question = conversation.asked
     const keep = (answer: Prepared) => {
@@ -106,7 +117,7 @@ export class Conversations<M, K> {
     }
     const has = conversation.plan?.plan
     const asked = { session, known, messages, ...(has && { has }), ...(model && { model }) }
-    const answer = usable(await sidecar.ask("prepare", asked, undefined, late))
+    const answer = usable(await sidecar.ask("prepare", asked, undefined, late, meanwhile))
     keep(answer)
     return answer
   }

@@ -35,6 +35,14 @@ export class Memory<M, K> {
     this.#marking = marking
   }
 
+  /** How many messages are known, unless something in their midst is another: that, `keep` finds out. */
+  likely(list: M[]): number {
+    const most = Math.min(this.#marks.length, list.length, ...this.#changed)
+    const last = list[most - 1]
+    if (last === undefined) return 0
+    return this.#marking.id(last) === this.#ids[most - 1] ? most : this.#known(list)
+  }
+
   /** From now on this list is what was told. */
   keep(list: M[]): Seen {
     const known = this.#known(list)

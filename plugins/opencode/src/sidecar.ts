@@ -149,20 +149,21 @@ export class Sidecar {
 
   /**
    * Asks, and waits no longer than the deadline. `late` is given the answer that comes after it:
-   * what was said then still counts.
+   * what was said then still counts. `meanwhile` is done between question and answer.
    */
   async ask<M extends keyof Methods>(
     method: M,
     params: Methods[M][0],
     deadline = this.deadline,
     late?: (result: Methods[M][1]) => void,
+    meanwhile?: () => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")
     if (performance.now() > this.#answeredAt + HUNG && this.#pending.size > 0) {
       this.#lose(this.#child, "it does not answer")
       throw new Unanswered("the sidecar does not answer")
     }
-    return this.#ask(method, params, this.#silent ? 0 : deadline, late)
+    return this.#ask(method, params, this.#silent ? 0 : deadline, late, meanwhile)
   }
 
   /** Tells what happened; nobody waits for it. */
@@ -186,6 +187,7 @@ export class Sidecar {
     params: Methods[M][0],
     deadline: number,
     late?: (result: Methods[M][1]) => void,
+    meanwhile?: () => void,
   ): Promise<Methods[M][1]> {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++
@@ -215,6 +217,7 @@ export class Sidecar {
         },
       })
       this.#write({ jsonrpc: "2.0", id, method, params })
+      meanwhile?.()
       if (deadline <= 0) return giveUp()
       if (method === "prepare") this.#direct?.listen(() => !this.#pending.has(id), (line) => this.#hear(line))
       if (this.#pending.has(id)) timer = setTimeout(giveUp, deadline)

@@ -83,9 +83,9 @@ test("when nobody is there, nothing is thrown", () => {
 const double = fileURLToPath(new URL("../e2e/lab/double.mjs", import.meta.url))
 const reading = { id: ({ id }) => id, mark: (one) => one, alike: same, message: (one) => one }
 
-function started(mode, more = {}) {
+function started(mode) {
   const hello = { protocol: 1, host: "test", hostVersion: null, directory: "/", shimVersion: null, direct: true }
-  const sidecar = new Sidecar({ command: [process.execPath, double, mode], hello, deadline: 10_000, lost: () => {}, ...more })
+  const sidecar = new Sidecar({ command: [process.execPath, double, mode], hello, deadline: 10_000, lost: () => {} })
   after(() => sidecar.close())
   return sidecar
 }
@@ -150,11 +150,11 @@ test("what is asked keeps its order on the way to the direct line", async () => 
 })
 
 test("a sidecar that stops reading its direct line is waited for once, and replaced when it is gone", async () => {
-  const sidecar = started("direct-hung", { deadline: 100 })
+  const sidecar = started("direct-hung")
   await sidecar.welcomed()
   const long = "x".repeat(1 << 20)
-  await assert.rejects(sidecar.ask("show", { what: long }), /not answered in time/)
-  await assert.rejects(sidecar.ask("show", { what: long }), /not answered in time/)
+  await assert.rejects(sidecar.ask("show", { what: long }, 100), /not answered in time/)
+  await assert.rejects(sidecar.ask("show", { what: long }, 100), /not answered in time/)
   const first = sidecar.generation
   // Nobody reads 32 MB either.
   for (let n = 0; n < 32; n += 1) sidecar.tell({ session: "s", happenings: [{ kind: "idle", text: long }] })

@@ -23,6 +23,16 @@ const told = (...list) => {
 const known = (before, now) => told(...before).keep(now).known
 const story = () => [user("a"), call("b"), call("c"), user("d"), call("e")]
 
+test("what is likely known is never less than what is known", () => {
+  const [a, b, c, d, e] = story()
+  const lists = [story(), [...story(), call("f")], [a, b], [a, c, d, e], [user("s"), e], [a, b, user("x"), d, e], []]
+  for (const list of lists) assert.ok(told(...story()).likely(list) >= known(story(), list))
+  assert.equal(told(...story()).likely([...story(), call("f")]), 5)
+  assert.equal(told(...story()).likely([a, b, user("x")]), 2, "looked at, since the last one is another")
+  const edited = told(...story())
+  edited.changed("c")
+  assert.equal(edited.likely(story()), 2)
+})
 
 test("what is only longer is known up to there", () => {
   assert.equal(known(story(), story()), 5)

@@ -85,6 +85,8 @@ test("only what is new crosses the pipe", async () => {
   assert.deepEqual(await asked(list), { known: 0, sent: 2 })
   assert.deepEqual(await asked([...structuredClone(list), message("c", "3")]), { known: 2, sent: 1, has: "p" })
   assert.deepEqual(await asked([message("a", "1"), message("b", "edited"), message("c", "3")]), { known: 1, sent: 2, has: "p" })
+  // The last one is as it was, and one before it is not: that is found out while the answer is awaited.
+  assert.deepEqual(await asked([message("a", "edited"), message("b", "edited"), message("c", "3")]), { known: 0, sent: 3, has: "p" })
   // A process that was started meanwhile knows nothing.
   conversation.generation = -1
   assert.deepEqual(await asked([message("a", "1")]), { known: 0, sent: 1, has: "p" })
