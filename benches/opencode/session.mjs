@@ -6,8 +6,8 @@ import { join } from "node:path"
 const name = (n) => `msg_${String(n).padStart(6, "0")}`
 
 /**
- * The n-th message: a user's every twentieth; between them every second one calls a tool and the
- * others speak at the same length. With more than 1,000 calls the pruning plugin that is measured
+ * The n-th message: a user's every twentieth; between them nearly every second one calls a tool and
+ * the others speak at the same length. With more than 1,000 calls the pruning plugin that is measured
  * beside would count all their tokens again for every request, which takes it most of a minute.
  */
 function message(n) {
@@ -18,7 +18,7 @@ function message(n) {
     return { info, parts: [{ type: "text", text: `Please look at part ${n} of the shop next.` }] }
   }
   const tokens = { input: 100, output: 20, reasoning: 0, cache: { read: 0, write: 0 } }
-  const calls = n % 2 === 1
+  const calls = n % 2 === 1 && n % 20 !== 1
   const finish = calls ? "tool-calls" : "stop"
   const said = { cost: 0, tokens, mode: "build", agent: "build", path: { cwd: "/", root: "/" }, parentID: name(n - (n % 20)), finish }
   const words = `line of part ${n}\n`.repeat(40)

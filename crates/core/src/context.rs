@@ -1,6 +1,6 @@
 //! What a model is shown of the stack: the frames around the current one, under a budget.
 //!
-//! [`assemble`] is a pure function from [`Surroundings`], [`Settings`] and a tokenizer to a
+//! [`assemble()`] is a pure function from [`Surroundings`], [`Settings`] and a tokenizer to a
 //! [`Context`]; the same arguments give the same bytes. [`deliver`] decides what of it a
 //! conversation is sent, so that nothing a model has seen is ever rewritten. Reading frames from
 //! a store, and putting text into a prompt, are done elsewhere.

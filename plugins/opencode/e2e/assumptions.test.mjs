@@ -2,7 +2,7 @@
 // the test's own: when hooks run, whose they are, what a compaction says, files, and messages put in front.
 
 import assert from "node:assert/strict"
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -57,7 +57,10 @@ before(async () => {
   await compacted
   calls = readFileSync(join(place, "calls"), "utf8").trim().split("\n").map((line) => JSON.parse(line))
 })
-after(() => lab.stop())
+after(async () => {
+  await lab.stop()
+  rmSync(place, { recursive: true })
+})
 
 test("1. hooks run in the order that a turn has", () => {
   const order = calls.map((call) => call.hook).filter((hook) => hook !== "text")

@@ -35,7 +35,11 @@ async function turn(lab, session, text, ...calls) {
   return lab.model.work(session).slice(before)
 }
 
-describe("a sidecar that misbehaves", () => {
+const WAYS = {
+  "on its streams": { more: [], hows: ["late", "hung", "garbage", "killed", "missing"] },
+  "on a direct line": { more: ["direct"], hows: ["late", "hung", "killed", "missing"] },
+}
+for (const [way, { more, hows }] of Object.entries(WAYS)) describe(`a sidecar that misbehaves ${way}`, () => {
   let lab
   let door
   let program
@@ -44,7 +48,7 @@ describe("a sidecar that misbehaves", () => {
     door = mkdtempSync(join(tmpdir(), "flame-door-"))
     program = join(door, "program")
     symlinkSync(process.execPath, program)
-    lab = await Lab.start({ plugin: { deadline: 2_000, command: [program, saboteur, door, FLAME] } })
+    lab = await Lab.start({ plugin: { deadline: 2_000, command: [program, saboteur, door, FLAME, ...more] } })
   })
   beforeEach(() => mode("well"))
   after(async () => {
@@ -65,7 +69,7 @@ describe("a sidecar that misbehaves", () => {
     assert.deepEqual(lab.noise(), [])
   })
 
-  for (const how of ["late", "hung", "garbage", "killed", "missing"]) {
+  for (const how of hows) {
     test(`${how}: the turn completes and what was folded stays folded`, async () => {
       const session = await folded(lab, how)
       // The program is gone, and so is the process.

@@ -15,6 +15,8 @@ const test = (name, body) => any(name, { skip: process.platform === "win32" }, b
 
 const folder = mkdtempSync(join(tmpdir(), "flame-test-"))
 after(() => rmSync(folder, { recursive: true }))
+// A sidecar that is killed leaves its pipes behind.
+process.env.TMPDIR = folder
 
 let laid = 0
 /** Both ends of a line. */
