@@ -32,7 +32,7 @@ test("a window that is always full: after three compactions nothing is added, an
     const work = lab.model.work(id)
     assert.ok(work.at(-4).says("A frame in a small window"), "after the first compaction it is told")
     assert.ok(!work.at(-1).says("<stack-"), `after the fourth nothing is added\n${work.at(-1).raw}`)
-    assert.match(lab.log(), /compactions in a row made no room/)
+    assert.ok((await lab.logged(/compactions in a row made no room/)).length > 0, "the floor is named")
     // A turn that succeeded ends the streak.
     lab.model.on("Where are we?", { text: "Here.", tokens: 100 })
     await lab.prompt(id, "Where are we?")

@@ -245,6 +245,15 @@ export class Lab {
       .join("\n")
   }
 
+  /** The lines of that log with something in them, once there are so many: nobody waits for them to be written. */
+  async logged(pattern, count = 1) {
+    const found = () => this.log().split("\n").filter((line) => pattern.test(line))
+    for (let tries = 0; found().length < count && tries < 200; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return found()
+  }
+
   /** What reached the terminal besides OpenCode's own first lines. */
   noise() {
     const own = [/^Warning: OPENCODE_SERVER_PASSWORD/, /^opencode server listening on/]
