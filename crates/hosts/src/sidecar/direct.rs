@@ -2,7 +2,7 @@
 //!
 //! A shim in JavaScript reads standard output through its host's event loop, in which other things
 //! may come first for ten milliseconds. Files it can write and read on the spot. Nothing here knows
-//! what is asked; on systems other than Linux there is no such line, and nobody needs one.
+//! what is asked. On systems other than Linux there is no such line, and a shim waits for the loop.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write as _};
@@ -53,7 +53,7 @@ impl DirectLine {
         })
     }
 
-    /// The shim has opened its ends: from now on it asks here. What comes is read until `ended`.
+    /// The shim has opened its ends: from now on it asks here.
     pub(super) fn take_up(self) -> io::Result<(Questions, Hangup, DirectAnswers)> {
         let ended = Arc::<AtomicBool>::default();
         let hangup = Hangup {
@@ -131,14 +131,8 @@ pub(super) struct Hangup {
 impl Hangup {
     /// Waits for the end of standard input, on which nothing comes any more.
     pub(super) fn after(mut self, mut input: impl BufRead) {
-        let mut ignored = [0; 512];
-        loop {
-            match input.read(&mut ignored) {
-                Ok(0) => break,
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => break,
-                _ => {}
-            }
-        }
+        // An error is an end too.
+        let _ = io::copy(&mut input, &mut io::sink());
         self.ended.store(true, Ordering::SeqCst);
         // The first line end closes a line that was cut off; the second one is the empty line.
         if let Err(error) = self.pipe.write_all(b"\n\n") {

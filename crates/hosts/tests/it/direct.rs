@@ -45,16 +45,22 @@ fn hello(host: &mut Served) -> Value {
     )
 }
 
+/// A host that asks by a direct line, and what it was told.
+fn connected() -> (Served, Line, Value) {
+    let mut host = Served::new();
+    let told = hello(&mut host);
+    let line = Line::open(&told);
+    host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
+    (host, line, told)
+}
+
 fn prepare(session: &str) -> Value {
-    json!({ "session": session, "known": 0, "messages": [said("1", "Fix the login")] })
+    json!({ "session": session, "known": 0, "messages": [said("1", "ログインを直してください")] })
 }
 
 #[test]
 fn a_question_by_the_direct_line_is_answered_there_and_on_standard_output() {
-    let mut host = Served::new();
-    let told = hello(&mut host);
-    let mut line = Line::open(&told);
-    host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
+    let (mut host, mut line, told) = connected();
     line.ask(71, "prepare", &prepare("s"));
     let heard = line.hear();
     assert_eq!(heard["id"], 71);
@@ -90,10 +96,7 @@ fn what_was_said_before_is_heard_before() {
 
 #[test]
 fn a_shim_that_is_gone_ends_it_in_the_middle_of_a_line_too() {
-    let mut host = Served::new();
-    let told = hello(&mut host);
-    let mut line = Line::open(&told);
-    host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
+    let (host, mut line, _) = connected();
     line.ask(5, "prepare", &prepare("s"));
     line.hear();
     line.questions
@@ -108,10 +111,7 @@ fn a_shim_that_is_gone_ends_it_in_the_middle_of_a_line_too() {
 
 #[test]
 fn answers_that_nobody_listens_to_keep_nobody_waiting_and_spoil_no_others() {
-    let mut host = Served::new();
-    let told = hello(&mut host);
-    let mut line = Line::open(&told);
-    host.send(r#"{"jsonrpc":"2.0","method":"direct"}"#);
+    let (mut host, mut line, _) = connected();
     // More than a pipe holds.
     for id in 1..=6_000 {
         line.ask(id, "prepare", &prepare("s"));
