@@ -1,9 +1,9 @@
-//! Does a brief get dearer with every specification that is finished?
+//! Cost of a brief as finished specifications accumulate.
 //!
 //! A project with one specification under way and 0, 200 or 2,000 finished ones of 25 tasks each.
 //! The session log names the one under way; or the host's todo list says that the session is about
 //! something else; or nothing says anything, and it has to be found by when files were written; or git
-//! is asked too, whose last commits tell of it. The sizes take turns.
+//! is asked too, whose last commits touch it. The sizes take turns.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,21 +11,22 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use flamestack_bench::{Series, Setting, Table, print, ratio, say};
-use flamestack_core::brief::Extent;
+use flamestack_brief::ReadStats;
+use flamestack_brief::workflow::Workflows;
 use flamestack_core::transcript::{Todo, TodoStatus};
-use flamestack_engine::brief::{Asked, Workflows};
+use flamestack_engine::brief::BriefRequest;
 use flamestack_engine::{Engine, Project, SystemClock};
 
-/// How much dearer 200 finished specifications with 5,000 tasks may make a brief.
+/// Largest accepted ratio of a brief with 200 finished specifications (5,000 tasks) to one with none.
 const TARGET: f64 = 2.0;
 const TASKS: usize = 25;
 const WARM_UP: usize = 5;
-/// How many finished specifications are in one commit.
+/// Number of finished specifications per commit.
 const AT_ONCE: usize = 20;
-/// How many commits the one under way has.
+/// Number of commits of the specification under way.
 const LATELY: usize = 10;
 
-/// What says which specification is under way.
+/// The evidence for the specification under way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Log,
@@ -47,15 +48,15 @@ impl Way {
         }
     }
 
-    /// What is asked for.
-    fn asked(self) -> Asked {
+    /// The request that the brief is made for.
+    fn asked(self) -> BriefRequest {
         let other = Todo {
             text: "Upgrade the compiler".to_owned(),
             status: TodoStatus::Active,
         };
-        Asked {
+        BriefRequest {
             todos: Vec::from_iter((self == Self::Elsewhere).then_some(other)),
-            ..Asked::default()
+            ..BriefRequest::default()
         }
     }
 
@@ -69,7 +70,7 @@ struct Measured {
     finished: usize,
     engines: Vec<Engine>,
     costs: [Series; WAYS.len()],
-    read: [Extent; WAYS.len()],
+    read: [ReadStats; WAYS.len()],
 }
 
 fn main() -> Result<()> {
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
                 let asked = way.asked();
                 let brief = series.time(|| engine.brief(&asked, &workflows))?;
                 *read = brief.read;
-                let found = brief.standing.and_then(|standing| standing.unit);
+                let found = brief.workflow.and_then(|workflow| workflow.item);
                 ensure!(
                     found.as_deref() == way.expected(),
                     "{}: the brief is about {found:?}",
@@ -115,7 +116,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A project with a specification under way behind many that are finished.
+/// Creates a project with one specification under way and many finished ones.
 fn project(scratch: &Path, finished: usize, way: Way) -> Result<Engine> {
     let folder = scratch.join(format!("{finished}-{}", way.name().replace(' ', "-")));
     let root = folder.join("project");
@@ -241,7 +242,7 @@ fn report(all: &[Measured]) {
     print("Brief: finished specifications of 25 tasks", &table, "");
 }
 
-/// What each of so many costs.
+/// Formats the average cost of one.
 fn each(all: f64, count: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "some thousands")]
     let count = count.max(1) as f64;

@@ -1,4 +1,4 @@
-//! What do whole calls cost, beside Taskwarrior's and beside `flame --version`?
+//! Cost of whole calls, compared with Taskwarrior and with `flame --version`.
 //!
 //! Each call is a process of its own in a home of its own. CPU time and peak memory are the
 //! kernel's figures for that one process; calls that are compared take turns.
@@ -10,13 +10,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use flamestack_bench::{
-    Cost, History, Neighbourhood, Series, Setting, Shape, Table, frame_id, print, ratio, say,
+    Cost, History, Series, Setting, Shape, Table, TreeQuery, frame_id, print, ratio, say,
     stands_here,
 };
 use flamestack_engine::{Home, Project};
 use wait4::Wait4 as _;
 
-/// How many times `flame --version` a `flame status` may cost.
+/// Largest accepted ratio of `flame status` to `flame --version`.
 const STATUS_TARGET: f64 = 3.0;
 const STATUS_FRAMES: u64 = 100_000;
 const SIZES: [u64; 3] = [0, 1_000, 10_000];
@@ -45,20 +45,20 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Where the person at the terminal stands in a history.
+/// The active frame of the shell within a history.
 #[derive(Clone, Copy)]
 enum Stand {
-    Neighbourhood,
+    TreeQuery,
     Parent,
     Child,
 }
 
 impl Stand {
-    const ALL: [Self; 3] = [Self::Neighbourhood, Self::Parent, Self::Child];
+    const ALL: [Self; 3] = [Self::TreeQuery, Self::Parent, Self::Child];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Neighbourhood => "in an ordinary neighbourhood",
+            Self::TreeQuery => "in an ordinary neighbourhood",
             Self::Parent => "on the parent of all",
             Self::Child => "on the last child of that parent",
         }
@@ -109,7 +109,7 @@ impl Place {
         command
     }
 
-    /// Runs a program to its end and tells what it cost.
+    /// Runs a program to its end and returns its cost.
     fn run(&self, program: &Path, arguments: &[&str]) -> Result<Cost> {
         let mut command = self.command(program, arguments);
         let begun = Instant::now();
@@ -162,14 +162,14 @@ fn seed_here(
     let mut history = History::copy_to(&project.dir, setting, shape, frames)?;
     let frame = match stand {
         None => return Ok(()),
-        Some(Stand::Neighbourhood) => Neighbourhood::below(&mut history)?.focus,
+        Some(Stand::TreeQuery) => TreeQuery::below(&mut history)?.focus,
         Some(Stand::Parent) => frame_id(0),
         Some(Stand::Child) => frame_id(frames - 1),
     };
     stands_here(&mut history, &frame)
 }
 
-/// What starting a process costs here at all.
+/// Measures the start of a process.
 fn floor(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
     let place = Place::new(setting)?;
     let (mut nothing, mut version) = (Series::default(), Series::default());
@@ -208,7 +208,7 @@ fn status(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
         "wall ratio",
         "CPU ratio",
     ]);
-    let near = Shape::ALL.map(|shape| (shape, Stand::Neighbourhood));
+    let near = Shape::ALL.map(|shape| (shape, Stand::TreeQuery));
     let crowded = [Stand::Parent, Stand::Child].map(|stand| (Shape::Wide, stand));
     for (shape, stand) in near.into_iter().chain(crowded) {
         let place = Place::new(setting)?;
@@ -239,11 +239,11 @@ fn status(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Where Taskwarrior is. Without it, everything else is still measured.
+/// Path of Taskwarrior, if it is installed. Everything else is measured without it too.
 fn taskwarrior() -> Option<PathBuf> {
     let task = PathBuf::from("/usr/bin/task");
     if !task.exists() {
-        // Works for root; for anybody else it fails at once and changes nothing.
+        // Works for root; for other users it fails at once and changes nothing.
         say("installing Taskwarrior to compare with …");
         let installed = Command::new("apt-get")
             .args(["install", "-y", "taskwarrior"])

@@ -1,4 +1,4 @@
-//! What does a durable mutation cost beside the least that durability costs?
+//! Cost of a durable mutation, compared with the least that durability costs.
 //!
 //! The least is a bare SQLite transaction that adds one row of the same size with the same
 //! durability on the same disk. Everything takes turns in one run.
@@ -12,18 +12,18 @@ use flamestack_core::command::{Actor, Command, Under};
 use flamestack_core::decide;
 use flamestack_core::frame::Outcome;
 use flamestack_core::note::Note;
-use flamestack_core::text::Prose;
+use flamestack_core::text::Text;
 use flamestack_engine::{Clock as _, SystemClock};
 use flamestack_store::{OpenOptions, SqliteStore, Store as _};
 use rusqlite::Connection;
 
-/// How many bare transactions a mutation may cost.
+/// Largest accepted ratio of a mutation to a bare transaction.
 const TARGET: f64 = 2.0;
 /// Enough for both write-ahead logs to have reached the length at which they are used over again:
 /// until then every sync also waits for the file to grow.
 const WARM_UP: usize = 400;
 
-/// What is compared.
+/// The measurements that are compared.
 #[derive(Default)]
 struct Costs {
     sync: Series,
@@ -124,8 +124,8 @@ fn note(round: usize) -> Result<Command> {
     Ok(Command::Note {
         frame: None,
         note: Note::Decision {
-            text: Prose::new(&format!("Tokens last an hour, see round {round}"))?,
-            why: Some(Prose::new("refreshing is cheap")?),
+            text: Text::new(&format!("Tokens last an hour, see round {round}"))?,
+            why: Some(Text::new("refreshing is cheap")?),
         },
     })
 }

@@ -1,26 +1,26 @@
-//! Does an operation get dearer as the history grows?
+//! Cost of an operation as the history grows.
 //!
 //! One mutation and one read of an ordinary neighbourhood, inside histories of three sizes and
 //! three shapes. The sizes take turns, so that whatever else the machine does hits all of them.
 
 use anyhow::{Result, anyhow};
 use flamestack_bench::{
-    History, Neighbourhood, Series, Setting, Shape, Table, WORKER, actor, finished, print, ratio,
-    say, titled,
+    History, Series, Setting, Shape, Table, TreeQuery, WORKER, actor, finished, print, ratio, say,
+    titled,
 };
 use flamestack_core::command::{Actor, Command, Under};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
-use flamestack_core::text::Prose;
+use flamestack_core::text::Text;
 use flamestack_core::{Outcome, decide};
 use flamestack_engine::{Clock as _, SystemClock};
 use flamestack_store::{SqliteStore, Store as _};
 
-/// How much dearer the largest history may be than the smallest.
+/// Largest accepted ratio of the largest history to the smallest.
 const TARGET: f64 = 2.0;
 const WARM_UP: usize = 10;
 
-/// What is measured.
+/// The operations that are measured.
 #[derive(Clone, Copy)]
 enum Operation {
     Read,
@@ -42,11 +42,11 @@ impl Operation {
     ];
 }
 
-/// One history, and what the operations cost in it.
+/// One history, and the cost of the operations in it.
 struct Measured {
     frames: u64,
     history: History,
-    near: Neighbourhood,
+    near: TreeQuery,
     costs: [Series; 6],
 }
 
@@ -66,7 +66,7 @@ fn main() -> Result<()> {
         let mut all = Vec::new();
         for frames in sizes {
             let mut history = History::open(&setting, scratch.path(), shape, frames)?;
-            let near = Neighbourhood::below(&mut history)?;
+            let near = TreeQuery::below(&mut history)?;
             all.push(Measured {
                 frames,
                 history,
@@ -96,13 +96,13 @@ impl Measured {
             .near
             .beside
             .get(round % self.near.beside.len())
-            .cloned()
-            .unwrap_or_else(|| self.near.focus.clone());
+            .copied()
+            .unwrap_or(self.near.focus);
         let note = Command::Note {
             frame: None,
             note: Note::Decision {
-                text: Prose::new(&format!("Tokens last an hour, see round {round}"))?,
-                why: Some(Prose::new("refreshing is cheap")?),
+                text: Text::new(&format!("Tokens last an hour, see round {round}"))?,
+                why: Some(Text::new("refreshing is cheap")?),
             },
         };
         let pop = Command::Pop {
@@ -119,7 +119,7 @@ impl Measured {
                     continue;
                 }
                 Operation::ReadCrowd => {
-                    series.time(|| Neighbourhood::read_crowd(&self.history))?;
+                    series.time(|| TreeQuery::read_crowd(&self.history))?;
                     continue;
                 }
                 Operation::Push => &push,
@@ -137,7 +137,7 @@ impl Measured {
 fn push(parent: &FrameId) -> Result<Command> {
     Ok(Command::Push {
         id: SystemClock.draw_id(),
-        under: Under::Frame(parent.clone()),
+        under: Under::Frame(*parent),
         goal: titled("Add the refresh endpoint")?,
     })
 }

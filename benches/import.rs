@@ -1,4 +1,4 @@
-//! What does it cost to bring in recorded sessions, and does it stay flat?
+//! Cost of importing recorded sessions as they grow.
 //!
 //! Two files of the neutral format, one ten times the other, each imported by a process of its own;
 //! then the larger one once more, which must change nothing.
@@ -14,9 +14,9 @@ use wait4::Wait4 as _;
 
 /// Events of the larger file: about 60 MB.
 const EVENTS: u64 = 100_000;
-/// How many times the memory of the smaller import the larger one may take.
+/// Largest accepted ratio of the larger import's memory to the smaller one's.
 const MEMORY_TARGET: f64 = 1.5;
-/// How many times the time.
+/// Largest accepted ratio of their times.
 const TIME_TARGET: f64 = 12.0;
 
 fn main() -> Result<()> {
@@ -75,7 +75,7 @@ fn mega(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Runs `flame import` and tells what it cost.
+/// Runs `flame import` and returns its cost.
 fn import(flame: &Path, dir: &Path, file: &Path, state: &str) -> Result<Cost> {
     let project = dir.join("project");
     fs_err::create_dir_all(project.join(".git"))?;

@@ -1,13 +1,13 @@
-//! How long does a summary of a frame take, and does it grow with its events and no faster?
+//! Time of a frame's summary, which should grow in proportion to its events.
 //!
 //! A session of edits, commands and answers of a few kilobytes each, as agents make them, with
 //! 1,250, 2,500, 5,000 and 10,000 events. Briefs of 4,000 tokens and results of 300 take turns.
 
 use anyhow::{Result, ensure};
 use flamestack_bench::{Series, Setting, Table, print, ratio, say};
-use flamestack_core::summary::{Told, brief, result};
-use flamestack_core::tokens::{Estimate, Tokenizer};
-use flamestack_core::transcript::{Answer, Call, CallKind, Entry, Voice, What};
+use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker};
+use flamestack_extract::summary::{SummaryInput, brief, result};
+use flamestack_extract::tokens::{Estimate, Tokenizer};
 
 const SIZES: [usize; 4] = [1_250, 2_500, 5_000, 10_000];
 const BRIEF: usize = 4_000;
@@ -24,12 +24,12 @@ fn main() -> Result<()> {
     say("making sessions …");
     let sessions: Vec<Vec<Entry>> = SIZES.into_iter().map(session).collect();
     let mut costs: Vec<[Series; 2]> = SIZES.iter().map(|_| Default::default()).collect();
-    let told = Told::default();
+    let input = SummaryInput::default();
     for round in 0..WARM_UP + rounds {
         for (entries, [briefs, results]) in sessions.iter().zip(&mut costs) {
-            let text = briefs.time(|| brief(entries, &told, BRIEF, &Estimate));
+            let text = briefs.time(|| brief(entries, &input, BRIEF, &Estimate));
             ensure!(Estimate.count(&text) <= BRIEF && text.len() > BRIEF);
-            let text = results.time(|| result(entries, &told, RESULT, &Estimate));
+            let text = results.time(|| result(entries, &input, RESULT, &Estimate));
             ensure!(Estimate.count(&text) <= RESULT && text.len() > RESULT);
             if round < WARM_UP {
                 *briefs = Series::default();
@@ -72,10 +72,10 @@ fn report(sessions: &[Vec<Entry>], costs: &[[Series; 2]]) {
 }
 
 fn bytes(entry: &Entry) -> usize {
-    match &entry.what {
-        What::User { text, .. } | What::Assistant { text } => text.len(),
-        What::Call(call) => call.arguments.len(),
-        What::Answer(answer) => answer.text.len(),
+    match &entry.kind {
+        EntryKind::User { text, .. } | EntryKind::Assistant { text } => text.len(),
+        EntryKind::Call(call) => call.arguments.len(),
+        EntryKind::Answer(answer) => answer.text.len(),
         _ => 0,
     }
 }
@@ -104,14 +104,14 @@ fn session(events: usize) -> Vec<Entry> {
             text
         };
         let what = match turn % 40 {
-            0 => What::User {
-                voice: Voice::Person,
+            0 => EntryKind::User {
+                speaker: Speaker::Person,
                 text: format!("Make compute_{} in {file} faster, please.", number(90)),
             },
-            n if n % 4 == 1 => What::Assistant {
+            n if n % 4 == 1 => EntryKind::Assistant {
                 text: format!("Now I look at {file} and compute_{}.", number(90)),
             },
-            n if n % 4 == 2 => What::Call(Call {
+            n if n % 4 == 2 => EntryKind::Call(Call {
                 id: turn.to_string(),
                 tool: "Edit".to_owned(),
                 kind: CallKind::Edit,
@@ -122,13 +122,13 @@ fn session(events: usize) -> Vec<Entry> {
                 paths: vec![file],
                 command: None,
             }),
-            n if n % 4 == 3 => What::Answer(Answer {
+            n if n % 4 == 3 => EntryKind::Answer(Answer {
                 call: (turn - 1).to_string(),
                 ok: number(5) > 0,
                 exit_code: None,
                 text: lines(20, &mut number),
             }),
-            _ => What::Call(Call {
+            _ => EntryKind::Call(Call {
                 id: turn.to_string(),
                 tool: "Bash".to_owned(),
                 kind: CallKind::Execute,
@@ -142,7 +142,7 @@ fn session(events: usize) -> Vec<Entry> {
             message: None,
             at: None,
             agent: None,
-            what,
+            kind: what,
         });
     }
     entries

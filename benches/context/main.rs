@@ -1,4 +1,4 @@
-//! What does it cost to make a context?
+//! Cost of assembling a context.
 //!
 //! Inside histories of three sizes, in neighbourhoods from ten frames to ten thousand, beside the
 //! least that any such text costs (counting its tokens and escaping its bytes), from the cache, and
@@ -11,22 +11,22 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use flamestack_bench::{History, Series, Setting, Shape, Table, print, ratio, say};
-use flamestack_core::context::assemble;
+use flamestack_context::assemble;
+use flamestack_context::xml::escape;
 use flamestack_core::id::FrameId;
-use flamestack_core::tokens::Tokenizer as _;
-use flamestack_core::xml::escape;
-use flamestack_engine::context::{Preferences, Wanted, Whose, surroundings};
+use flamestack_engine::context::{ContextOptions, ContextTarget, Preferences, surroundings};
 use flamestack_engine::{Engine, SystemClock};
-use flamestack_store::Kinship;
+use flamestack_extract::tokens::Tokenizer as _;
+use flamestack_store::SiblingIndex;
 use flamestack_tokens::O200k;
 
 use crate::places::{Crowd, Place, project};
 
-/// How much dearer the largest history may be than the smallest.
+/// Largest accepted ratio of the largest history to the smallest.
 const FLAT: f64 = 2.0;
-/// How many times the floor an ordinary context may cost.
+/// Largest accepted ratio of an ordinary context to the floor.
 const FLOOR: f64 = 3.0;
-/// What a context among ten thousand may take, and one from the cache, in microseconds.
+/// Largest accepted time of a context among ten thousand, and of one from the cache, in microseconds.
 const CROWDED: f64 = 10_000.0;
 const CACHED: f64 = 100.0;
 /// Memory beyond the tokenizer's tables, in megabytes.
@@ -68,17 +68,24 @@ impl Served {
     }
 
     fn text(&self) -> Result<String> {
-        let whose = Whose::Frame(self.frame.clone());
-        let context = self.engine.context(&whose, &Wanted::default())?;
+        let whose = ContextTarget::Frame(self.frame);
+        let context = self
+            .engine
+            .contexts()
+            .context(&whose, &ContextOptions::default())?;
         Ok(context.context("no such frame")?.text.clone())
     }
 
     fn round(&mut self) -> Result<()> {
-        let whose = Whose::Frame(self.frame.clone());
-        self.engine.forget_contexts(None);
-        let wanted = Wanted::default();
-        let made = self.made.time(|| self.engine.context(&whose, &wanted))?;
-        let kept = self.kept.time(|| self.engine.context(&whose, &wanted))?;
+        let whose = ContextTarget::Frame(self.frame);
+        self.engine.contexts().forget(None);
+        let wanted = ContextOptions::default();
+        let made = self
+            .made
+            .time(|| self.engine.contexts().context(&whose, &wanted))?;
+        let kept = self
+            .kept
+            .time(|| self.engine.contexts().context(&whose, &wanted))?;
         ensure!(made.is_some() && made == kept, "not the same context again");
         Ok(())
     }
@@ -223,13 +230,13 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
     let place = Crowd::Siblings.built(&dir, 20)?;
     let served = Served::new("ordinary".to_owned(), engine(&dir), place.focus);
     let text = served.text()?;
-    let kin = Kinship::new(&dir);
+    let siblings = SiblingIndex::new(&dir);
     let settings = Preferences::default().assembly;
-    let frame = served.frame.clone();
+    let frame = served.frame;
     let around = || {
         served
             .engine
-            .read(|reading| surroundings(reading, &frame, None, &kin))
+            .read(|reading| surroundings(reading, &frame, None, Some(&siblings)))
     };
     let mut series: [Series; 6] = Default::default();
     say("measuring an ordinary context beside its floor …");
@@ -248,9 +255,14 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
         ensure!(made.text == text, "not the same context");
         let read = reading.time(around)?;
         assembling.time(|| assemble(&read, &settings, &O200k));
-        let whose = Whose::Frame(frame.clone());
-        served.engine.forget_contexts(None);
-        remembered.time(|| served.engine.context(&whose, &Wanted::default()))?;
+        let whose = ContextTarget::Frame(frame);
+        served.engine.contexts().forget(None);
+        remembered.time(|| {
+            served
+                .engine
+                .contexts()
+                .context(&whose, &ContextOptions::default())
+        })?;
     }
     let [floor, ..] = &series;
     let mut table = Table::new([
@@ -340,7 +352,7 @@ fn memory(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// What such a process does: it makes the contexts of a frame and of all above it, time and again,
+/// Does what such a process does: makes the contexts of a frame and of all above it, time and again,
 /// and says how much memory it has and has had.
 fn remember(task: &str) -> Result<()> {
     let (said, what) = task.split_once('|').context("nowhere to say it")?;
@@ -349,14 +361,16 @@ fn remember(task: &str) -> Result<()> {
         let engine = engine(std::path::Path::new(dir));
         let frame: FrameId = frame.parse()?;
         for _ in 0..50 {
-            let mut next = Some(frame.clone());
+            let mut next = Some(frame);
             for _ in 0..8 {
                 let Some(frame) = next.take() else { break };
-                engine.context(&Whose::Frame(frame.clone()), &Wanted::default())?;
+                engine
+                    .contexts()
+                    .context(&ContextTarget::Frame(frame), &ContextOptions::default())?;
                 next = engine
                     .read(|reading| Ok(reading.frame(&frame)?.and_then(|head| head.parent)))?;
             }
-            engine.forget_contexts(None);
+            engine.contexts().forget(None);
         }
     }
     let (now, peak) = places::memory()?;

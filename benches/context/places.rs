@@ -1,4 +1,4 @@
-//! Where contexts are made: ordinary neighbourhoods, and crowds of one kind of relative.
+//! Trees in which contexts are made: ordinary neighbourhoods, and crowds of one kind of relative.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
-use flamestack_core::text::{Prose, Title};
+use flamestack_core::text::{Text, Title};
 use flamestack_engine::{Clock as _, Project, SystemClock};
 use flamestack_store::{OpenOptions, SqliteStore, Store as _};
 
@@ -18,7 +18,7 @@ pub(crate) struct Place {
     pub(crate) focus: FrameId,
 }
 
-/// What there is very much of around a frame.
+/// The kind of relative that a frame has very many of.
 #[derive(Clone, Copy)]
 pub(crate) enum Crowd {
     Siblings,
@@ -37,7 +37,7 @@ impl Crowd {
         }
     }
 
-    /// A store in which a frame has that many of them, and otherwise an ordinary neighbourhood.
+    /// A store in which a frame has that many of them, and otherwise an ordinary `tree_query`.
     pub(crate) fn built(self, dir: &Path, size: usize) -> Result<Place> {
         let mut store = OpenOptions::default().open(dir)?;
         let (levels, siblings, planned) = match self {
@@ -57,7 +57,7 @@ impl Place {
 
     /// The same as part of the history: what hangs above and beside that is there too.
     pub(crate) fn inside(history: &mut History) -> Result<Self> {
-        let anchor = history.anchor.clone();
+        let anchor = history.anchor;
         Self::built(&mut history.store, Some(anchor), 5, 20, 3)
     }
 
@@ -68,28 +68,28 @@ impl Place {
         siblings: usize,
         planned: usize,
     ) -> Result<Self> {
-        let mut told = Story {
+        let mut plot = Story {
             events: Vec::new(),
-            // Behind everything that hangs there, also what an earlier run left.
+            // After all frames that are there, including those of an earlier run.
             rank: SystemClock.now().0 % (1 << 30),
         };
         let mut parent = above;
         for level in 0..levels {
             let title = format!("Level {level}: orders and payments of the web shop");
-            parent = Some(told.open(parent, &title, false)?);
-            told.note(parent.as_ref(), level)?;
+            parent = Some(plot.open(parent, &title, false)?);
+            plot.note(parent.as_ref(), level)?;
         }
         for number in 0..siblings {
             let title = format!("Add endpoint {number} to src/api/orders_{}.rs", number % 40);
-            let sibling = told.open(parent.clone(), &title, false)?;
-            told.close(sibling, number)?;
+            let sibling = plot.open(parent, &title, false)?;
+            plot.close(sibling, number)?;
         }
-        let focus = told.open(parent, "Refund orders in src/api/orders_7.rs", false)?;
+        let focus = plot.open(parent, "Refund orders in src/api/orders_7.rs", false)?;
         for number in 0..planned {
             let title = format!("Step {number}: cover refunds of kind {number} by a test");
-            told.open(Some(focus.clone()), &title, true)?;
+            plot.open(Some(focus), &title, true)?;
         }
-        told.record(store)?;
+        plot.record(store)?;
         Ok(Self { focus })
     }
 }
@@ -105,14 +105,14 @@ impl Story {
         let frame = SystemClock.draw_id();
         self.rank += 1;
         self.events.push(Event::FrameOpened {
-            frame: frame.clone(),
+            frame,
             parent,
             rank: Rank(self.rank << 32),
             planned,
             origin: Origin::Asked,
             goal: Goal {
                 title: Title::new(title)?,
-                criteria: Some(Prose::new(
+                criteria: Some(Text::new(
                     "A test that failed before passes, the documentation names the new \
                      behaviour, and callers need no change.",
                 )?),
@@ -125,10 +125,10 @@ impl Story {
     fn note(&mut self, frame: Option<&FrameId>, level: usize) -> Result<()> {
         if let Some(frame) = frame {
             self.events.push(Event::Noted {
-                frame: frame.clone(),
+                frame: *frame,
                 note: Note::Decision {
-                    text: Prose::new(&format!("Money is counted in cents, rule {level}"))?,
-                    why: Some(Prose::new("rounding errors cost us a day")?),
+                    text: Text::new(&format!("Money is counted in cents, rule {level}"))?,
+                    why: Some(Text::new("rounding errors cost us a day")?),
                 },
             });
         }
@@ -138,8 +138,8 @@ impl Story {
     fn close(&mut self, frame: FrameId, number: usize) -> Result<()> {
         let file = format!("src/api/orders_{}.rs", number % 40);
         self.events.push(Event::Noted {
-            frame: frame.clone(),
-            note: Note::Artifact(Prose::new(&file)?),
+            frame,
+            note: Note::Artifact(Text::new(&file)?),
         });
         let results = format!(
             "POST /orders/{number} answers 201 with the id of the order; `OrderStore::insert` in \
@@ -150,7 +150,7 @@ impl Story {
             frame,
             outcome: Closing::Completed,
             results: Results {
-                full: Prose::new(&results)?,
+                full: Text::new(&results)?,
                 compacted: None,
             },
             cascaded: Vec::new(),
@@ -183,7 +183,7 @@ pub(crate) fn project(dir: &Path) -> Project {
     }
 }
 
-/// How much memory this process has now and had at most, in megabytes.
+/// Returns the current and the peak memory of this process, in megabytes.
 pub(crate) fn memory() -> Result<(f64, f64)> {
     let status = fs_err::read_to_string("/proc/self/status")?;
     let of = |name: &str| -> Result<f64> {

@@ -1,12 +1,12 @@
-// Runs inside the OpenCode process, as a plugin: hands every hook on to the one that is measured, and
-// takes the time of the two that a request waits for.
+// Runs inside the OpenCode process, as a plugin: forwards every hook to the plugin that is measured, and
+// times the two that a request waits for.
 //
-// One is measured at a time, each in a server of its own: what one leaves to the event loop and to
-// the garbage collector would be another one's time.
+// One is measured at a time, each in its own server: what one leaves to the event loop and to the
+// garbage collector would count for the other.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
-import * as echoes from "./echoes.mjs"
+import { echo } from "./echo.mjs"
 import { fill, frames, leaveOut } from "./session.mjs"
 
 const MESSAGES = "experimental.chat.messages.transform"
@@ -25,13 +25,13 @@ async function measured(input) {
   }
   const { message } = await load(setting.plugin.replace("index.js", "messages.js"))
   const result = { drop: [], insert: [], plan: "0123456789abcdef", same: true, strip: [] }
-  const ask = await echoes[who](setting, JSON.stringify({ jsonrpc: "2.0", id: 1, result }))
+  const ask = echo(setting.echo, JSON.stringify({ jsonrpc: "2.0", id: 1, result }))
   let question
   return {
     // The same bytes that cross for Flamestack: what is new, and that the plan is still good.
     before: (messages) => {
       const { info, parts } = messages.at(-1)
-      const params = { session: info.sessionID, known: messages.length - 1, messages: [message(info, parts)], has: result.plan, model: { name: "mock/mock-1", window: 192_000 } }
+      const params = { session: info.sessionID, known: messages.length - 1, messages: [message(info, parts)], has: result.plan, model: { name: "mock/mock-1", limit: { context: 200_000, output: 8_000 } } }
       question = { jsonrpc: "2.0", id: 1, method: "prepare", params }
       return [JSON.stringify(question).length + 1, JSON.stringify({ jsonrpc: "2.0", id: 1, result }).length + 1]
     },
@@ -40,7 +40,7 @@ async function measured(input) {
   }
 }
 
-/** Whether the newest message ends a frame. */
+/** True if the newest message ends a frame. */
 const pops = ({ parts }) => parts.some((part) => part.type === "tool" && part.tool === "stack_frame_pop")
 
 export default {

@@ -58,7 +58,7 @@ export async function fill(session, count) {
   database.close()
 }
 
-/** Which messages of each hundred a frame covers. */
+/** The messages of each hundred that a frame covers. */
 const FROM = 5
 const TO = 95
 

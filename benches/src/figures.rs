@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What one run of something cost.
+/// Cost of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// By the clock on the wall.
@@ -96,7 +96,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// How many times `base` a value is, and whether that is within what is aimed at.
+/// Formats the ratio of a value to `base`, with a mark if it is within the aim.
 pub fn ratio(value: f64, base: f64, target: Option<f64>) -> String {
     let times = value / base;
     match target {

@@ -1,4 +1,4 @@
-//! Histories of any size and three shapes, and an ordinary neighbourhood inside them.
+//! Histories of any size and three shapes, and an ordinary `tree_query` inside them.
 //!
 //! A history is written through the store's own `commit`, ten thousand frames a time: one frame a
 //! time would wait for the disk a million times. Large ones are kept between runs.
@@ -12,7 +12,7 @@ use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
-use flamestack_core::text::{Prose, Title};
+use flamestack_core::text::{Text, Title};
 use flamestack_engine::{Clock as _, SystemClock};
 use flamestack_store::{OpenOptions, Slice, SqliteStore, Store as _};
 
@@ -20,12 +20,12 @@ use crate::setting::{Setting, say};
 
 /// Goes up when histories are built differently; older ones are then not used any more.
 const FORMAT: u32 = 2;
-/// How many frames are written in one transaction.
+/// Number of frames per transaction.
 const BATCH: u64 = 10_000;
 /// Histories from this size on are kept between runs.
 const KEPT: u64 = 50_000;
 
-/// How a history's frames hang together.
+/// The shape of a history's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One parent with all the others below it, the first half of them finished.
@@ -82,7 +82,7 @@ pub fn frame_id(n: u64) -> FrameId {
 /// The session that works in the benchmarks.
 pub const WORKER: &str = "bench:worker";
 
-/// Somebody who works in the benchmarks.
+/// The session of the benchmarks.
 pub fn actor(session: &str) -> Result<Actor> {
     Ok(Actor {
         session: session.parse()?,
@@ -94,10 +94,10 @@ pub fn actor(session: &str) -> Result<Actor> {
 /// A goal of ordinary length.
 pub fn titled(title: &str) -> Result<Goal> {
     let criteria = "The change is covered by a test that failed before, the documentation names \
-                    the new behaviour, and nobody who only reads the summary is surprised by it.";
+                    the new behaviour, and readers of the summary are not surprised by it.";
     Ok(Goal {
         title: Title::new(title)?,
-        criteria: Some(Prose::new(criteria)?),
+        criteria: Some(Text::new(criteria)?),
         criteria_compacted: None,
     })
 }
@@ -105,7 +105,7 @@ pub fn titled(title: &str) -> Result<Goal> {
 /// Results of ordinary length.
 pub fn finished() -> Result<Results> {
     Ok(Results {
-        full: Prose::new("The endpoint answers, and its tests say what it answers.")?,
+        full: Text::new("The endpoint answers, and its tests say what it answers.")?,
         compacted: None,
     })
 }
@@ -232,30 +232,30 @@ fn write(store: &mut SqliteStore, actor: &Actor, events: Vec<Event>) -> Result<(
 }
 
 /// Five frames above, twenty beside, ten below: where ordinary work happens.
-pub struct Neighbourhood {
+pub struct TreeQuery {
     /// The frame in the middle.
     pub focus: FrameId,
     /// The frames beside it, in progress.
     pub beside: Vec<FrameId>,
 }
 
-impl Neighbourhood {
+impl TreeQuery {
     /// Builds a new one below a history's anchor.
     pub fn below(history: &mut History) -> Result<Self> {
         let mut events = Vec::new();
         let mut open = |parent: &FrameId, place: i64, planned: bool| -> Result<FrameId> {
             let frame = SystemClock.draw_id();
             events.push(Event::FrameOpened {
-                frame: frame.clone(),
-                parent: Some(parent.clone()),
+                frame,
+                parent: Some(*parent),
                 rank: Rank(place << 32),
                 planned,
                 origin: Origin::Asked,
-                goal: titled("Part of an ordinary neighbourhood")?,
+                goal: titled("Part of an ordinary tree_query")?,
             });
             Ok(frame)
         };
-        // Behind everything that hangs there, also what an earlier run left.
+        // After all frames that are there, including those of an earlier run.
         let Timestamp(now) = SystemClock.now();
         let mut above = open(&history.anchor, now % (1 << 30) + (1 << 29), false)?;
         for _ in 0..4 {
@@ -279,7 +279,7 @@ impl Neighbourhood {
             reading.child_totals(Some(&history.anchor))?;
             for (open, limit) in [(true, 25), (false, 5)] {
                 reading.rows(&Slice {
-                    parent: Some(history.anchor.clone()),
+                    parent: Some(history.anchor),
                     open: Some(open),
                     limit: Some(limit),
                     last: !open,
@@ -297,7 +297,7 @@ impl Neighbourhood {
             let Some(frame) = reading.whole_frame(&self.focus)? else {
                 return Ok(());
             };
-            let mut next = frame.parent.clone();
+            let mut next = frame.parent;
             while let Some(id) = next.take()
                 && above < 5
             {
@@ -306,7 +306,7 @@ impl Neighbourhood {
             }
             let rows = |parent: Option<&FrameId>| {
                 reading.rows(&Slice {
-                    parent: parent.cloned(),
+                    parent: parent.copied(),
                     ..Slice::default()
                 })
             };
@@ -316,13 +316,13 @@ impl Neighbourhood {
         })?;
         ensure!(
             (above, level, below) == (5, 21, 10),
-            "the neighbourhood is not what it was: {above} above, {level} on the level, {below} below"
+            "the tree_query is not what it was: {above} above, {level} on the level, {below} below"
         );
         Ok(())
     }
 }
 
-/// Lets the person at the terminal, and nobody else, stand on a frame.
+/// Makes a frame the active one of the shell, and of no other session.
 pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
     let session = SessionRef::shell("main");
     let actor = Actor {
@@ -331,7 +331,7 @@ pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
         message: None,
     };
     let events = vec![
-        // Whoever worked in a kept history before.
+        // The sessions that worked in a kept history before.
         Event::SessionFocused {
             session: self::actor(WORKER)?.session,
             from: None,
@@ -344,7 +344,7 @@ pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
         Event::SessionFocused {
             session,
             from: None,
-            to: Some(frame.clone()),
+            to: Some(*frame),
         },
     ];
     write(&mut history.store, &actor, events)

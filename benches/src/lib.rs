@@ -1,8 +1,8 @@
-//! What the benchmarks share: histories to work in, figures to compare, a table to print.
+//! Shared by the benchmarks: histories to work in, figures to compare, a table to print.
 //!
 //! A benchmark here compares things in one run, turn by turn, and prints ratios of medians: on a
 //! shared machine a single time says more about the neighbours than about the code. What is
-//! measured and what is aimed at stands in `docs/benchmarks.md`.
+//! measured and the aims are in `docs/benchmarks.md`.
 
 #![expect(
     clippy::print_stdout,
@@ -17,7 +17,7 @@ mod table;
 
 pub use figures::{Cost, Series, ratio, timed};
 pub use histories::{
-    History, Neighbourhood, Shape, WORKER, actor, finished, frame_id, stands_here, titled,
+    History, Shape, TreeQuery, WORKER, actor, finished, frame_id, stands_here, titled,
 };
 pub use setting::{Setting, say};
 pub use table::{Table, print};

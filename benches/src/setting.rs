@@ -1,4 +1,4 @@
-//! How a benchmark was started, and where it may write.
+//! Options of a benchmark, and the folders that it may write to.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl Setting {
         }))
     }
 
-    /// Where built histories are kept between runs.
+    /// Folder of the histories that are kept between runs.
     pub fn stores(&self) -> PathBuf {
         self.target.join("bench-stores")
     }

@@ -1,4 +1,4 @@
-//! How the binary is linked.
+//! Linker options of the binary.
 
 fn main() {
     // A position-independent binary is rewritten by the loader at every start: sixteen thousand

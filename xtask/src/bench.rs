@@ -1,4 +1,4 @@
-//! What operations cost: builds what is to be measured and runs `benches/`.
+//! `cargo xtask bench`: builds what is to be measured and runs `benches/`.
 
 use anyhow::{Result, bail};
 

@@ -1,17 +1,17 @@
-//! How good the product is on recorded work of others, which lies beside the repository and never
-//! in it.
+//! `cargo xtask eval`: quality of briefs on recorded work of others, which is kept beside the
+//! repository and never in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use flamestack_core::brief::{Document, Sources, Standing, Unit, compose};
-use flamestack_core::tokens::Estimate;
-use flamestack_engine::brief::Workflows;
+use flamestack_brief::workflow::Workflows;
+use flamestack_brief::{Document, Sources, WorkItem, WorkflowStatus, compose};
+use flamestack_extract::tokens::Estimate;
 use serde_json::Value;
 
-/// What the judge's own baseline reaches: the first open box, and one of the first three.
+/// Shares that the judge's own baseline reaches: the first open box, and one of the first three.
 const BASELINE: (f64, f64) = (0.37, 0.63);
 
 /// Runs the named evaluation.
@@ -102,9 +102,9 @@ impl Scores {
         if !["spec-design", "spec-tasks", "spec-execute"].contains(&happened) {
             return;
         }
-        let standing = standing(workflows, before);
+        let status = status(workflows, before);
         self.stages += 1;
-        let ahead = standing.as_ref().map(|standing| standing.ahead.as_str());
+        let ahead = status.as_ref().map(|status| status.ahead.as_str());
         self.stages_right += usize::from(ahead == Some(happened));
         if happened != "spec-execute" {
             return;
@@ -115,10 +115,11 @@ impl Scores {
             .filter(|(task, done)| !done && is.iter().any(|(other, done)| *done && other == task))
             .map(|(task, _)| task.as_str())
             .collect();
-        let to_do = standing.map(|standing| standing.to_do).unwrap_or_default();
+        let to_do = status.map(|status| status.to_do).unwrap_or_default();
         let hits = |most: usize| {
-            let told = to_do.iter().take(most);
-            told.map(|task| short(&task.written))
+            let proposed = to_do.iter().take(most);
+            proposed
+                .map(|task| short(&task.written))
                 .any(|task| ticked.contains(task.as_str()))
         };
         let first_open = was.iter().find(|(_, done)| !done);
@@ -165,11 +166,11 @@ impl Scores {
     }
 }
 
-/// What a brief says about the files of a commit.
-fn standing(workflows: &Workflows, commit: &Value) -> Option<Standing> {
+/// Returns the brief of a commit's files.
+fn status(workflows: &Workflows, commit: &Value) -> Option<WorkflowStatus> {
     let name = text(commit, "name");
     let files = commit.get("files").and_then(Value::as_object)?;
-    let unit = Unit {
+    let item = WorkItem {
         workflow: "spec".to_owned(),
         name: name.to_owned(),
         files: files
@@ -181,10 +182,10 @@ fn standing(workflows: &Workflows, commit: &Value) -> Option<Standing> {
             .collect(),
     };
     let sources = Sources {
-        units: vec![unit],
+        items: vec![item],
         ..Sources::default()
     };
-    compose(&workflows.declared, &sources, 2_000, &Estimate).standing
+    compose(&workflows.declared, &sources, 2_000, &Estimate).workflow
 }
 
 /// The boxes of a commit's list of tasks, as the judge reads them.

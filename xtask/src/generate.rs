@@ -1,11 +1,11 @@
-//! Files that are made from code, and whether they are fresh.
+//! `cargo xtask generate`: files that are made from code.
 
 mod plugin;
 
 use anyhow::{Result, bail};
 use flamestack_engine::settings::KNOWN;
 
-/// Each generated file and what it should hold.
+/// Each generated file and the content that it should have.
 fn files() -> Result<[(&'static str, String); 2]> {
     Ok([
         ("docs/configuration.md", configuration()),
@@ -39,7 +39,7 @@ pub(crate) fn write() -> Result<()> {
     Ok(())
 }
 
-/// Says whether the generated files are what the code says.
+/// Fails if a generated file differs from what the code says.
 pub(crate) fn check() -> Result<()> {
     for (path, text) in files()? {
         if fs_err::read_to_string(crate::root()?.join(path))? != text {
@@ -64,7 +64,7 @@ fn configuration() -> String {
          (`flame config set KEY VALUE`);\n\
          6. the default.\n\n\
          `flame config list` shows every value with its origin. A bad value is an \
-         error that names where it stands; a key that nobody knows stops nothing and is named there.\n\n\
+         error that names its place; an unknown key stops nothing and is named there.\n\n\
          Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory (an absolute path), \
          and `FLAME_SESSION` names the session that a command acts in.\n",
     );
@@ -76,7 +76,7 @@ fn configuration() -> String {
             setting.takes(),
             setting.default,
             setting
-                .environment
+                .environment()
                 .iter()
                 .map(|name| format!("`{name}`"))
                 .collect::<Vec<_>>()

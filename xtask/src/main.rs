@@ -1,9 +1,9 @@
-//! `cargo xtask`: everything about the project that is not the product.
+//! `cargo xtask`: the project's development tasks.
 
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a developer's tool talks"
+    reason = "a tool for developers prints"
 )]
 
 mod bench;
@@ -13,7 +13,10 @@ mod layers;
 mod plugin;
 mod quality;
 mod recordings;
+mod source;
+mod stats;
 mod test;
+mod tidy;
 mod train;
 
 use std::path::{Path, PathBuf};
@@ -23,10 +26,13 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 cargo xtask test              check and test everything, as CI does
+cargo xtask test --fast       the same without npm and without a host
+cargo xtask tidy              check the language of comments, strings, names and docs (--count [DIR]: a table)
+cargo xtask stats [DIR]       print the size and shape of the Rust outside tests
 cargo xtask generate          write the generated parts of the docs
-cargo xtask generate --check  say whether they are fresh
-cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: less of it)
-cargo xtask eval [NAME]       hold briefs against recorded work: stage (specs), quality (sessions), or both
+cargo xtask generate --check  fail if they are stale
+cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: smaller)
+cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";
 
@@ -45,12 +51,18 @@ fn dispatch(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test"] => test::run(),
+        ["test", "--fast"] => test::run_fast(),
+        ["tidy"] => tidy::check(&root()?),
+        ["tidy", "--count"] => tidy::count(&root()?),
+        ["tidy", "--count", dir] => tidy::count(Path::new(dir)),
+        ["stats"] => stats::run(&root()?),
+        ["stats", dir] => stats::run(Path::new(dir)),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["eval", rest @ ..] => eval::run(rest),
-        _ => bail!("what should be done?\n\n{USAGE}"),
+        _ => bail!("unknown command\n\n{USAGE}"),
     }
 }
 

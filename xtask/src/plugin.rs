@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cargo, root};
 
-/// Where the plugin lives.
+/// Folder of the plugin.
 const PLUGIN: &str = "plugins/opencode";
 
 /// Builds the plugin, with the compiler that its lock file names.

@@ -1,5 +1,5 @@
-//! The recorded sessions that quality is measured on. They lie beside the repository and are never
-//! part of it.
+//! The recorded sessions that quality is measured on. They are kept beside the repository and are
+//! never part of it.
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 use flamestack_core::transcript::Entry;
-use flamestack_hosts::transcript::ctrace::Trace;
+use flamestack_hosts::recordings::ctrace::Trace;
 
 use crate::root;
 
@@ -19,14 +19,14 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Who published it: the first part of the file's name.
+    /// The publisher: the first part of the file's name.
     pub(crate) fn owner(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let end = name.find(['+', '_']).unwrap_or(name.len());
         name.get(..end).unwrap_or_default().to_owned()
     }
 
-    /// What was said and done.
+    /// The transcript.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
         let file = BufReader::new(fs_err::File::open(&self.path)?);
         let trace = Trace::read(file, None)?;
@@ -34,7 +34,7 @@ impl Recorded {
     }
 }
 
-/// The folder in which the judge and the recordings lie.
+/// The folder of the judge and the recordings.
 pub(crate) fn shared() -> Result<PathBuf> {
     let root = root()?;
     let beside = root.parent().unwrap_or(&root).join("shared");
@@ -85,7 +85,7 @@ pub(crate) fn development_set() -> Result<Vec<Recorded>> {
     Ok(sessions)
 }
 
-/// Does something with every session, several at a time; the answers are in order.
+/// Applies a function to every session, several at a time; the results are in order.
 pub(crate) fn in_parallel<T: Send>(
     sessions: &[Recorded],
     work: impl Fn(&Recorded) -> Result<T> + Sync,

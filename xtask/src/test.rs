@@ -1,13 +1,48 @@
-//! What has to hold before anything lands.
+//! Everything that has to hold before a change lands.
+
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use crate::{cargo, generate, layers, plugin};
+use crate::{cargo, generate, layers, plugin, tidy};
+
+/// Tests that take longer than all others together; names that begin with one of these are left out
+/// of the fast run.
+const SLOW: [&str; 2] = ["damage::", "large::"];
+
+/// Snapshots are compared, never written.
+const ENVIRONMENT: &[(&str, &str)] = &[("INSTA_UPDATE", "no")];
 
 /// Checks and tests everything.
 pub(crate) fn run() -> Result<()> {
+    check()?;
+    cargo(
+        &["doc", "--workspace", "--no-deps"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
+    cargo(&["test", "--workspace"], ENVIRONMENT)?;
+    plugin::test()
+}
+
+/// Checks and tests what needs neither npm nor a host, without the slowest tests.
+pub(crate) fn run_fast() -> Result<()> {
+    check()?;
+    if has_nextest() {
+        let slow = SLOW.map(|name| format!("test(/^{name}/)")).join(" | ");
+        let fast = format!("not ({slow})");
+        cargo(&["nextest", "run", "--workspace", "-E", &fast], ENVIRONMENT)
+    } else {
+        let skip = SLOW.iter().flat_map(|name| ["--skip", name]);
+        let arguments = ["test", "--workspace", "--"].into_iter().chain(skip);
+        cargo(&arguments.collect::<Vec<_>>(), ENVIRONMENT)
+    }
+}
+
+/// Checks what needs no run of the program.
+fn check() -> Result<()> {
     cargo(&["fmt", "--all", "--check"], &[])?;
     layers::check()?;
+    tidy::check(&crate::root()?)?;
     generate::check()?;
     cargo(
         &[
@@ -19,11 +54,11 @@ pub(crate) fn run() -> Result<()> {
             "warnings",
         ],
         &[],
-    )?;
-    cargo(
-        &["doc", "--workspace", "--no-deps"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    )?;
-    cargo(&["test", "--workspace"], &[("INSTA_UPDATE", "no")])?;
-    plugin::test()
+    )
+}
+
+fn has_nextest() -> bool {
+    let mut nextest = Command::new("cargo-nextest");
+    let found = nextest.arg("--version").stdout(Stdio::null()).status();
+    found.is_ok_and(|status| status.success())
 }

@@ -7,33 +7,31 @@ use clap::{Parser, Subcommand};
 
 use crate::commands;
 
-/// What every command takes stands apart from what is its own.
-const EVERYWHERE: &str = "Options of every command";
+/// Heading of the global options, which are listed apart from a command's own.
+const EVERYWHERE: &str = "Global options";
 
-/// What scripts can go by.
+/// The exit codes, for scripts.
 const EXIT_CODES: &str = "Exit codes:
-  0  done; also where there was nothing to find
-  1  understood, and refused, or something needs attention: a rule, a name or file that is not
-     there, an empty text, a store that cannot be read
-  2  not a command line: an unknown command, option, tool or setting, or a value that has not the
-     form it must have
+  0  done, or nothing found
+  1  refused, or something needs attention: a rule, a missing frame or file, an empty text, a
+     store that cannot be read
+  2  invalid command line: an unknown command, option, tool or setting, or an invalid value
 
-Errors are told on standard error, with a hint at what to do next; with --json as one object with
-`error` and `hint`.";
+Errors go to standard error with a hint about what to do next; with --json as one object with `error`
+and `hint`.";
 
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
-/// `flame tree` shows where everything stands. A frame is named by its id or any unique beginning
-/// of it.
+/// `flame tree` shows the state of everything. Name a frame by its id or any unique prefix of it.
 #[derive(Parser)]
 #[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Print JSON for machines
+    /// Print JSON instead of text
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 
-    /// Act in this session (`host:id`) instead of this worktree's shell
+    /// Act as this session (`host:id`) instead of this worktree's shell
     #[arg(
         long,
         global = true,
@@ -44,7 +42,7 @@ pub(crate) struct Cli {
     )]
     pub(crate) session: Option<String>,
 
-    /// Act on the project of this directory
+    /// Act on the project in this directory
     #[arg(
         short = 'C',
         long = "dir",
@@ -60,21 +58,8 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    Push(commands::push::Push),
-    Pop(commands::pop::Pop),
-    Summarize(commands::summarize::Summarize),
-    Plan(commands::plan::Plan),
-    Activate(commands::activate::Activate),
-    Note(commands::note::Note),
-    Edit(commands::edit::Edit),
-    Block(commands::block::Block),
-    Unblock(commands::block::Unblock),
-    Invalidate(commands::invalidate::Invalidate),
-    Move(commands::relocate::Move),
-    Delete(commands::relocate::Delete),
-    Bind(commands::bind::Bind),
-    Unbind(commands::bind::Unbind),
-    Undo(commands::undo::Undo),
+    #[command(flatten)]
+    Change(commands::change::Change),
     Status(commands::status::Status),
     Tree(commands::tree::Tree),
     Show(commands::show::Show),
@@ -99,9 +84,9 @@ pub(crate) enum Command {
     Man(commands::completions::Man),
 }
 
-/// Whether a command line that could not be understood asks for JSON.
+/// Returns true if an invalid command line asks for JSON.
 pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
-    // What stands behind `--` are values.
+    // Everything after `--` is a value.
     words
         .take_while(|word| word != "--")
         .any(|word| word == "--json")
@@ -112,7 +97,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// An argument that has the name of a global option would be taken for that option's value.
+    /// Clap would take an argument with the name of a global option for that option's value.
     #[test]
     fn no_argument_is_called_like_an_option_of_every_command() {
         fn check(command: &clap::Command, globals: &[String]) {

@@ -1,14 +1,14 @@
-//! The diagnostics file: what happened inside, a line each, for whoever looks into a problem.
+//! The diagnostics file: one line per internal event, for looking into a problem.
 //!
 //! Lines are stamped, prefixed with `[stack]` and redacted, and go to a file in the project's state
-//! directory, never to a terminal. The file is begun anew when it gets large.
+//! directory, never to a terminal. A large file is rotated.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use flamestack_engine::settings::Settings;
 use flamestack_engine::{Clock, Project, SystemClock, views};
-use flamestack_store::redact::redact;
+use flamestack_redact::redact;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -55,7 +55,7 @@ impl<S: tracing::Subscriber> Layer<S> for DiagnosticsFile {
 
 impl DiagnosticsFile {
     fn append(&self, line: &str) -> std::io::Result<()> {
-        // A project without state has nothing to diagnose, and looking must not make one.
+        // A project without state has nothing to diagnose, and reading must not create one.
         if !self.path.parent().is_some_and(std::path::Path::exists) {
             return Ok(());
         }

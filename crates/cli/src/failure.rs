@@ -1,58 +1,61 @@
-//! How a command fails: a kind, which decides the exit code, a sentence, and a hint.
+//! Failures of a command: a kind that decides the exit code, a message and a hint.
 
-use flamestack_core::refusal::Voice;
 use flamestack_engine::EngineError;
+use flamestack_engine::hints::Voice;
 
-/// Why a command did not succeed.
+/// The reason why a command did not succeed.
 ///
-/// The exit code is 2 where the command line is not one: a command, option, tool or setting that
-/// does not exist, or a value that has not the form or the range that it must have. It is 1 where
-/// the command was understood and refused, or something needs attention: a name or a file that is
-/// not there, a text that is empty, a rule, a store that cannot be read.
+/// The exit code is 2 if the command line is invalid: an unknown command, option, tool or setting,
+/// or an invalid value. It is 1 if the command was understood and refused, or if something needs
+/// attention: a missing frame or file, an empty text, a rule, an unreadable store.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something to say.
-    Told {
+    /// An error with a message.
+    Message {
         /// The command was used wrongly (exit code 2), rather than refused (exit code 1).
         usage: bool,
-        /// What was wrong.
+        /// The error, in one sentence.
         message: String,
-        /// What to do next.
+        /// The next step to take.
         hint: Option<String>,
     },
-    /// Everything was said on standard output already, and something needs attention.
+    /// Something needs attention, and standard output already says what.
     Attention,
     /// The reader of our output went away.
     BrokenPipe,
 }
 
 impl Failure {
-    /// The command was used wrongly.
+    /// Returns a failure for an invalid command line.
     pub(crate) fn usage(message: impl Into<String>, hint: &str) -> Self {
-        Self::Told {
+        Self::Message {
             usage: true,
             message: message.into(),
             hint: Some(hint.to_owned()),
         }
     }
 
-    /// The command was understood, and refused.
+    /// Returns a failure for a command that was understood and refused.
     pub(crate) fn refused(message: impl Into<String>, hint: &str) -> Self {
-        Self::Told {
+        Self::failed(message, Some(hint.to_owned()))
+    }
+
+    /// Returns a failure of a command that was understood, with a hint if there is one.
+    pub(crate) fn failed(message: impl Into<String>, hint: Option<String>) -> Self {
+        Self::Message {
             usage: false,
             message: message.into(),
-            hint: Some(hint.to_owned()),
+            hint,
         }
     }
 
-    /// What the command line cannot be taken for, in the shape of every other failure; nothing where
-    /// it asked for help.
+    /// Converts an error of the argument parser; `None` if the user asked for help.
     pub(crate) fn misused(error: &clap::Error) -> Option<Self> {
         use clap::error::ErrorKind;
         let (message, hint) = match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return None,
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => (
-                "no command was named".to_owned(),
+                "no command given".to_owned(),
                 Some("`--help` lists the commands".to_owned()),
             ),
             _ => {
@@ -68,23 +71,22 @@ impl Failure {
                 )
             }
         };
-        Some(Self::Told {
+        Some(Self::Message {
             usage: true,
             message,
             hint,
         })
     }
 
-    /// What there is to say could not be written to standard output.
+    /// Returns a failure for output that could not be written.
     pub(crate) fn unwritten(error: &std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
         }
-        Self::Told {
-            usage: false,
-            message: format!("the output could not be written: {error}"),
-            hint: Some("send it somewhere else; what was recorded is kept".to_owned()),
-        }
+        Self::refused(
+            format!("the output could not be written: {error}"),
+            "redirect it elsewhere; everything recorded is kept",
+        )
     }
 }
 
@@ -99,7 +101,7 @@ impl From<EngineError> for Failure {
                 | EngineError::BadSession(_)
                 | EngineError::BudgetTooSmall(_)
         );
-        Self::Told {
+        Self::Message {
             usage,
             message: error.to_string(),
             hint: error.hint(Voice::Cli),
@@ -109,11 +111,7 @@ impl From<EngineError> for Failure {
 
 impl From<flamestack_hosts::install::InstallError> for Failure {
     fn from(error: flamestack_hosts::install::InstallError) -> Self {
-        Self::Told {
-            usage: false,
-            message: error.to_string(),
-            hint: Some(error.hint()),
-        }
+        Self::refused(error.to_string(), &error.hint())
     }
 }
 
@@ -128,11 +126,7 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
-            Self::Told {
-                usage: false,
-                message: error.to_string(),
-                hint: flamestack_engine::error::io_hint(&error),
-            }
+            Self::failed(error.to_string(), flamestack_engine::error::io_hint(&error))
         }
     }
 }

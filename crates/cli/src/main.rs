@@ -1,14 +1,14 @@
-//! The `flame` command: arguments in, words and exit codes out.
+//! The `flame` command: arguments in, text and exit codes out.
 //!
-//! Everything that is decided, kept or rendered is decided, kept and rendered by the crates below;
-//! this one wires them and prints.
+//! This crate parses, wires and prints. Deciding, storing and rendering happen in the crates below.
 
 mod args;
+mod command_context;
 mod commands;
 mod diagnostics;
 mod failure;
 mod output;
-mod workplace;
+mod parallel;
 
 use std::process::ExitCode;
 
@@ -31,14 +31,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// A command line that cannot be understood, or that asks for help.
+/// Handles an invalid command line, or one that asks for help.
 fn misused(error: &clap::Error) -> ExitCode {
     match Failure::misused(error) {
         Some(failure) if args::asks_for_json(std::env::args_os()) => {
             report(&mut Output::new(true), &failure)
         }
         _ => {
-            // Nobody is left to tell if this fails; the exit code still tells.
+            // If printing fails too, the exit code still says it.
             drop(error.print());
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
@@ -47,15 +47,15 @@ fn misused(error: &clap::Error) -> ExitCode {
 
 fn report(output: &mut Output, failure: &Failure) -> ExitCode {
     match failure {
-        // Whoever read our output has heard enough.
+        // The reader, such as `head`, has seen enough.
         Failure::BrokenPipe => ExitCode::SUCCESS,
         Failure::Attention => ExitCode::from(1),
-        Failure::Told {
+        Failure::Message {
             usage,
             message,
             hint,
         } => {
-            output.complain(message, hint.as_deref());
+            output.print_error(message, hint.as_deref());
             ExitCode::from(if *usage { 2 } else { 1 })
         }
     }

@@ -1,24 +1,24 @@
 //! The printer: the only place that writes to standard output and standard error.
 //!
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
-//! What is printed reads as it is written: no recorded text turns or hides what is around it.
+//! Recorded text is escaped so that it cannot drive the terminal or disguise what is around it.
 
 use std::io::{BufWriter, IsTerminal, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
-use flamestack_engine::views::{disguises, printable, undisguised};
+use flamestack_engine::views::{Ink, disguises, printable, undisguised};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Something secondary.
+/// Style of secondary text.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// Something to look at first.
+/// Style of what to look at first.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// A name that can be typed.
+/// Style of a name that can be typed.
 pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
 
 /// The printer.
@@ -31,7 +31,7 @@ impl Output {
     pub(crate) fn new(json: bool) -> Self {
         let stdout = std::io::stdout();
         let choice = AutoStream::choice(&stdout);
-        // The buffer lies below the stream that takes colours out: that one writes piece by piece,
+        // The buffer is below the stream that strips colours: that one writes piece by piece,
         // and each piece would be a system call, 20,000 of them for a tree of 10,000 lines.
         let buffered: Box<dyn Write> = Box::new(BufWriter::with_capacity(64 * 1024, stdout));
         Self {
@@ -40,39 +40,38 @@ impl Output {
         }
     }
 
-    /// Whether machines read along.
+    /// Returns true if the output is JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// A line of text.
+    /// Prints a line of text.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
-        writeln!(self.out, "{}", undisguised(text.as_ref()))
-            .map_err(|error| Failure::unwritten(&error))
+        written(writeln!(self.out, "{}", undisguised(text.as_ref())))
     }
 
-    /// Text exactly as it is where no terminal would obey it, harmless where one would.
+    /// Prints a line of secondary text.
+    pub(crate) fn dim(&mut self, text: impl std::fmt::Display) -> Result<(), Failure> {
+        self.line(painted(DIM, text))
+    }
+
+    /// Prints text byte for byte, or with escapes made harmless on a terminal.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), Failure> {
         if std::io::stdout().is_terminal() {
             self.text(&printable(text))
         } else {
             self.flush()?;
             let mut out = std::io::stdout().lock();
-            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-            written.map_err(|error| Failure::unwritten(&error))
+            written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         }
     }
 
-    /// Text that has its line breaks already.
+    /// Prints text that already has its line breaks.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        let text = undisguised(text);
-        self.out
-            .write_all(text.as_bytes())
-            .map_err(|error| Failure::unwritten(&error))
+        self.write(&undisguised(text))
     }
 
-    /// Data for machines. Strings mean what was recorded; what would drive or disguise a terminal
-    /// is escaped in them.
+    /// Prints JSON. Characters that would drive or disguise a terminal are escaped inside strings.
     pub(crate) fn data(&mut self, value: &Value) -> Result<(), Failure> {
         let harmful = |c: char| (c.is_control() && c != '\n') || disguises(c);
         let mut text = format!("{value:#}\n");
@@ -87,20 +86,22 @@ impl Output {
             }
             text = escaped;
         }
-        self.out
-            .write_all(text.as_bytes())
-            .map_err(|error| Failure::unwritten(&error))
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        written(self.out.write_all(text.as_bytes()))
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|error| Failure::unwritten(&error))
+        written(self.out.flush())
     }
 
-    /// An error, on standard error. What was printed before comes first.
-    pub(crate) fn complain(&mut self, message: &str, hint: Option<&str>) {
+    /// Prints an error on standard error, after everything printed so far.
+    pub(crate) fn print_error(&mut self, message: &str, hint: Option<&str>) {
         let mut err = AutoStream::auto(std::io::stderr());
         let red = AnsiColor::Red.on_default().bold();
-        // If standard output is what failed, that is what there is to say.
+        // If standard output itself failed, that is the error being printed.
         drop(self.out.flush());
         if self.json {
             let error = serde_json::json!({ "error": message, "hint": hint });
@@ -115,21 +116,25 @@ impl Output {
             }
             Ok(())
         };
-        // Nobody is left to tell if standard error is gone; the exit code still tells.
+        // If standard error is gone too, the exit code still says it.
         drop(said());
     }
 
-    /// Something worth knowing that is no error, on standard error.
+    /// Prints a note on standard error.
     pub(crate) fn notice(&mut self, message: &str) -> Result<(), Failure> {
         self.flush()?;
         let mut err = AutoStream::auto(std::io::stderr());
-        // What was asked for is done, whether or not anybody hears the note.
+        // The command itself succeeded, even if the note cannot be printed.
         drop(writeln!(err, "{BOLD}note{BOLD:#}: {}", printable(message)));
         Ok(())
     }
 }
 
-/// How a status is coloured. The icon beside it says the same without colour.
+fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| Failure::unwritten(&error))
+}
+
+/// Returns the colour of a status. The icon beside it says the same without colour.
 pub(crate) fn colour(status: Status) -> Style {
     match status {
         Status::InProgress => AnsiColor::Yellow.on_default().bold(),
@@ -141,12 +146,23 @@ pub(crate) fn colour(status: Status) -> Style {
     }
 }
 
-/// Text in a style.
+/// Colours a piece of a view.
+pub(crate) fn paint(ink: Ink, text: &str) -> String {
+    let style = match ink {
+        Ink::Bold => BOLD,
+        Ink::Dim => DIM,
+        Ink::Id => ID,
+        Ink::Status(status) => colour(status),
+    };
+    painted(style, text)
+}
+
+/// Wraps text in a style.
 pub(crate) fn painted(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A bar on standard error for work that takes long; nothing where that is no terminal.
+/// A progress bar on standard error for long work; invisible unless that is a terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -159,8 +175,17 @@ impl Progress {
         Self(bar)
     }
 
+    /// Runs work that reports its progress.
+    pub(crate) fn during<T>(
+        what: &'static str,
+        work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T,
+    ) -> T {
+        let progress = Self::new(what);
+        work(&mut |done, total| progress.at(done, total))
+    }
+
     pub(crate) fn at(&self, done: u64, total: u64) {
-        // Work that is done with its first report is not worth a flash of a bar.
+        // Work that finishes with its first report would only make a bar flash.
         if done >= total && self.0.length().is_none() {
             return;
         }

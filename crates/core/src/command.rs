@@ -1,238 +1,243 @@
-//! What somebody wants to happen.
+//! Commands: requests to change the tree.
 //!
-//! Texts in a command are already checked, frames are already named by their full ids, and new ids
-//! are already drawn. Whether the wish can be granted is [`crate::decide()`]'s to say.
+//! Texts in a command are checked, frames are named by their full ids, and new ids are drawn.
+//! [`crate::decide()`] grants or refuses it.
 
-use crate::compaction::{Checkpoint, Verdict};
-use crate::context::Sending;
+use crate::compaction::{AnchorReport, Checkpoint, Summary, SummaryClaims};
+use crate::delivery::Sending;
 use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
 use crate::id::{BlobId, FrameId, SessionRef};
 use crate::note::Note;
 use crate::session::{Description, Model};
-use crate::text::Prose;
+use crate::text::Text;
 
-/// How many levels one plan may have. Trees may be deeper than that; nobody plans so far ahead, and
-/// whoever carries a plan walks it level by level.
+/// Maximum number of levels in one plan. Trees may be deeper; a plan is walked recursively by its
+/// callers.
 pub const DEEPEST_PLAN: usize = 100;
 
-/// Who asks.
+/// The session that issues a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// The conversation that asks.
+    /// The session.
     pub session: SessionRef,
-    /// The worktree it runs in, where that is known.
+    /// The worktree that it runs in, where it is known.
     pub worktree: Option<String>,
-    /// The host's message in which it asks, where the host names its messages.
+    /// The host's message that issues the command, where the host names its messages.
     pub message: Option<String>,
 }
 
-/// A wish. Where `frame` is `None`, the session's active frame is meant.
+/// A command. Where `frame` is `None`, it means the session's active frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Open a frame and turn to it.
+    /// Open a frame and focus it.
     Push {
-        /// The name of the new frame.
+        /// Id of the new frame.
         id: FrameId,
-        /// Where it belongs.
+        /// Its parent.
         under: Under,
-        /// What it is about.
+        /// Its goal.
         goal: Goal,
     },
-    /// Finish a frame, or set it down as blocked, and return to its parent.
+    /// Finish a frame, or block it, and return to its parent.
     Pop {
-        /// Which.
+        /// The frame.
         frame: Option<FrameId>,
-        /// How it ends.
+        /// Outcome.
         outcome: Outcome,
-        /// What came out of it.
+        /// Results.
         results: Results,
     },
     /// Open planned frames, each with its own planned frames below it.
     Plan {
-        /// Where they belong.
+        /// Their parent.
         under: Under,
         /// The plan, in order.
         items: Vec<PlanItem>,
     },
-    /// Turn to a frame, beginning it if it is planned.
+    /// Focus a frame, and start it if it is planned.
     Activate {
-        /// Which.
+        /// The frame.
         frame: FrameId,
     },
-    /// Let a frame wait.
+    /// Block a frame.
     Block {
-        /// Which.
+        /// The frame.
         frame: Option<FrameId>,
-        /// For what.
-        reason: Prose,
+        /// Object of its wait.
+        reason: Text,
     },
-    /// End the wait.
+    /// Unblock a frame.
     Unblock {
-        /// Which.
+        /// The frame.
         frame: FrameId,
     },
-    /// Correct a goal or results.
+    /// Edit a goal or results.
     Edit {
-        /// Which.
+        /// The frame.
         frame: Option<FrameId>,
-        /// How.
+        /// The changes.
         edit: Edit,
     },
-    /// Record what was learned.
+    /// Record a note.
     Note {
-        /// Where.
+        /// The frame.
         frame: Option<FrameId>,
-        /// What.
+        /// The note.
         note: Note,
     },
     /// Attach raw text.
     Log {
-        /// To which frame.
+        /// The frame.
         frame: Option<FrameId>,
-        /// Which text.
+        /// Reference to the text.
         entry: LogEntry,
     },
     /// Give up a frame and what is planned below it.
     Invalidate {
-        /// Which.
+        /// The frame.
         frame: Option<FrameId>,
-        /// Why.
-        reason: Prose,
+        /// Reason.
+        reason: Text,
     },
-    /// Give a planned frame another parent or place.
+    /// Give a planned frame another parent or rank.
     Move {
-        /// Which.
+        /// The frame.
         frame: FrameId,
-        /// Where to.
+        /// Its new place.
         to: Place,
     },
-    /// Take a planned frame out of the tree.
+    /// Delete a planned frame.
     Delete {
-        /// Which.
+        /// The frame.
         frame: FrameId,
     },
-    /// Make a frame and a session one.
+    /// Bind a session to a frame.
     Bind {
-        /// Which frame.
+        /// The frame.
         frame: FrameId,
-        /// Which session.
+        /// The session.
         session: SessionRef,
     },
-    /// Part them.
+    /// Unbind a session from its frame.
     Unbind {
-        /// Which session.
+        /// The session.
         session: SessionRef,
     },
-    /// Have a frame wait for a summary: to end with it, or only to have it.
+    /// Make a frame wait for a summary: to be closed with it, or to keep it.
     AwaitSummary {
-        /// Which.
+        /// The frame.
         frame: Option<FrameId>,
-        /// How it ends then, if it does.
+        /// Outcome with which it is closed then; none if it stays open.
         outcome: Option<Outcome>,
-        /// What came out of it, as far as that was said.
+        /// Results given so far.
         given: Option<Results>,
-        /// Why a summary is wanted.
-        note: Option<Prose>,
+        /// Reason for the summary.
+        note: Option<Text>,
     },
-    /// End the wait of a frame with a text that stands for the summary.
+    /// End the wait of a frame for a summary.
     TakeSummary {
-        /// Which.
+        /// The frame.
         frame: FrameId,
-        /// The text; none, if nothing is known that could stand for it.
-        text: Option<Prose>,
+        /// The summary, or a text made from the frame's record; none if nothing is recorded.
+        summary: Option<Box<Summary>>,
     },
-    /// Remember where the session stands before it is compacted.
+    /// Record the state of the session before it is compacted.
     Checkpoint(Box<Checkpoint>),
-    /// Remember what the session's summary kept, and give it to the frames that wait for it.
-    Summarise(Box<Verdict>),
-    /// Take back the session's last command.
+    /// Record which anchors the session's summary kept, and hand it to the frames that wait for it.
+    Summarise {
+        /// The summary and its anchors.
+        report: Box<AnchorReport>,
+        /// Claims of the summary about the frames that end with it.
+        claims: SummaryClaims,
+    },
+    /// Undo the session's last command.
     Undo,
-    /// The host wound the session back: what happened in these messages and behind them counts no
-    /// longer.
+    /// Mask the events of reverted messages: the host reverted the session to before the first of
+    /// them.
     Revert {
-        /// The first message that counts no longer, and those behind it as far as they are known.
+        /// The first reverted message, and the later ones that are known.
         messages: Vec<String>,
-        /// Messages known to be in front of it; what is late of them stays.
+        /// Messages known to be before it; late events of theirs still count.
         earlier: Vec<String>,
     },
-    /// The host wound the session forward again.
+    /// Unmask them: the host restored the session.
     Unrevert,
-    /// The host made the session as a copy of another one.
+    /// Copy the frames of the session that this one was forked from.
     Fork(Box<Fork>),
-    /// The host deleted the session: what it left open is nothing to do any more.
+    /// Give up what the session left open: the host deleted it.
     Archive,
-    /// Bring in frames from a file.
+    /// Import frames from a file.
     Import(Box<Import>),
-    /// Forget raw text that was dropped.
+    /// Record that raw text was dropped.
     DropBlobs(Vec<(BlobId, u64)>),
-    /// Remember what the host says of the session.
+    /// Record the host's description of the session.
     Describe(Box<Description>),
-    /// Remember which model the session talks to.
+    /// Record the model that the session uses.
     UseModel(Model),
-    /// Remember what the session is sent.
+    /// Record what the session is sent.
     Send(Box<Sending>),
 }
 
 /// A session that begins with messages of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// The session that it is a copy of.
+    /// The session that it was forked from.
     pub from: SessionRef,
-    /// That one's messages and what the copy calls them, in order.
+    /// Pairs of the original's messages and the fork's, in order.
     pub messages: Vec<(String, String)>,
-    /// Messages of the original behind those, which the copy does not have.
+    /// Later messages of the original, which the fork does not have.
     pub later: Vec<String>,
-    /// Names for the copy's frames. There are no more copies than that.
+    /// Ids for the fork's frames, and thereby their maximum number.
     pub ids: Vec<FrameId>,
 }
 
-/// Where new frames belong.
+/// Parent of new frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Under {
-    /// Below the session's active frame, else below its own frame, else nowhere.
+    /// The session's active frame, else its own frame, else none.
     Active,
-    /// Below this frame.
+    /// This frame.
     Frame(FrameId),
-    /// Below none: a new root.
+    /// None: a new root.
     Root,
 }
 
 /// A planned frame and those below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanItem {
-    /// The name of the new frame.
+    /// Id of the new frame.
     pub id: FrameId,
-    /// What it is about.
+    /// Its goal.
     pub goal: Goal,
-    /// What is planned below it.
+    /// Frames planned below it.
     pub children: Vec<PlanItem>,
 }
 
-/// Where a frame is moved to.
+/// New place of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The last place below a frame.
+    /// Last below a frame.
     Under(FrameId),
-    /// The last place among the roots.
+    /// Last among the roots.
     Root,
-    /// Just before a sibling-to-be.
+    /// Just before a frame.
     Before(FrameId),
-    /// Just after a sibling-to-be.
+    /// Just after a frame.
     After(FrameId),
 }
 
 /// Frames from a file, parents before children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The file's kind and content hash.
+    /// Kind and content hash of the file.
     pub source: String,
-    /// What the file said besides its frames, as JSON.
+    /// Content of the file beyond frames, as JSON.
     pub foreign: String,
     /// The frames.
     pub frames: Vec<Frame>,
     /// Sessions that the file knows, with their worktrees.
     pub sessions: Vec<(SessionRef, Option<String>)>,
-    /// Which session worked on which frame.
+    /// Active frames of sessions.
     pub focus: Vec<(SessionRef, FrameId)>,
 }

@@ -1,391 +1,447 @@
-//! What happens around a compaction: what a summariser is told, and what is put back that its
-//! summary lost.
+//! Compactions of a session: the facts that must survive each one, and what became of them.
 //!
-//! A host's summary stands as it is. What it lost follows it in a block with a mark of its own, so
-//! that the next summary is not made of what was restored.
+//! The host replaces a session's history by a summary. Three events of the journal describe that,
+//! and a fourth shows its effect; together they are one [`Compaction`]:
+//!
+//! ```text
+//!        CompactionBegun     CompactionChecked     SessionCompacted     SessionSpent
+//!              │                     │                    │                  │
+//!   (none) ────┴────▶ Begun ─────────┴──▶ Checked ────────┴──▶ Compacted ────┴──▶ Measured
+//!                    the checkpoint      the summary is       it replaced       size of the
+//!                    with its anchors    there; anchors       the history       first prompt
+//!                    is recorded         were looked for                        after it
+//! ```
+//!
+//! Hosts skip steps: one without our instructions has no checkpoint, a crash leaves a checkpoint
+//! without a summary. [`Compaction::apply`] therefore accepts every step in every phase.
 
-mod claims;
-mod history;
+mod anchor;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+pub use anchor::{Anchor, AnchorKind};
 
-pub use claims::{Claims, claims};
-pub use history::{Change, Checkpoint, Compaction, CompactionKind, Streak, Verdict};
+use crate::event::{Event, Recorded};
+use crate::id::{FrameId, SessionRef, Timestamp};
+use crate::names::enum_names;
+use crate::note::Note;
+use crate::text::Text;
 
-use crate::brief::{Anchor, AnchorKind};
-use crate::frame::Outcome;
-use crate::tokens::Tokenizer;
+/// Number of model calls after a compaction that show that work continues.
+const FRUITFUL_CALLS: u64 = 3;
+/// Number of compactions without work in between from which on nothing is added to a prompt.
+const FRUITLESS: u64 = 3;
 
-/// How the block of what was restored begins.
-const START: &str = "<stack-restored";
-/// How it ends.
-const END: &str = "</stack-restored>";
+/// Reason for replacing a history by a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompactionKind {
+    /// The prompt had grown too large.
+    Overflow,
+    /// A frame is being completed, and the summary becomes its results.
+    Completion,
+    /// The user or a tool call asked for it.
+    Manual,
+}
 
-/// What a summary is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose<'a> {
-    /// The prompt is too large; the work goes on.
-    Continue,
-    /// A frame ends, and its parent gets the summary as its results.
-    Complete {
-        /// The frame's title.
-        title: &'a str,
-        /// What defines "done".
-        criteria: Option<&'a str>,
-        /// How it is said to end.
-        outcome: Outcome,
+enum_names!(CompactionKind {
+    Overflow = "overflow",
+    Completion = "frame_completion",
+    Manual = "manual_summary",
+});
+
+impl CompactionKind {
+    /// The kind in words, for a person.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::Completion => "frame completion",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// State of a session before it is compacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Reason for the compaction.
+    pub kind: CompactionKind,
+    /// The frame that the session worked on.
+    pub frame: Option<FrameId>,
+    /// Size of the prompt in tokens, as reported by the host.
+    pub tokens: Option<u64>,
+    /// Facts that must survive.
+    pub anchors: Vec<Anchor>,
+}
+
+/// Outcome of a checkpoint: the anchors that the summary kept and lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnchorReport {
+    /// The host's summary, without the block of restored text.
+    pub summary: Option<Text>,
+    /// True if the summary was empty, so that the restored text replaces it.
+    pub said_nothing: bool,
+    /// Anchors that the summary and the next header contain.
+    pub survived: Vec<Anchor>,
+    /// Anchors that neither contains.
+    pub lost: Vec<Anchor>,
+    /// Number of tokens appended to the summary.
+    pub restored: u64,
+}
+
+/// A summary that ends the wait of frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The text.
+    pub text: Text,
+    /// Claims of the text about a frame that ends with it.
+    pub claims: SummaryClaims,
+}
+
+/// Statements of a summary about the frame that ends with it. They are claims of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SummaryClaims {
+    /// Results, appended to those that were given when the frame was popped.
+    pub results: String,
+    /// Artifacts and decisions.
+    pub notes: Vec<Note>,
+}
+
+/// One compaction of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// Reason, where it is known.
+    pub kind: Option<CompactionKind>,
+    /// The frame that the session worked on.
+    pub frame: Option<FrameId>,
+    /// Time of the checkpoint.
+    pub begun: Option<Timestamp>,
+    /// Time at which the summary replaced the history.
+    pub ended: Option<Timestamp>,
+    /// Tokens of the prompt before.
+    pub before: Option<u64>,
+    /// Tokens of the first prompt after.
+    pub after: Option<u64>,
+    /// Facts that must survive; empty once the report says which did.
+    pub anchors: Vec<Anchor>,
+    /// Anchors that survived and that were lost.
+    pub report: Option<AnchorReport>,
+}
+
+/// Progress of a [`Compaction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompactionPhase {
+    /// The checkpoint is recorded.
+    Begun,
+    /// The summary exists and was checked against the anchors.
+    Checked,
+    /// The summary replaced the history.
+    Compacted,
+    /// The size of the first prompt after it is known.
+    Measured,
+}
+
+/// One step of a compaction, as recorded by an event.
+#[derive(Clone, Copy, Debug)]
+enum Step<'e> {
+    Begin(&'e Checkpoint),
+    Check(&'e AnchorReport),
+    Compact {
+        automatic: bool,
+        before: Option<u64>,
     },
-    /// Somebody wants to know where things stand.
-    Checkpoint {
-        /// Why, in their words.
-        note: Option<&'a str>,
+    Measure {
+        prompt: u64,
     },
 }
 
-/// What a summariser is told besides the host's own instructions: the recorded state, which it
-/// need not find out by itself. It informs and grants nothing.
-pub fn instructions(purpose: Purpose<'_>, state: &str) -> String {
-    let mut told = String::new();
-    match purpose {
-        Purpose::Continue => {}
-        Purpose::Complete {
-            title,
-            criteria,
-            outcome,
-        } => {
-            let _ = write!(
-                told,
-                "The frame “{title}” ends as {}. Behind everything else, the summary has four more \
-                 sections about this frame alone, for whoever asked for it and saw none of the \
-                 work:\nSTATUS: completed, failed or blocked, and by what that is known\n\
-                 SUMMARY: what was done or learned, against its goal\n\
-                 ARTIFACTS: files and other things that were made, one a line\n\
-                 DECISIONS: what was decided and why, one a line\n",
-                outcome.status().label()
-            );
-            if let Some(criteria) = criteria {
-                let _ = writeln!(told, "Its goal was: {criteria}");
+/// Effect of an event on the compactions of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompactionUpdate {
+    /// Another compaction began.
+    Added(Compaction),
+    /// The newest compaction changed.
+    Newest(Compaction),
+}
+
+impl<'e> Step<'e> {
+    fn of(recorded: &'e Recorded) -> Option<(&'e SessionRef, Self)> {
+        Some(match &recorded.event {
+            Event::CompactionBegun(checkpoint) => (&recorded.session, Self::Begin(checkpoint)),
+            Event::CompactionChecked(report) => (&recorded.session, Self::Check(report)),
+            Event::SessionCompacted {
+                session,
+                automatic,
+                tokens_before,
+            } => {
+                let (automatic, before) = (*automatic, *tokens_before);
+                (session, Self::Compact { automatic, before })
             }
-            told.push('\n');
-        }
-        Purpose::Checkpoint { note } => {
-            told.push_str(
-                "This summary is a checkpoint: it tells where the work stands, what is done, what \
-                 is not, and how it can be taken up again.\n",
-            );
-            if let Some(note) = note {
-                let _ = writeln!(told, "It was asked for with these words: {note}");
+            Event::SessionSpent { session, usage } => {
+                let prompt = usage.prompt();
+                (session, Self::Measure { prompt })
             }
-            told.push('\n');
+            _ => return None,
+        })
+    }
+}
+
+impl Compaction {
+    /// Returns the session whose compactions an event may change.
+    pub fn concerned(recorded: &Recorded) -> Option<&SessionRef> {
+        Step::of(recorded).map(|(session, _)| session)
+    }
+
+    /// Returns the phase that this compaction has reached.
+    pub fn phase(&self) -> CompactionPhase {
+        match (self.after, self.ended, &self.report) {
+            (Some(_), Some(_), _) => CompactionPhase::Measured,
+            (None, Some(_), _) => CompactionPhase::Compacted,
+            (_, None, Some(_)) => CompactionPhase::Checked,
+            (_, None, None) => CompactionPhase::Begun,
         }
     }
-    if !state.trim().is_empty() {
-        let _ = write!(
-            told,
-            "Recorded state of this session. Where it bears on the work that goes on, the summary \
-             keeps names, paths, commands and decisions of it word for word; what is finished or \
-             cancelled is told as such.\n\n{}",
-            state.trim_end()
-        );
-    }
-    told.trim_end().to_owned()
-}
 
-/// The results of a frame that ended with a summary: what was given first, then what the summary
-/// claims.
-pub fn results(given: Option<&str>, claims: &Claims) -> String {
-    let mut text = given.unwrap_or_default().trim_end().to_owned();
-    if !claims.summary.is_empty() && !says_nothing(&claims.summary) {
-        if !text.is_empty() {
-            text.push_str("\n\n");
+    /// Returns true until the summary has replaced the history.
+    pub fn is_pending(&self) -> bool {
+        self.phase() < CompactionPhase::Compacted
+    }
+
+    /// Applies an event to the newest compaction of its session.
+    pub fn apply(newest: Option<Self>, recorded: &Recorded) -> Option<CompactionUpdate> {
+        let (_, step) = Step::of(recorded)?;
+        if let Step::Measure { prompt } = step {
+            let compacted = |known: &Self| known.phase() == CompactionPhase::Compacted;
+            let newest = newest.filter(compacted)?;
+            return Some(CompactionUpdate::Newest(Self {
+                after: Some(prompt),
+                ..newest
+            }));
         }
-        text.push_str(&claims.summary);
-    }
-    if let Some(status) = &claims.status {
-        if !text.is_empty() {
-            text.push_str("\n\n");
-        }
-        let _ = write!(text, "Status as claimed: {status}");
-    }
-    text
-}
-
-/// What a session is told that is taken up again after a pause: where its workflow stands now.
-pub fn resumption(state: &str) -> String {
-    // The mark must end where we say, whatever the text quotes.
-    let state = state.replace("</stack-update>", "");
-    format!(
-        "<stack-update after=\"resume\">\n{}\n</stack-update>",
-        state.trim_end()
-    )
-}
-
-/// Whether a summary says nothing at all.
-pub fn says_nothing(summary: &str) -> bool {
-    let mut lines = summary.lines().map(str::trim).filter(|line| {
-        let is_heading = line.starts_with('#') || line.ends_with(':');
-        !line.is_empty() && !is_heading
-    });
-    let is_empty_word = |line: &str| {
-        let word: String = line
-            .chars()
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .collect();
-        matches!(word.as_str(), "" | "none" | "na" | "nothing" | "empty")
-    };
-    lines.all(is_empty_word)
-}
-
-/// A text without the blocks that were put behind summaries before.
-pub fn without_restored(text: &str) -> String {
-    let mut rest = text;
-    let mut kept = String::with_capacity(text.len());
-    while let Some(start) = rest.find(START) {
-        let (before, block) = rest.split_at(start);
-        kept.push_str(before.trim_end());
-        // A block without an end was cut off: nothing behind it is the host's.
-        rest = block
-            .find(END)
-            .map_or("", |end| block.get(end + END.len()..).unwrap_or_default());
-    }
-    kept.push_str(rest);
-    kept
-}
-
-/// Whether a text holds such a block.
-pub fn has_restored(text: &str) -> bool {
-    text.contains(START)
-}
-
-/// What there is besides what is put back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
-    /// A summary that the host had made.
-    Summary,
-    /// One that said nothing.
-    Silence,
-    /// None: ours stands in its place.
-    Nothing,
-}
-
-/// What was put back after a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Restored<'a> {
-    /// How often the session was compacted, this time included.
-    pub count: u64,
-    /// What there is besides.
-    pub beside: Beside,
-    /// The anchors that the summary had lost.
-    pub lost: &'a [Anchor],
-    /// The frame whose log holds everything.
-    pub log: Option<&'a str>,
-    /// What is put back.
-    pub text: &'a str,
-}
-
-/// The summary with what it lost behind it.
-pub fn with_restored(summary: &str, restored: &Restored<'_>) -> String {
-    let mut whole = summary.trim_end().to_owned();
-    if !whole.is_empty() {
-        whole.push_str("\n\n");
-    }
-    let _ = write!(whole, "{START} compaction=\"{}\"", restored.count);
-    if !restored.lost.is_empty() {
-        let _ = write!(whole, " lost=\"{}\"", restored.lost.len());
-    }
-    whole.push_str(">\n");
-    let _ = write!(
-        whole,
-        "The conversation was compacted ({} time). ",
-        ordinal(restored.count)
-    );
-    match restored.beside {
-        Beside::Summary if restored.lost.is_empty() => {
-            whole.push_str("This is recorded besides.\n\n");
-        }
-        Beside::Summary => {
-            let _ = write!(
-                whole,
-                "The summary had lost what is recorded here: {}.\n\n",
-                kinds(restored.lost)
-            );
-        }
-        Beside::Silence => {
-            whole.push_str("The summary said nothing; this is what is recorded.\n\n");
-        }
-        Beside::Nothing => whole.push_str("This is what is recorded of it.\n\n"),
-    }
-    // The mark must end where we say, whatever the text quotes.
-    whole.push_str(restored.text.replace(END, "").trim());
-    if let Some(log) = restored.log {
-        let _ = write!(whole, "\n\nEverything before: stack_recall {log}");
-    }
-    whole.push('\n');
-    whole.push_str(END);
-    whole
-}
-
-/// The kinds of anchors, each with how many there are of it.
-fn kinds(anchors: &[Anchor]) -> String {
-    let mut counts: BTreeMap<AnchorKind, usize> = BTreeMap::new();
-    for anchor in anchors {
-        *counts.entry(anchor.kind).or_default() += 1;
-    }
-    let named = counts.into_iter().map(|(kind, count)| match count {
-        1 => kind.as_str().to_owned(),
-        more => format!("{more} × {}", kind.as_str()),
-    });
-    named.collect::<Vec<_>>().join(", ")
-}
-
-fn ordinal(count: u64) -> String {
-    let ending = match (count % 10, count % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{count}{ending}")
-}
-
-/// Anchors word for word, as many as fit: what a brief shows only in part, or not at all.
-pub fn word_for_word(
-    lost: &[Anchor],
-    told: &str,
-    budget: usize,
-    tokenizer: &dyn Tokenizer,
-) -> String {
-    let mut text = String::new();
-    let mut used = 0;
-    for anchor in lost.iter().filter(|anchor| !told.contains(&anchor.text)) {
-        let line = format!("- {}: {}\n", anchor.kind.as_str(), anchor.text);
-        let more = tokenizer.count(&line) + 1;
-        if used + more <= budget {
-            used += more;
-            text.push_str(&line);
+        // A pending compaction takes the step; after a finished one, the step begins another.
+        match newest.filter(Self::is_pending) {
+            Some(pending) => Some(CompactionUpdate::Newest(pending.advance(step, recorded.at))),
+            None => Some(CompactionUpdate::Added(
+                Self::default().advance(step, recorded.at),
+            )),
         }
     }
-    text
+
+    fn advance(self, step: Step<'_>, at: Timestamp) -> Self {
+        match step {
+            // A second checkpoint means that no summary followed the first: it starts over.
+            Step::Begin(checkpoint) => {
+                let checkpoint = checkpoint.clone();
+                Self {
+                    kind: Some(checkpoint.kind),
+                    frame: checkpoint.frame,
+                    begun: Some(at),
+                    before: checkpoint.tokens,
+                    anchors: checkpoint.anchors,
+                    ..Self::default()
+                }
+            }
+            Step::Check(report) => Self {
+                anchors: Vec::new(),
+                report: Some(report.clone()),
+                ..self
+            },
+            Step::Compact { automatic, before } => {
+                let kind = if automatic {
+                    CompactionKind::Overflow
+                } else {
+                    CompactionKind::Manual
+                };
+                Self {
+                    kind: self.kind.or(Some(kind)),
+                    ended: Some(at),
+                    before: before.or(self.before),
+                    ..self
+                }
+            }
+            Step::Measure { prompt } => Self {
+                after: Some(prompt),
+                ..self
+            },
+        }
+    }
+}
+
+/// Detects compactions that follow each other without any work in between.
+///
+/// A prompt whose fixed part (system prompt, tools, newest messages) nearly fills the window is
+/// compacted after every answer. Adding a brief to each summary would keep that going.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompactionLoop {
+    /// Number of compactions in a row.
+    pub compactions: u64,
+    /// Model calls since the last one.
+    pub calls: u64,
+}
+
+impl CompactionLoop {
+    /// Records a compaction.
+    pub fn compacted(&mut self, automatic: bool) {
+        let goes_on = self.calls < FRUITFUL_CALLS;
+        self.compactions = match (automatic, goes_on) {
+            (true, true) => self.compactions.saturating_add(1),
+            (true, false) => 1,
+            // The user may ask for as many as they like.
+            (false, _) => 0,
+        };
+        self.calls = 0;
+    }
+
+    /// Records a model call.
+    pub fn called(&mut self) {
+        self.calls = self.calls.saturating_add(1);
+    }
+
+    /// Records the end of a turn.
+    pub fn turned(&mut self) {
+        self.compactions = 0;
+    }
+
+    /// Returns true if the session is compacted again and again without progress.
+    pub fn is_a_loop(self) -> bool {
+        self.compactions >= FRUITLESS && self.calls < FRUITFUL_CALLS
+    }
+
+    /// Returns true if one more compaction would make it a loop.
+    pub fn would_loop(self) -> bool {
+        self.compactions + 1 >= FRUITLESS && self.calls < FRUITFUL_CALLS
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::Seq;
+    use crate::transcript::Usage;
 
-    fn lost() -> Vec<Anchor> {
-        [(AnchorKind::Directive, "Never"), (AnchorKind::Goal, "Fix")]
-            .map(|(kind, text)| Anchor {
-                kind,
-                text: text.to_owned(),
-            })
-            .into()
+    fn session() -> SessionRef {
+        "opencode:ses_1".parse().unwrap()
     }
 
-    fn restored(text: &str) -> Restored<'_> {
-        Restored {
-            count: 3,
-            beside: Beside::Summary,
-            lost: lost().leak(),
-            log: Some("k3f9x2mq"),
-            text,
+    fn recorded(seq: i64, event: Event) -> Recorded {
+        Recorded {
+            seq: Seq(seq),
+            batch: Seq(seq),
+            at: Timestamp(seq),
+            session: session(),
+            message: None,
+            event,
         }
     }
 
-    #[test]
-    fn what_was_lost_follows_the_summary() {
-        insta::assert_snapshot!(
-            with_restored("## Objective\n- Fix the login\n", &restored("Goal: fix the login\n")),
-            @r#"
-        ## Objective
-        - Fix the login
-
-        <stack-restored compaction="3" lost="2">
-        The conversation was compacted (3rd time). The summary had lost what is recorded here: goal, directive.
-
-        Goal: fix the login
-
-        Everything before: stack_recall k3f9x2mq
-        </stack-restored>
-        "#
-        );
+    fn begun(tokens: u64) -> Event {
+        Event::CompactionBegun(Box::new(Checkpoint {
+            kind: CompactionKind::Completion,
+            frame: None,
+            tokens: Some(tokens),
+            anchors: Vec::new(),
+        }))
     }
 
-    #[test]
-    fn what_was_restored_before_is_taken_out_whole() {
-        let summary = "## Objective\n- Fix the login";
-        let once = with_restored(summary, &restored("Goal"));
-        assert_eq!(without_restored(&once), summary);
-        let quoted = with_restored(summary, &restored("a </stack-restored> b"));
-        assert_eq!(without_restored(&quoted), summary);
-        let twice = format!("{once}\nmore\n{once}");
-        assert_eq!(
-            without_restored(&twice),
-            format!("{summary}\nmore\n{summary}")
-        );
-        assert_eq!(without_restored("cut <stack-restored comp"), "cut");
+    fn compacted() -> Event {
+        Event::SessionCompacted {
+            session: session(),
+            automatic: true,
+            tokens_before: None,
+        }
     }
 
-    #[test]
-    fn instructions_say_what_the_summary_is_for() {
-        let complete = Purpose::Complete {
-            title: "Fix the login",
-            criteria: Some("no redirect loop"),
-            outcome: Outcome::Completed,
+    fn spent(input: u64) -> Event {
+        let usage = Usage {
+            input,
+            cache_read: 10,
+            ..Usage::default()
         };
-        insta::assert_snapshot!(instructions(complete, "State.\n"), @"
-        The frame “Fix the login” ends as completed. Behind everything else, the summary has four more sections about this frame alone, for whoever asked for it and saw none of the work:
-        STATUS: completed, failed or blocked, and by what that is known
-        SUMMARY: what was done or learned, against its goal
-        ARTIFACTS: files and other things that were made, one a line
-        DECISIONS: what was decided and why, one a line
-        Its goal was: no redirect loop
-
-        Recorded state of this session. Where it bears on the work that goes on, the summary keeps names, paths, commands and decisions of it word for word; what is finished or cancelled is told as such.
-
-        State.
-        ");
-        insta::assert_snapshot!(
-            instructions(Purpose::Checkpoint { note: Some("before lunch") }, ""), @"
-        This summary is a checkpoint: it tells where the work stands, what is done, what is not, and how it can be taken up again.
-        It was asked for with these words: before lunch
-        "
-        );
-        assert!(instructions(Purpose::Continue, "State.").starts_with("Recorded state"));
-        assert_eq!(instructions(Purpose::Continue, " "), "");
-    }
-
-    #[test]
-    fn given_results_come_first() {
-        let claims = claims("STATUS: completed\nSUMMARY: It was the cookie.");
-        assert_eq!(
-            results(Some("Fixed."), &claims),
-            "Fixed.\n\nIt was the cookie.\n\nStatus as claimed: completed"
-        );
-        assert_eq!(results(None, &super::claims("(none)")), "");
-    }
-
-    #[test]
-    fn what_is_word_for_word_fits_and_is_not_said_twice() {
-        let tokenizer = crate::tokens::Estimate;
-        let all = word_for_word(&lost(), "", 100, &tokenizer);
-        assert_eq!(all, "- directive: Never\n- goal: Fix\n");
-        assert_eq!(
-            word_for_word(&lost(), "Never mind", 100, &tokenizer),
-            "- goal: Fix\n"
-        );
-        assert_eq!(word_for_word(&lost(), "", 1, &tokenizer), "");
-    }
-
-    #[test]
-    fn empty_summaries_are_known_by_their_words() {
-        for nothing in ["", "(none)", "## Objective\n- None.\n\n## Next\nn/a", "…\n"] {
-            assert!(says_nothing(nothing), "{nothing}");
+        Event::SessionSpent {
+            session: session(),
+            usage,
         }
-        for something in ["none of the tests pass", "## Objective\n- Fix the login"] {
-            assert!(!says_nothing(something), "{something}");
+    }
+
+    fn folded(events: Vec<Event>) -> Vec<Compaction> {
+        let mut all: Vec<Compaction> = Vec::new();
+        for (seq, event) in (1..).zip(events) {
+            match Compaction::apply(all.last().cloned(), &recorded(seq, event)) {
+                Some(CompactionUpdate::Added(next)) => all.push(next),
+                Some(CompactionUpdate::Newest(newest)) => {
+                    all.pop();
+                    all.push(newest);
+                }
+                None => {}
+            }
         }
+        all
+    }
+
+    #[test]
+    fn a_compaction_spans_its_checkpoint_to_the_next_prompt() {
+        let checked = Event::CompactionChecked(Box::default());
+        let all = folded(vec![
+            spent(90),
+            begun(90),
+            checked,
+            compacted(),
+            spent(20),
+            spent(30),
+        ]);
+        let [only] = all.as_slice() else {
+            panic!("{all:?}")
+        };
+        assert_eq!((only.before, only.after), (Some(90), Some(30)));
+        assert_eq!(only.kind, Some(CompactionKind::Completion));
+        assert_eq!(
+            (only.begun, only.ended),
+            (Some(Timestamp(2)), Some(Timestamp(4)))
+        );
+        assert!(only.report.is_some());
+        assert_eq!(only.phase(), CompactionPhase::Measured);
+    }
+
+    #[test]
+    fn a_checkpoint_without_a_summary_is_replaced_and_a_missing_one_is_accepted() {
+        let all = folded(vec![begun(90), begun(91), compacted(), compacted()]);
+        let [first, second] = all.as_slice() else {
+            panic!("{all:?}")
+        };
+        assert_eq!(first.before, Some(91));
+        assert_eq!(second.kind, Some(CompactionKind::Overflow));
+        assert_eq!(second.begun, None);
+    }
+
+    #[test]
+    fn three_compactions_without_work_between_are_a_loop() {
+        let mut loops = CompactionLoop::default();
+        for _ in 0..40 {
+            loops.called();
+        }
+        for round in 1..=3_u64 {
+            assert_eq!(loops.would_loop(), round == 3, "round {round}");
+            loops.compacted(true);
+            assert_eq!(loops.is_a_loop(), round == 3, "round {round}");
+            loops.called();
+        }
+        loops.called();
+        loops.called();
+        assert!(!loops.is_a_loop(), "the work goes on");
+        loops.compacted(true);
+        assert_eq!(loops.compactions, 1);
+    }
+
+    #[test]
+    fn a_finished_turn_and_a_manual_compaction_end_the_loop() {
+        let mut loops = CompactionLoop {
+            compactions: 2,
+            calls: 0,
+        };
+        loops.turned();
+        assert!(!loops.would_loop());
+        let mut loops = CompactionLoop {
+            compactions: 2,
+            calls: 0,
+        };
+        loops.compacted(false);
+        assert!(!loops.is_a_loop());
     }
 }

@@ -6,7 +6,7 @@
 //! - a session's active frame is in progress;
 //! - nothing is opened below a frame that is finished, and nothing is finished above an open frame
 //!   (a frame set aside as invalidated is the exception: work below it goes on until it ends);
-//! - parents are never descendants, and names are never used twice;
+//! - parents are never descendants, and ids are never used twice;
 //! - finished work is not changed, except that its results may be corrected.
 
 mod adopt;
@@ -17,49 +17,48 @@ mod open;
 mod revert;
 mod revise;
 mod summarise;
-mod witness;
 
 use std::collections::BTreeSet;
 
-pub use self::witness::{Kept, Sight, Watching, is_wordless};
+pub use self::open::Beginning;
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;
 use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, SessionRef};
-use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
 use crate::session::Turn;
+use crate::tree_query::{QueryError, TreeQuery};
 
-/// What a granted command comes to.
+/// Outcome of a command that was not refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// What happens; nothing, if the wish was fulfilled already.
+    /// Events to record; none if the command changes nothing.
     pub events: Vec<Event>,
-    /// What the one who asked should know besides.
+    /// Remarks for the caller.
     pub remarks: Vec<Remark>,
 }
 
-/// Something worth saying that is no event.
+/// Information for the caller that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// A frame below an invalidated one is still in progress or blocked, and was not touched.
     StillOpen(FrameHead),
-    /// The same was recorded before.
+    /// The same fact is recorded already.
     AlreadyRecorded,
-    /// The session works on that frame already.
+    /// The session works on this frame already.
     AlreadyActive,
-    /// The file was brought in before.
+    /// The file was imported before.
     AlreadyImported,
     /// A root was popped: the whole tree is finished.
     TreeFinished,
-    /// The frame could not be ended with its summary, and goes on.
+    /// The frame could not be closed with its summary and stays open.
     NotEnded(Box<Refusal>),
-    /// The frame is only planned, because another one was begun in the same message.
+    /// The new frame is only planned, because this one was pushed in the same message.
     PlannedBeside(FrameHead),
 }
 
-/// Why nothing happened.
+/// Reason for deciding nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejected<E> {
     /// The rules say no.
@@ -76,124 +75,146 @@ impl<E> From<Refusal> for Rejected<E> {
     }
 }
 
+impl<E: QueryError> From<E> for Rejected<E> {
+    fn from(error: E) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
 /// Applies the rules to a command.
-pub fn decide<N: Neighbourhood + ?Sized>(
+pub fn decide<N: TreeQuery + ?Sized>(
     tree: &N,
     actor: &Actor,
     command: &Command,
 ) -> Result<Decision, Rejected<N::Error>> {
-    let mut ground = Ground::new(tree, actor)?;
+    let mut decider = Decider::new(tree, actor)?;
     match command {
-        Command::Push { id, under, goal } => ground.push(id, under, goal)?,
-        Command::Plan { under, items } => ground.plan(under, items)?,
-        Command::Activate { frame } => ground.activate(frame)?,
+        Command::Push { id, under, goal } => decider.push(id, under, goal)?,
+        Command::Plan { under, items } => decider.plan(under, items)?,
+        Command::Activate { frame } => decider.activate(frame)?,
         Command::Pop {
             frame,
             outcome,
             results,
         } => {
-            ground.pop(frame.as_ref(), *outcome, results)?;
+            decider.pop(frame.as_ref(), *outcome, results)?;
         }
-        Command::Block { frame, reason } => ground.block(frame.as_ref(), reason)?,
-        Command::Unblock { frame } => ground.unblock(frame)?,
-        Command::Invalidate { frame, reason } => ground.invalidate(frame.as_ref(), reason)?,
-        Command::Edit { frame, edit } => ground.edit(frame.as_ref(), edit)?,
-        Command::Note { frame, note } => ground.note(frame.as_ref(), note)?,
-        Command::Log { frame, entry } => ground.log(frame.as_ref(), entry)?,
-        Command::Move { frame, to } => ground.relocate(frame, to)?,
-        Command::Delete { frame } => ground.delete(frame)?,
-        Command::Bind { frame, session } => ground.bind(frame, session)?,
-        Command::Unbind { session } => ground.unbind(session)?,
+        Command::Block { frame, reason } => decider.block(frame.as_ref(), reason)?,
+        Command::Unblock { frame } => decider.unblock(frame)?,
+        Command::Invalidate { frame, reason } => decider.invalidate(frame.as_ref(), reason)?,
+        Command::Edit { frame, edit } => decider.edit(frame.as_ref(), edit)?,
+        Command::Note { frame, note } => decider.note(frame.as_ref(), note)?,
+        Command::Log { frame, entry } => decider.log(frame.as_ref(), entry)?,
+        Command::Move { frame, to } => decider.relocate(frame, to)?,
+        Command::Delete { frame } => decider.delete(frame)?,
+        Command::Bind { frame, session } => decider.bind(frame, session)?,
+        Command::Unbind { session } => decider.unbind(session)?,
         Command::AwaitSummary {
             frame,
             outcome,
             given,
             note,
-        } => ground.await_summary(frame.as_ref(), *outcome, given.as_ref(), note.as_ref())?,
-        Command::TakeSummary { frame, text } => ground.take_summary(frame, text.as_ref())?,
+        } => decider.await_summary(frame.as_ref(), *outcome, given.as_ref(), note.as_ref())?,
+        Command::TakeSummary { frame, summary } => {
+            decider.take_summary(frame, summary.as_deref())?;
+        }
         Command::Checkpoint(checkpoint) => {
-            ground
+            decider
                 .events
                 .push(Event::CompactionBegun(checkpoint.clone()));
         }
-        Command::Summarise(verdict) => ground.summarise(verdict)?,
-        Command::Undo => ground.undo()?,
-        Command::Revert { messages, earlier } => ground.revert(messages, earlier)?,
-        Command::Unrevert => ground.unrevert()?,
-        Command::Fork(fork) => ground.fork(fork)?,
-        Command::Archive => ground.archive()?,
-        Command::Import(import) => ground.import(import)?,
+        Command::Summarise { report, claims } => decider.summarise(report, claims)?,
+        Command::Undo => decider.undo()?,
+        Command::Revert { messages, earlier } => decider.revert(messages, earlier)?,
+        Command::Unrevert => decider.unrevert()?,
+        Command::Fork(fork) => decider.fork(fork)?,
+        Command::Archive => decider.archive()?,
+        Command::Import(import) => decider.import(import)?,
         Command::DropBlobs(blobs) => {
-            ground.first_seen = false;
-            ground
+            decider.first_seen = false;
+            decider
                 .events
                 .extend(blobs.iter().map(|(blob, bytes)| Event::BlobDropped {
                     blob: blob.clone(),
                     bytes: *bytes,
                 }));
         }
-        Command::Describe(description) => ground.describe(description)?,
-        Command::UseModel(model) => ground.use_model(model)?,
+        Command::Describe(description) => decider.describe(description),
+        Command::UseModel(model) => decider.use_model(model),
         Command::Send(sending) => {
             let sent = Event::ContextSent(sending.clone());
-            ground.events.push(sent);
+            decider.events.push(sent);
         }
     }
-    Ok(ground.into_decision())
+    Ok(decider.into_decision())
 }
 
-/// Where a decision is made: the tree around, who asks, and what has been concluded so far.
-struct Ground<'a, N: Neighbourhood + ?Sized> {
-    tree: &'a N,
-    actor: &'a Actor,
-    /// The session is new; if anything happens, that is the first thing to record.
+/// One decision in the making: the tree, the actor, and the events decided so far.
+///
+/// [`decide`] makes one for each command. Code that derives events from what a host reports builds
+/// on its public methods, so that both keep the same laws.
+pub struct Decider<'a, N: TreeQuery + ?Sized> {
+    /// The tree before the decision.
+    pub tree: &'a N,
+    /// The session that acts.
+    pub actor: &'a Actor,
+    /// The session before the decision.
+    pub session: Session,
+    /// The frame that the session works on.
+    pub active: Option<FrameId>,
+    /// The frame that the session is bound to.
+    pub own: Option<FrameId>,
+    /// A session that ends with this decision: it works on no frame afterwards.
+    pub ending: Option<SessionRef>,
+    /// Events decided so far.
+    pub events: Vec<Event>,
+    /// True if the session is new. Then the first event opens it.
     first_seen: bool,
-    /// Whether the session was only named so far, by somebody else, and shows now where it works.
-    shows_place: bool,
-    active: Option<FrameId>,
-    own: Option<FrameId>,
-    /// How the session turned to another frame in this very message, if it did.
+    /// True if the session was only named by another one so far, and its worktree is known now.
+    shows_worktree: bool,
+    /// The session's change of focus in this very message.
     turned: Option<Turn>,
-    /// Ids given to new frames by this very command.
+    /// Ids given to new frames by this decision.
     drawn: BTreeSet<FrameId>,
-    /// Sessions seen for the first time by this very command.
+    /// Sessions opened by this decision.
     opened: BTreeSet<SessionRef>,
-    events: Vec<Event>,
     remarks: Vec<Remark>,
 }
 
-/// Answers of the rules' own functions.
-type Ruling<T, N> = Result<T, Rejected<<N as Neighbourhood>::Error>>;
+/// Result of a rule: a refusal, or an error of the tree that was queried.
+pub type DecideResult<T, N> = Result<T, Rejected<<N as TreeQuery>::Error>>;
 
-impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
-    fn new(tree: &'a N, actor: &'a Actor) -> Ruling<Self, N> {
-        let session = tree.session(&actor.session).map_err(Rejected::Unreadable)?;
-        let first_seen = session.is_none();
-        let placeless = session
-            .as_ref()
-            .is_some_and(|known| known.worktree.is_none());
+impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
+    /// Begins a decision.
+    pub fn new(tree: &'a N, actor: &'a Actor) -> DecideResult<Self, N> {
+        let known = tree.session(&actor.session)?;
+        let first_seen = known.is_none();
+        let session = known.unwrap_or_else(|| Session::new(actor.session.clone()));
+        let placeless = !first_seen && session.worktree.is_none();
         let turned = session
-            .as_ref()
-            .and_then(|known| known.turn.clone())
+            .turn
+            .clone()
             .filter(|turn| Some(&turn.message) == actor.message.as_ref());
-        let (active, own) = session.map_or((None, None), |known| (known.active, known.own));
         Ok(Self {
             tree,
             actor,
+            active: session.active,
+            own: session.own,
+            session,
+            ending: None,
+            events: Vec::new(),
             first_seen,
-            shows_place: placeless && actor.worktree.is_some(),
-            active,
-            own,
+            shows_worktree: placeless && actor.worktree.is_some(),
             turned,
             drawn: BTreeSet::new(),
             opened: BTreeSet::new(),
-            events: Vec::new(),
             remarks: Vec::new(),
         })
     }
 
-    fn into_decision(mut self) -> Decision {
-        if (self.first_seen || self.shows_place) && !self.events.is_empty() {
+    /// Ends the decision. Its first event opens the session if that is new.
+    pub fn into_decision(mut self) -> Decision {
+        if (self.first_seen || self.shows_worktree) && !self.events.is_empty() {
             self.events.insert(
                 0,
                 Event::SessionOpened {
@@ -208,15 +229,25 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
         }
     }
 
-    fn frame(&self, id: &FrameId) -> Ruling<FrameHead, N> {
-        self.tree
-            .frame(id)
-            .map_err(Rejected::Unreadable)?
-            .ok_or_else(|| Refusal::NoSuchFrame { id: id.clone() }.into())
+    /// Returns true if nothing was recorded of the session before.
+    pub fn is_new_session(&self) -> bool {
+        self.first_seen
     }
 
-    /// The frame that was named, else the session's active one.
-    fn named_or_active(&self, frame: Option<&FrameId>) -> Ruling<FrameHead, N> {
+    /// Returns true if an id was never given to a frame.
+    pub fn is_free(&self, id: &FrameId) -> DecideResult<bool, N> {
+        Ok(!self.drawn.contains(id) && !self.tree.is_taken(id)?)
+    }
+
+    /// Returns a frame, or refuses if it does not exist.
+    pub fn frame(&self, id: &FrameId) -> DecideResult<FrameHead, N> {
+        self.tree
+            .frame(id)?
+            .ok_or_else(|| Refusal::NoSuchFrame { id: *id }.into())
+    }
+
+    /// Returns the named frame, or else the session's active one.
+    fn named_or_active(&self, frame: Option<&FrameId>) -> DecideResult<FrameHead, N> {
         match frame.or(self.active.as_ref()) {
             Some(id) => self.frame(id),
             None => Err(Refusal::NoActiveFrame {
@@ -226,11 +257,11 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
         }
     }
 
-    /// The nearest frame in progress, starting with `from` itself.
-    fn in_progress_from(&self, from: Option<&FrameId>) -> Ruling<Option<FrameId>, N> {
-        let mut next = from.cloned();
+    /// Returns the nearest frame in progress, from `from` upwards.
+    pub fn in_progress_from(&self, from: Option<&FrameId>) -> DecideResult<Option<FrameId>, N> {
+        let mut next = from.copied();
         while let Some(id) = next {
-            let Some(frame) = self.tree.frame(&id).map_err(Rejected::Unreadable)? else {
+            let Some(frame) = self.tree.frame(&id)? else {
                 return Ok(None);
             };
             if frame.status == Status::InProgress {
@@ -241,29 +272,33 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
         Ok(None)
     }
 
-    /// The acting session turns to a frame.
-    fn focus(&mut self, to: &FrameId) {
+    /// Makes a frame the acting session's active one.
+    pub fn focus(&mut self, to: &FrameId) {
         if self.active.as_ref() != Some(to) {
             self.events.push(Event::SessionFocused {
                 session: self.actor.session.clone(),
-                from: self.active.clone(),
-                to: Some(to.clone()),
+                from: self.active,
+                to: Some(*to),
             });
         }
     }
 
-    /// Every session that works on a frame returns to the nearest frame in progress above it.
-    fn leave(&mut self, frame: &FrameHead) -> Ruling<(), N> {
+    /// Sends every session that works on a frame to the nearest frame in progress above it.
+    fn leave(&mut self, frame: &FrameHead) -> DecideResult<(), N> {
         self.leave_all(std::slice::from_ref(&frame.id), frame.parent.as_ref())
     }
 
-    /// Every session that works on one of these frames returns to the nearest frame in progress,
-    /// starting with `above`. A subagent that was given one of them works on nothing then: what is
-    /// above belongs to whoever started it.
-    fn leave_all(&mut self, frames: &[FrameId], above: Option<&FrameId>) -> Ruling<(), N> {
+    /// Sends every session that works on one of these frames to the nearest frame in progress, from
+    /// `above` upwards. A subagent that was given one of them works on nothing afterwards: the frames
+    /// above belong to the session that started it.
+    pub fn leave_all(
+        &mut self,
+        frames: &[FrameId],
+        above: Option<&FrameId>,
+    ) -> DecideResult<(), N> {
         let mut to = None;
         for frame in frames {
-            let sessions = self.tree.focused_on(frame).map_err(Rejected::Unreadable)?;
+            let sessions = self.tree.focused_on(frame)?;
             if sessions.is_empty() {
                 continue;
             }
@@ -272,33 +307,34 @@ impl<'a, N: Neighbourhood + ?Sized> Ground<'a, N> {
                 None => to.insert(self.in_progress_from(above)?),
             };
             for session in sessions {
-                let done = self.was_given_one_of(&session, frames)?;
+                let done = self.ending.as_ref() == Some(&session)
+                    || self.was_given_one_of(&session, frames)?;
                 self.events.push(Event::SessionFocused {
                     session,
-                    from: Some(frame.clone()),
-                    to: to.clone().filter(|_| !done),
+                    from: Some(*frame),
+                    to: (*to).filter(|_| !done),
                 });
             }
         }
         Ok(())
     }
 
-    /// Whether a session was started by another one for one of these frames.
-    fn was_given_one_of(&self, session: &SessionRef, frames: &[FrameId]) -> Ruling<bool, N> {
-        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
-        let own = known.and_then(|known| known.own);
-        if !own.is_some_and(|own| frames.contains(&own)) {
-            return Ok(false);
-        }
-        let run = self.tree.run(session).map_err(Rejected::Unreadable)?;
-        Ok(run.is_some_and(|run| run.parent.is_some()))
+    /// Returns true if another session started this one for one of these frames.
+    fn was_given_one_of(&self, session: &SessionRef, frames: &[FrameId]) -> DecideResult<bool, N> {
+        let known = self.tree.session(session)?;
+        Ok(known.is_some_and(|known| {
+            let has_one = known.own.is_some_and(|own| frames.contains(&own));
+            has_one && known.is_started_by_another()
+        }))
     }
 
-    fn require_session(&mut self, session: &SessionRef) -> Ruling<Session, N> {
-        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+    /// Returns a session, and opens it if it is new.
+    pub fn require_session(&mut self, session: &SessionRef) -> DecideResult<Session, N> {
+        let known = self.tree.session(session)?;
         Ok(known.unwrap_or_else(|| {
-            let told_anyway = self.first_seen && *session == self.actor.session;
-            if !told_anyway && self.opened.insert(session.clone()) {
+            // `into_decision` opens the acting session.
+            let is_acting = self.first_seen && *session == self.actor.session;
+            if !is_acting && self.opened.insert(session.clone()) {
                 self.events.push(Event::SessionOpened {
                     session: session.clone(),
                     worktree: None,

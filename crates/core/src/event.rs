@@ -1,198 +1,200 @@
-//! What happened: the facts that the journal keeps.
+//! Events: the facts that the journal keeps.
 //!
-//! An event says everything that is needed to fold it. How it is written down is the store's
-//! business; [`crate::tree`] says what it means.
+//! An event has everything that is needed to fold it. The store decides how it is written down;
+//! [`crate::fold`] and [`crate::tree`] define its meaning.
 
 mod rewrite;
+mod traits;
 
-use crate::compaction::{Checkpoint, Verdict};
-use crate::context::{Delivery, Sending};
+pub use traits::{EventTraits, Subject};
+
+use crate::compaction::{AnchorReport, Checkpoint};
+use crate::delivery::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
-use crate::id::{BlobId, FrameId, Mark, Seq, SessionRef, Timestamp};
+use crate::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
-use crate::session::{Description, Glimpse, Model};
+use crate::session::{ActivitySnapshot, Description, Model};
 use crate::subagent::{End, Start};
-use crate::text::{Prose, Title};
+use crate::text::{Text, Title};
 use crate::transcript::Usage;
 
-/// A fact, with its place in the journal.
+/// An event with its place in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its place.
+    /// Place in the journal.
     pub seq: Seq,
-    /// The first event of the same command; the events of one command stand or fall together.
+    /// First event of the same command; the events of one command are recorded and undone together.
     pub batch: Seq,
-    /// When it was recorded.
+    /// Time of recording.
     pub at: Timestamp,
-    /// Who caused it.
+    /// The session that caused it.
     pub session: SessionRef,
-    /// The host's message in which it was caused, where the host names its messages.
+    /// The host's message that caused it, where the host names its messages.
     pub message: Option<String>,
-    /// What happened.
+    /// The event itself.
     pub event: Event,
 }
 
-/// A fact.
+/// A fact of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A conversation was seen for the first time.
+    /// A session was seen for the first time.
     SessionOpened {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// The worktree it runs in.
+        /// The worktree that it runs in.
         worktree: Option<String>,
     },
-    /// A conversation turned to another frame, or to none.
+    /// A session changed its active frame.
     SessionFocused {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// What it worked on before.
+        /// The frame that it worked on before.
         from: Option<FrameId>,
-        /// What it works on now.
+        /// The frame that it works on now.
         to: Option<FrameId>,
     },
-    /// A conversation and a frame became one.
+    /// A session was bound to a frame, which stands for the whole session.
     SessionBound {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
         /// The frame.
         frame: FrameId,
     },
-    /// They parted.
+    /// A session was unbound from its frame.
     SessionUnbound {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
         /// The frame.
         frame: FrameId,
     },
-    /// A person spoke to a conversation.
+    /// The user sent a message to a session.
     SessionPrompted {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
     },
-    /// A turn of a conversation came to its ordinary end.
+    /// A turn of a session ended normally.
     SessionTurned {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// What the model said last.
-        said: Option<Prose>,
+        /// The model's last words.
+        said: Option<Text>,
     },
-    /// The user stopped the work of a conversation.
+    /// The user interrupted a session.
     SessionInterrupted {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// How, in the host's words.
-        how: Option<Prose>,
+        /// The host's description of the interruption.
+        how: Option<Text>,
     },
-    /// The host replaced the history of a conversation by a summary.
+    /// The host replaced the history of a session by a summary.
     SessionCompacted {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// Whether the host did so by itself.
+        /// True if the host started the compaction, not the user.
         automatic: bool,
-        /// How large the prompt was before.
+        /// Size of the prompt before, in tokens.
         tokens_before: Option<u64>,
     },
-    /// The conversation that caused it is about to be compacted; this is where it stood.
+    /// The session that caused it is about to be compacted, in this state.
     CompactionBegun(Box<Checkpoint>),
-    /// Its summary is there, and this is what it kept and lost.
-    CompactionChecked(Box<Verdict>),
-    /// A frame waits for a summary: to be completed with it, or to have it.
+    /// The summary exists; the report lists the anchors that it kept and lost.
+    CompactionChecked(Box<AnchorReport>),
+    /// A frame waits for a summary: to be closed with it, or to keep it.
     SummaryAwaited {
         /// The frame.
         frame: FrameId,
-        /// How it ends once the summary is there; none, if it goes on.
+        /// Outcome with which the frame is closed once the summary arrives; none if it stays open.
         outcome: Option<Outcome>,
-        /// What was said to have come out of it.
+        /// Results given so far.
         given: Option<Results>,
-        /// Why a summary is wanted.
-        note: Option<Prose>,
+        /// Reason for the summary.
+        note: Option<Text>,
     },
-    /// A frame has a summary of what happened in it so far, and waits for none.
+    /// A frame received a summary of its work so far, and waits for none.
     SummaryArrived {
         /// The frame.
         frame: FrameId,
-        /// The summary; none, if nobody waits for it any more.
-        summary: Option<Prose>,
+        /// The summary; none if the wait ended without one.
+        summary: Option<Text>,
     },
-    /// A model call of a conversation cost something.
+    /// A model call of a session was charged.
     SessionSpent {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// What.
+        /// Its cost.
         usage: Usage,
     },
-    /// The host wound a conversation back to before a message: some of its events count no longer,
-    /// until it is wound forward again. Its next prompt makes that final.
+    /// The host reverted a session to before a message: these of its events no longer count until it
+    /// restores the session. The next prompt makes the revert final.
     SessionReverted {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// The host's name of the first message that counts no longer.
+        /// The host's name of the first reverted message.
         to: String,
-        /// The events.
+        /// Events that no longer count.
         masked: Vec<Seq>,
-        /// What the conversation worked on until then.
+        /// The session's active frame before the revert.
         stood: Option<FrameId>,
-        /// What was seen of it until then.
-        was: Glimpse,
-        /// What was seen of it as far as it still counts.
-        seen: Glimpse,
+        /// The session's activity before the revert.
+        was: ActivitySnapshot,
+        /// The session's activity without the reverted events.
+        seen: ActivitySnapshot,
     },
-    /// The host wound a conversation forward again.
+    /// The host restored a reverted session.
     SessionRestored {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// The event that wound it back.
+        /// The revert that is undone.
         reverted: Seq,
-        /// The events that count again. Others stay out where somebody has built on their absence.
+        /// Events that count again. Others stay masked because another session has built on their absence.
         shown: Vec<Seq>,
-        /// What was seen of the conversation, all in all.
-        seen: Glimpse,
+        /// The session's activity after the restore.
+        seen: ActivitySnapshot,
     },
-    /// A conversation was given work by another one, or by a host that does not say by whom.
+    /// A session was started as a subagent, by another session or by one that the host does not name.
     SubagentStarted(Box<Start>),
-    /// It ended.
+    /// A subagent ended.
     SubagentEnded {
-        /// The conversation.
+        /// Its session.
         session: SessionRef,
-        /// How.
+        /// Kind of end.
         end: End,
-        /// What it handed over, where no frame holds that.
-        output: Option<Prose>,
+        /// Its output, if no frame holds it.
+        output: Option<Text>,
     },
-    /// A conversation began to wait for the user, or waits no longer.
+    /// A session began or stopped waiting for the user.
     SessionWaiting {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// For what; nothing, once the user has answered.
-        on: Option<Prose>,
+        /// Object of the wait; none once the user has answered.
+        on: Option<Text>,
     },
-    /// Things were seen of a conversation, and are not to be recorded again.
+    /// Entries of a session were ingested, and are not recorded again.
     ///
-    /// Every command that records what was seen has one of these: what was seen happened, and
-    /// undo does not take it back.
+    /// Every ingest has one of these. Undo skips such commands: what was observed did happen.
     SessionWitnessed {
-        /// The conversation.
+        /// The session.
         session: SessionRef,
-        /// The things.
-        marks: Vec<Mark>,
+        /// Fingerprints of the entries.
+        marks: Vec<Fingerprint>,
     },
-    /// A frame came into being, planned or at once in progress.
+    /// A frame was opened, planned or in progress.
     FrameOpened {
-        /// Its name.
+        /// Its id.
         frame: FrameId,
-        /// The frame it is part of.
+        /// Its parent.
         parent: Option<FrameId>,
         /// Its place among its siblings.
         rank: Rank,
-        /// Whether work began at once.
+        /// True if the frame is only planned; false if work starts immediately.
         planned: bool,
-        /// Why it is there.
+        /// Reason for the frame.
         origin: Origin,
-        /// What it is about.
+        /// Its goal.
         goal: Goal,
     },
-    /// Work on a planned frame began.
+    /// Work on a planned frame started.
     FrameStarted {
         /// The frame.
         frame: FrameId,
@@ -203,145 +205,145 @@ pub enum Event {
         frame: FrameId,
         /// Completed or failed; `Blocked` is [`Event::FrameBlocked`].
         outcome: Closing,
-        /// What came out of it.
+        /// Its results.
         results: Results,
-        /// Planned descendants that went with a failed frame, and open ones that only mirror what
-        /// the host shows.
+        /// Open descendants closed with it: the plan of a failed frame, and frames that only mirror the
+        /// host's lists.
         cascaded: Vec<FrameId>,
     },
-    /// A frame began to wait for something.
+    /// A frame was blocked.
     FrameBlocked {
         /// The frame.
         frame: FrameId,
-        /// What it waits for.
-        reason: Prose,
-        /// What was found so far, when it was popped as blocked.
+        /// Object of its wait.
+        reason: Text,
+        /// Results so far, if it was popped as blocked.
         results: Option<Results>,
     },
-    /// The wait is over.
+    /// A frame was unblocked.
     FrameUnblocked {
         /// The frame.
         frame: FrameId,
     },
-    /// A finished frame of a subagent is worked on again: its host gave it more to do.
+    /// The finished frame of a subagent was reopened: the subagent was given more work.
     FrameReopened {
         /// The frame.
         frame: FrameId,
     },
-    /// Goal or results were corrected; only what is `Some` changed.
+    /// Goal or results were edited; only fields that are `Some` changed.
     FrameEdited {
         /// The frame.
         frame: FrameId,
-        /// What changed.
+        /// The changed fields.
         edit: Edit,
     },
-    /// A frame is no longer wanted, and with it the planned frames below it.
+    /// A frame and the planned frames below it were given up.
     FrameInvalidated {
         /// The frame.
         frame: FrameId,
-        /// Why.
-        reason: Prose,
-        /// The planned descendants that went with it.
+        /// Reason.
+        reason: Text,
+        /// The planned descendants given up with it.
         cascaded: Vec<FrameId>,
     },
-    /// A planned frame got another parent or place.
+    /// A planned frame got another parent or rank.
     FrameMoved {
         /// The frame.
         frame: FrameId,
-        /// Its parent from now on.
+        /// Its new parent.
         parent: Option<FrameId>,
-        /// Its place from now on.
+        /// Its new rank.
         rank: Rank,
     },
-    /// A planned frame left the tree, and with it the frames below it.
+    /// A planned frame was deleted with the frames below it.
     FrameDeleted {
         /// The frame.
         frame: FrameId,
         /// Its descendants.
         with: Vec<FrameId>,
     },
-    /// Something was learned.
+    /// A note was recorded.
     Noted {
-        /// In which frame.
+        /// The frame.
         frame: FrameId,
-        /// What.
+        /// The note.
         note: Note,
     },
-    /// Raw text was kept.
+    /// Raw text was attached to a frame.
     Logged {
-        /// For which frame.
+        /// The frame.
         frame: FrameId,
-        /// Which text.
+        /// Reference to the text.
         entry: LogEntry,
     },
-    /// A whole frame was brought in from a file.
+    /// A whole frame was imported from a file.
     FrameImported(Box<Frame>),
-    /// A frame of another conversation is part of one that its host made as a copy of that: a frame
-    /// that was open there, to go on with, or what a finished one came to.
+    /// A fork got its own copy of a frame of the original session: an open one to continue, or a
+    /// finished one with its results.
     FrameCopied {
-        /// The frame that it is a copy of.
+        /// The original frame.
         of: FrameId,
-        /// The frame.
+        /// The copy.
         frame: Box<Frame>,
     },
-    /// A file was brought in; what it said besides its frames, as JSON, for export.
+    /// A file was imported; its content beyond frames is kept as JSON for export.
     StackImported {
-        /// The file's kind and content hash, so that the same file is known again.
+        /// Kind and content hash of the file, to recognise it.
         source: String,
         /// The rest of the file.
         foreign: String,
     },
-    /// A command was taken back: its events count no longer.
+    /// A command was undone: its events no longer count.
     CommandUndone {
         /// The first event of the command.
         batch: Seq,
     },
     /// Raw text was dropped to keep the store small.
     BlobDropped {
-        /// Which.
+        /// The text.
         blob: BlobId,
-        /// Its size, uncompressed.
+        /// Its uncompressed size.
         bytes: u64,
     },
-    /// The host describes the conversation that caused it.
+    /// The host described the session that caused this event.
     SessionDescribed(Box<Description>),
-    /// The conversation that caused it talks to a model.
+    /// The session that caused this event uses a model.
     ModelUsed(Model),
-    /// The conversation that caused it was sent something about the stack, or nothing.
+    /// The session that caused this event was sent a context, or nothing.
     ContextSent(Box<Sending>),
 }
 
-/// What a frame is about.
+/// Goal of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// A short name.
+    /// Title.
     pub title: Title,
-    /// What defines "done".
-    pub criteria: Option<Prose>,
-    /// The dense version of it, where one was given.
-    pub criteria_compacted: Option<Prose>,
+    /// Definition of "done".
+    pub criteria: Option<Text>,
+    /// Dense version of the criteria, where one was given.
+    pub criteria_compacted: Option<Text>,
 }
 
-/// What came out of a frame.
+/// Results of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
-    /// In full.
-    pub full: Prose,
-    /// In dense form, where one was given.
-    pub compacted: Option<Prose>,
+    /// Full text.
+    pub full: Text,
+    /// Dense version, where one was given.
+    pub compacted: Option<Text>,
 }
 
-/// How a frame was finished.
+/// Kind of end of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
     /// The goal was reached.
     Completed,
-    /// It was not.
+    /// The goal was not reached.
     Failed,
 }
 
 impl Closing {
-    /// The status that a frame has afterwards.
+    /// Returns the status of a frame that ended so.
     pub fn status(self) -> Status {
         match self {
             Self::Completed => Outcome::Completed.status(),
@@ -350,31 +352,31 @@ impl Closing {
     }
 }
 
-/// A correction; only what is `Some` changes.
+/// Changes to a frame; only fields that are `Some` change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
-    /// The new title.
+    /// New title.
     pub title: Option<Title>,
-    /// The new criteria.
-    pub criteria: Option<Prose>,
-    /// Their dense version. New criteria without it take the old dense version away.
-    pub criteria_compacted: Option<Prose>,
-    /// The new results.
-    pub results: Option<Prose>,
-    /// Their dense version. New results without it take the old dense version away.
-    pub results_compacted: Option<Prose>,
+    /// New criteria.
+    pub criteria: Option<Text>,
+    /// Their dense version. New criteria without one remove the old dense version.
+    pub criteria_compacted: Option<Text>,
+    /// New results.
+    pub results: Option<Text>,
+    /// Their dense version. New results without one remove the old dense version.
+    pub results_compacted: Option<Text>,
 }
 
-/// The prefix of the reason that a cascade leaves on the frames it takes along.
+/// Prefix of the reason left on the planned frames below an invalidated one.
 pub const CASCADE_PREFIX: &str = "Parent frame invalidated: ";
-/// The same for the planned frames of a frame that failed.
+/// Prefix of the reason left on the planned frames below a failed one.
 pub const FAILED_PREFIX: &str = "Parent frame failed: ";
-/// The same for what only mirrored the host's lists below a frame that was completed.
+/// Prefix of the reason left on mirrored frames below a completed one.
 pub const COMPLETED_PREFIX: &str = "Parent frame completed: ";
 
 impl Event {
-    /// The planned frames that this event takes along, and the reason it leaves on them.
-    pub fn cascade(&self) -> Option<(Prose, &[FrameId])> {
+    /// Returns the frames that this event closes besides its own, and the reason left on them.
+    pub fn cascade(&self) -> Option<(Text, &[FrameId])> {
         let (prefix, reason, cascaded) = match self {
             Self::FrameInvalidated {
                 reason, cascaded, ..
@@ -401,176 +403,9 @@ impl Event {
             }
             _ => return None,
         };
-        let marked = Prose::new(&format!("{prefix}{reason}"));
-        // Only a reason that already fills all the room there is fails to take the prefix.
-        let reason = marked.or_else(|_| Prose::new(&reason)).ok()?;
+        let marked = Text::new(&format!("{prefix}{reason}"));
+        // A reason of nearly the maximum length leaves no room for the prefix.
+        let reason = marked.or_else(|_| Text::new(&reason)).ok()?;
         Some((reason, cascaded))
-    }
-}
-
-/// What an event is about. Undo asks: has anyone touched what this command changed?
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// A frame whose state the event changes.
-    Frame(FrameId),
-    /// A frame that the event needs to be there, such as the new parent of a frame that moves. The
-    /// parent of a new frame is not among them: the new frame's own place tells.
-    Support(FrameId),
-    /// A session whose state the event changes.
-    Session(SessionRef),
-}
-
-impl Event {
-    /// The frames whose state the event changes.
-    pub fn frames(&self) -> impl Iterator<Item = FrameId> {
-        self.subjects()
-            .into_iter()
-            .filter_map(|subject| match subject {
-                Subject::Frame(id) => Some(id),
-                Subject::Support(_) | Subject::Session(_) => None,
-            })
-    }
-
-    /// Everything the event is about.
-    pub fn subjects(&self) -> Vec<Subject> {
-        let frame = |id: &FrameId| Subject::Frame(id.clone());
-        let support = |id: &FrameId| Subject::Support(id.clone());
-        match self {
-            Self::SessionOpened { session, .. } => vec![Subject::Session(session.clone())],
-            Self::SessionBound { session, frame: id }
-            | Self::SessionUnbound { session, frame: id } => {
-                vec![Subject::Session(session.clone()), frame(id)]
-            }
-            Self::FrameMoved {
-                frame: id, parent, ..
-            } => {
-                let mut subjects = vec![frame(id)];
-                subjects.extend(parent.as_ref().map(support));
-                subjects
-            }
-            Self::FrameOpened { frame: id, .. }
-            | Self::FrameStarted { frame: id }
-            | Self::FrameBlocked { frame: id, .. }
-            | Self::FrameUnblocked { frame: id }
-            | Self::FrameReopened { frame: id }
-            | Self::FrameEdited { frame: id, .. }
-            | Self::SummaryAwaited { frame: id, .. }
-            | Self::SummaryArrived { frame: id, .. }
-            | Self::Noted { frame: id, .. }
-            | Self::Logged { frame: id, .. } => vec![frame(id)],
-            Self::FrameClosed {
-                frame: id,
-                cascaded: others,
-                ..
-            }
-            | Self::FrameInvalidated {
-                frame: id,
-                cascaded: others,
-                ..
-            }
-            | Self::FrameDeleted {
-                frame: id,
-                with: others,
-            } => std::iter::once(id).chain(others).map(frame).collect(),
-            Self::FrameImported(imported)
-            | Self::FrameCopied {
-                frame: imported, ..
-            } => {
-                let mut subjects = vec![frame(&imported.id)];
-                subjects.extend(imported.parent.as_ref().map(support));
-                subjects
-            }
-            // Where a session stands is not in the way of an undo unless it stands there still, which
-            // the rules look at; nobody builds on what was seen of a conversation or sent to it.
-            Self::SessionFocused { .. }
-            | Self::SessionPrompted { .. }
-            | Self::SessionTurned { .. }
-            | Self::SessionInterrupted { .. }
-            | Self::SessionCompacted { .. }
-            | Self::CompactionBegun(_)
-            | Self::CompactionChecked(_)
-            | Self::SessionSpent { .. }
-            | Self::SessionReverted { .. }
-            | Self::SessionRestored { .. }
-            | Self::SubagentStarted(_)
-            | Self::SubagentEnded { .. }
-            | Self::SessionWaiting { .. }
-            | Self::SessionWitnessed { .. }
-            | Self::StackImported { .. }
-            | Self::CommandUndone { .. }
-            | Self::BlobDropped { .. }
-            | Self::SessionDescribed(_)
-            | Self::ModelUsed(_)
-            | Self::ContextSent(_) => Vec::new(),
-        }
-    }
-
-    /// Whether it goes with its message when a conversation is wound back. What a conversation
-    /// cost, that it was summarised and what its host says of it stay facts; so does its header,
-    /// which no message holds.
-    pub fn goes_with_its_message(&self) -> bool {
-        match self {
-            Self::SessionFocused { .. }
-            | Self::SessionBound { .. }
-            | Self::SessionUnbound { .. }
-            | Self::SessionPrompted { .. }
-            | Self::SessionTurned { .. }
-            | Self::SessionInterrupted { .. }
-            | Self::FrameOpened { .. }
-            | Self::FrameStarted { .. }
-            | Self::FrameClosed { .. }
-            | Self::FrameBlocked { .. }
-            | Self::FrameUnblocked { .. }
-            | Self::FrameEdited { .. }
-            | Self::FrameInvalidated { .. }
-            | Self::FrameMoved { .. }
-            | Self::FrameDeleted { .. }
-            | Self::Noted { .. }
-            | Self::FrameReopened { .. }
-            | Self::SummaryAwaited { .. }
-            | Self::SummaryArrived { .. }
-            | Self::Logged { .. } => true,
-            Self::ContextSent(sending) => !matches!(sending.delivery, Delivery::Header(_)),
-            Self::SessionOpened { .. }
-            | Self::SessionCompacted { .. }
-            | Self::CompactionBegun(_)
-            | Self::CompactionChecked(_)
-            | Self::SessionSpent { .. }
-            | Self::SessionReverted { .. }
-            | Self::SessionRestored { .. }
-            | Self::SubagentStarted(_)
-            | Self::SubagentEnded { .. }
-            | Self::SessionWaiting { .. }
-            | Self::SessionWitnessed { .. }
-            | Self::FrameImported(_)
-            | Self::FrameCopied { .. }
-            | Self::StackImported { .. }
-            | Self::CommandUndone { .. }
-            | Self::BlobDropped { .. }
-            | Self::SessionDescribed(_)
-            | Self::ModelUsed(_) => false,
-        }
-    }
-
-    /// Whether a command of which this is part is what somebody means by "my last command". Files
-    /// brought in, texts dropped and what hosts report are facts, and no undo takes them back.
-    pub fn can_be_undone(&self) -> bool {
-        !matches!(
-            self,
-            Self::StackImported { .. }
-                | Self::FrameCopied { .. }
-                | Self::CommandUndone { .. }
-                | Self::BlobDropped { .. }
-                | Self::SessionReverted { .. }
-                | Self::SessionRestored { .. }
-                | Self::SessionWitnessed { .. }
-                | Self::CompactionBegun(_)
-                | Self::CompactionChecked(_)
-                | Self::SubagentStarted(_)
-                | Self::SubagentEnded { .. }
-                | Self::SessionDescribed(_)
-                | Self::ModelUsed(_)
-                | Self::ContextSent(_)
-        )
     }
 }

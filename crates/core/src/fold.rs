@@ -1,15 +1,15 @@
-//! What an event means for one frame.
+//! Meaning of an event for one frame.
 //!
 //! [`crate::Tree`] and the stores' projections both fold through these functions, so they cannot
-//! come to mean different things.
+//! diverge.
 
 use crate::event::{Edit, Event, Goal, Recorded};
 use crate::frame::{Awaiting, Frame, Invalidation, Origin, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
-use crate::text::Prose;
+use crate::text::Text;
 
-/// The frame that an event brings into being, if it is that kind of event.
+/// Returns the frame that an event creates, if it creates one.
 pub fn opened(recorded: &Recorded) -> Option<Frame> {
     match &recorded.event {
         Event::FrameOpened {
@@ -33,7 +33,7 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
     }
 }
 
-/// The frame that events come to which all name it; nothing, if it is not there after them.
+/// Folds the events that name a frame; none if the frame does not exist after them.
 pub fn frame<'e>(events: impl IntoIterator<Item = &'e Recorded>) -> Option<Frame> {
     let mut frame: Option<Frame> = None;
     for recorded in events {
@@ -47,8 +47,8 @@ pub fn frame<'e>(events: impl IntoIterator<Item = &'e Recorded>) -> Option<Frame
     frame
 }
 
-/// The turn that an event is, where a session turned to another frame by itself and its host names
-/// its messages.
+/// Returns the focus change of an event, if a session changed its own focus and its host names its
+/// messages.
 pub fn turn(recorded: &Recorded) -> Option<Turn> {
     match (&recorded.event, &recorded.message) {
         (Event::SessionFocused { session, from, .. }, Some(message))
@@ -56,14 +56,14 @@ pub fn turn(recorded: &Recorded) -> Option<Turn> {
         {
             Some(Turn {
                 message: message.clone(),
-                before: from.clone(),
+                before: *from,
             })
         }
         _ => None,
     }
 }
 
-/// Changes a frame as an event says that names it among its subjects.
+/// Applies an event to a frame that is among its subjects.
 pub fn change(frame: &mut Frame, recorded: &Recorded) {
     frame.updated_at = recorded.at;
     frame.changed = recorded.seq;
@@ -83,7 +83,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.invalidation = None;
             frame.closed = None;
-            // What was done in between was not done here.
+            // Work done before the reopening belongs to the previous run.
             frame.span = Some(begun(recorded));
         }
         Event::FrameClosed {
@@ -127,7 +127,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         } if *given_up == frame.id => {
             give_up(frame, reason.clone(), recorded);
         }
-        // The frame is named by a cascade.
+        // The frame is part of a cascade.
         Event::FrameInvalidated { .. } | Event::FrameClosed { .. } => {
             if let Some((reason, _)) = recorded.event.cascade() {
                 give_up(frame, reason, recorded);
@@ -207,8 +207,8 @@ fn fresh(
     goal: &Goal,
 ) -> Frame {
     Frame {
-        id: id.clone(),
-        parent: parent.cloned(),
+        id: *id,
+        parent: parent.copied(),
         rank,
         status: if planned {
             Status::Planned
@@ -238,7 +238,7 @@ fn fresh(
     }
 }
 
-fn give_up(frame: &mut Frame, reason: Prose, recorded: &Recorded) {
+fn give_up(frame: &mut Frame, reason: Text, recorded: &Recorded) {
     frame.status = Status::Invalidated;
     frame.awaiting = None;
     frame.blocked_on = None;
@@ -249,8 +249,8 @@ fn give_up(frame: &mut Frame, reason: Prose, recorded: &Recorded) {
     frame.closed = Some(recorded.seq);
 }
 
-/// New criteria or results without a dense form of their own take the old dense form away: it
-/// would speak of something else.
+/// Replaces criteria or results. Without a new dense version the old one goes, since it describes the
+/// old text.
 fn correct(frame: &mut Frame, edit: &Edit) {
     if let Some(title) = &edit.title {
         frame.title = title.clone();

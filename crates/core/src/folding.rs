@@ -1,82 +1,93 @@
-//! Which messages of a conversation leave the prompt, because the work they held is finished.
+//! Folding: finished work leaves the prompt, its results stay.
 //!
-//! A frame that was pushed and popped inside a conversation is a span of messages. Once it is
-//! finished, the whole messages strictly between the one that holds the push and the one that holds
-//! the pop are left out: the pop's own answer carries the results. What the user said stays.
+//! A frame that was pushed and popped inside a session is a span of messages. Once it is finished,
+//! the messages strictly between the one with the push and the one with the pop are left out: the
+//! pop's own answer carries the results. The user's messages stay.
 //!
-//! The answer follows from recorded spans and the list of messages alone, so a prompt that was
-//! folded once is folded the same way ever after. Putting it into effect is a host's business.
+//! ```text
+//!   before   U  P¹ ·  ·  P² ·  U  ·  p² ·  p¹  N      U  user       P  push   p  pop
+//!   after    U  P¹             U          p¹  N      ·  any other  N  newest message
+//! ```
+//!
+//! Inner spans (²) vanish with outer ones (¹). The law: a prompt that was folded once is folded the
+//! same way ever after, so that the host's prefix cache stays valid. It holds because the result
+//! follows from recorded spans and the list of messages alone, because spans are only added, and
+//! because nothing but a compaction moves the start. Frames that were only observed, not pushed, wait
+//! for the user's next message (`after_prompt`): until then their last answer is what the model is
+//! working from.
+//!
+//! Putting the result into effect is the host adapter's job.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::id::{FrameId, Timestamp};
 
-/// A message as far as folding cares.
+/// A message of a prompt, reduced to what folding needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leaf {
-    /// The host's name of it.
+pub struct PromptMessage {
+    /// The host's id of it.
     pub id: String,
-    /// When it began, where that is known.
+    /// Start, where it is known.
     pub at: Option<Timestamp>,
-    /// What it is.
-    pub kind: LeafKind,
-    /// The tool calls in it.
+    /// Kind.
+    pub kind: MessageKind,
+    /// Its tool calls.
     pub calls: Vec<String>,
 }
 
-impl Leaf {
-    /// Whether it goes with the work it was part of.
+impl PromptMessage {
+    /// Returns true if it leaves the prompt together with the work it was part of.
     fn can_leave(&self) -> bool {
-        !matches!(self.kind, LeafKind::Person | LeafKind::Summary)
+        !matches!(self.kind, MessageKind::Person | MessageKind::Summary)
     }
 }
 
-/// What a message is, as far as folding cares.
+/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafKind {
-    /// Words of a person, which always stay.
+pub enum MessageKind {
+    /// Text of the user, which always stays.
     Person,
     /// Anything else from the user's side.
     Host,
-    /// The model's words and calls.
+    /// Text and calls of the model.
     Model,
-    /// A summary that replaced what came before.
+    /// A summary that replaced everything before it.
     Summary,
 }
 
-/// A finished frame and where it happened.
+/// A finished frame and its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// The frame.
     pub frame: FrameId,
-    /// Where it began.
-    pub begun: Edge,
-    /// Where it ended.
-    pub ended: Edge,
-    /// Whether a tool call of the conversation itself carries the results.
-    pub told: bool,
-    /// Whether to wait for the user's next message before anything is left out.
-    pub patient: bool,
+    /// Start of the span.
+    pub begun: SpanEnd,
+    /// End of the span.
+    pub ended: SpanEnd,
+    /// True if a tool call of the session itself carries the results.
+    pub has_result_message: bool,
+    /// True if nothing is left out before the user's next message.
+    pub after_prompt: bool,
 }
 
 /// One end of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edge {
-    /// In a message, by its name.
+pub enum SpanEnd {
+    /// In a message, by its id.
     Message(String),
-    /// In the message that holds a tool call.
+    /// In the message that has a tool call.
     Call(String),
-    /// At a moment, from outside the conversation.
+    /// At a point in time, from outside the session.
     Moment(Timestamp),
 }
 
-/// How an edge is written where only a text can be kept: a message's name, or a call's with this in
-/// front.
+/// Prefix of a call id where only one text can be recorded: a span end is a message id, or this and a
+/// call id.
 const CALL: &str = "call:";
 
-impl Edge {
-    /// The edge that a recorded message name stands for.
+impl SpanEnd {
+    /// Parses a recorded span end.
     pub fn recorded(message: &str) -> Self {
         match message.strip_prefix(CALL) {
             Some(call) => Self::Call(call.to_owned()),
@@ -84,89 +95,92 @@ impl Edge {
         }
     }
 
-    /// What is recorded for something that happened in a tool call whose message is not known yet.
+    /// Returns the text to record for a tool call whose message is not known yet.
     pub fn in_call(call: &str) -> String {
         format!("{CALL}{call}")
     }
 }
 
-/// What is left out, and what is put in its place. Messages are named by their place.
+/// Messages that are left out, and texts to put in their place. Messages are numbered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folding {
-    /// The stretches that are left out, in order and apart from each other. What a person said in
-    /// them stays, and so do summaries.
-    pub stretches: Vec<Range<usize>>,
-    /// Frames whose results no message carries, each with the message it belongs in front of.
-    pub untold: Vec<(FrameId, usize)>,
+    /// Ranges that are left out, in order, not touching each other. The user's text in them stays, and
+    /// so do summaries.
+    pub ranges: Vec<Range<usize>>,
+    /// Frames whose results no message carries, each with the message before which they belong.
+    pub missing_results: Vec<(FrameId, usize)>,
 }
 
 impl Folding {
-    /// The messages to leave out, in order.
-    pub fn dropped<'a>(&self, leaves: &'a Leaves) -> impl Iterator<Item = &'a Leaf> {
-        self.stretches
+    /// Returns the messages to leave out, in order.
+    pub fn dropped<'a>(
+        &self,
+        messages: &'a PromptMessages,
+    ) -> impl Iterator<Item = &'a PromptMessage> {
+        self.ranges
             .iter()
-            .filter_map(|stretch| leaves.list.get(stretch.clone()))
+            .filter_map(|range| messages.list.get(range.clone()))
             .flatten()
-            .filter(|leaf| leaf.can_leave())
+            .filter(|message| message.can_leave())
     }
 }
 
-/// Folds a conversation. `finished` is in the order in which the frames ended.
-pub fn fold(leaves: &Leaves, finished: &[Finished]) -> Folding {
-    let mut left_out = Stretches::default();
-    let mut untold = Vec::new();
+/// Folds a session. `finished` is in the order in which the frames ended.
+pub fn fold(messages: &PromptMessages, finished: &[Finished]) -> Folding {
+    let mut left_out = Ranges::default();
+    let mut missing = Vec::new();
     for frame in finished {
-        let Some(span) = leaves.between(frame) else {
+        let Some(span) = messages.between(frame) else {
             continue;
         };
         let last = span.end;
         let added = left_out.add(span);
-        let leaves_something = || {
+        let has_removable = || {
             let mut places = added.into_iter().flatten();
-            places.any(|place| leaves.get(place).is_some_and(Leaf::can_leave))
+            places.any(|place| messages.get(place).is_some_and(PromptMessage::can_leave))
         };
-        if !frame.told && leaves_something() {
-            untold.push((&frame.frame, last));
+        if !frame.has_result_message && has_removable() {
+            missing.push((&frame.frame, last));
         }
     }
     let stays = |place: &usize| {
-        let leaf = leaves.get(*place);
-        !left_out.holds(*place) || leaf.is_some_and(|leaf| !leaf.can_leave())
+        let message = messages.get(*place);
+        !left_out.holds(*place) || message.is_some_and(|message| !message.can_leave())
     };
-    // The message that a text belongs in front of may itself have gone with another frame.
-    let in_front = |(frame, place): (&FrameId, usize)| {
-        let place = (place..leaves.len()).find(stays)?;
-        Some((frame.clone(), place))
+    // The message before which a text belongs may itself have left with another frame.
+    let placed = |(frame, place): (&FrameId, usize)| {
+        let place = (place..messages.len()).find(stays)?;
+        Some((*frame, place))
     };
     Folding {
-        untold: untold.into_iter().filter_map(in_front).collect(),
-        stretches: left_out.0.into_iter().map(|(from, to)| from..to).collect(),
+        missing_results: missing.into_iter().filter_map(placed).collect(),
+        ranges: left_out.0.into_iter().map(|(from, to)| from..to).collect(),
     }
 }
 
-/// Stretches of a list that do not touch: where each begins, and where it ends.
+/// Disjoint, non-touching ranges: start to end.
 #[derive(Default)]
-struct Stretches(BTreeMap<usize, usize>);
+struct Ranges(BTreeMap<usize, usize>);
 
-impl Stretches {
-    /// Adds one, and says what of it was in none before.
-    fn add(&mut self, stretch: Range<usize>) -> Vec<Range<usize>> {
-        let touching = self.0.range(..=stretch.end).rev();
+impl Ranges {
+    /// Adds a range and returns the parts of it that were not covered before.
+    fn add(&mut self, range: Range<usize>) -> Vec<Range<usize>> {
+        let touching = self.0.range(..=range.end).rev();
         let mut touching: Vec<(usize, usize)> = touching
-            .take_while(|(_, to)| **to >= stretch.start)
+            .take_while(|(_, to)| **to >= range.start)
             .map(|(from, to)| (*from, *to))
             .collect();
         touching.reverse();
         let mut added = Vec::new();
-        let mut reached = stretch.start;
-        let mut whole = stretch.clone();
+        let mut reached = range.start;
+        let mut whole = range.clone();
         for (from, to) in touching {
             added.push(reached..from);
             reached = reached.max(to);
             whole = whole.start.min(from)..whole.end.max(to);
             self.0.remove(&from);
         }
-        added.push(reached..stretch.end);
+        added.push(reached..range.end);
         self.0.insert(whole.start, whole.end);
         added
     }
@@ -177,72 +191,74 @@ impl Stretches {
     }
 }
 
-/// The messages of a conversation, in order.
+/// The messages of a session, in order.
 ///
-/// Names are looked up and not searched for, so that folding costs what there is to fold, however
-/// long the conversation has become.
+/// Ids are indexed, so that folding costs what there is to fold, however long the session has
+/// become.
 #[derive(Clone, Debug, Default)]
-pub struct Leaves {
-    list: Vec<Leaf>,
-    messages: Named,
-    calls: Named,
-    /// The latest moment at which any message up to each place began.
+pub struct PromptMessages {
+    list: Vec<PromptMessage>,
+    messages: Positions,
+    calls: Positions,
+    /// The latest start of any message up to each position.
     latest: Vec<Timestamp>,
-    /// Where summaries are, what persons said, and messages of which it is not known when they began.
+    /// Positions of summaries, of prompts, and of messages without a known start.
     summaries: Vec<usize>,
     prompts: Vec<usize>,
     untimed: Vec<usize>,
 }
 
-/// Where the bearers of a name are, in order. Some hosts use the name of a call again.
-type Named = BTreeMap<String, Vec<usize>>;
+/// Positions of the messages with an id, in order. Some hosts reuse call ids.
+type Positions = BTreeMap<String, Vec<usize>>;
 
-impl Leaves {
-    /// How many there are.
+impl PromptMessages {
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The message at a place.
-    pub fn get(&self, place: usize) -> Option<&Leaf> {
+    /// Returns the message at a position.
+    pub fn get(&self, place: usize) -> Option<&PromptMessage> {
         self.list.get(place)
     }
 
-    /// Adds a message at the end.
-    pub fn push(&mut self, leaf: Leaf) {
+    /// Appends a message.
+    pub fn push(&mut self, message: PromptMessage) {
         let place = self.list.len();
         self.messages
-            .entry(leaf.id.clone())
+            .entry(message.id.clone())
             .or_default()
             .push(place);
-        for call in &leaf.calls {
+        for call in &message.calls {
             self.calls.entry(call.clone()).or_default().push(place);
         }
-        match leaf.kind {
-            LeafKind::Summary => self.summaries.push(place),
-            LeafKind::Person => self.prompts.push(place),
-            LeafKind::Host | LeafKind::Model => {}
+        match message.kind {
+            MessageKind::Summary => self.summaries.push(place),
+            MessageKind::Person => self.prompts.push(place),
+            MessageKind::Host | MessageKind::Model => {}
         }
-        if leaf.at.is_none() {
+        if message.at.is_none() {
             self.untimed.push(place);
         }
         let before = self.latest.last().copied().unwrap_or(Timestamp(i64::MIN));
         self.latest
-            .push(leaf.at.map_or(before, |at| at.max(before)));
-        self.list.push(leaf);
+            .push(message.at.map_or(before, |at| at.max(before)));
+        self.list.push(message);
     }
 
-    /// Leaves only so many at the beginning.
+    /// Keeps only the first `count` messages.
     pub fn truncate(&mut self, count: usize) {
         while self.list.len() > count {
-            let Some(leaf) = self.list.pop() else { return };
-            forget(&mut self.messages, &leaf.id);
-            for call in leaf.calls.iter().rev() {
+            let Some(message) = self.list.pop() else {
+                return;
+            };
+            forget(&mut self.messages, &message.id);
+            for call in message.calls.iter().rev() {
                 forget(&mut self.calls, call);
             }
         }
@@ -252,29 +268,29 @@ impl Leaves {
         }
     }
 
-    /// The messages strictly inside a span.
+    /// Returns the messages strictly inside a span.
     fn between(&self, frame: &Finished) -> Option<Range<usize>> {
-        // Behind the last summary, and the newest message of a person.
+        // After the last summary, and before the newest prompt.
         let start = self.summaries.last().map_or(0, |place| place + 1);
         let newest_prompt = self.prompts.last().copied().unwrap_or_default();
         let last = match &frame.ended {
-            Edge::Moment(moment) => {
-                // From outside there is no message to stay behind: all up to that moment.
+            SpanEnd::Moment(moment) => {
+                // From outside there is no message that must stay: everything up to that point in time.
                 self.first_after(*moment)?.min(newest_prompt)
             }
-            edge => self.place(edge)?,
+            end => self.place(end)?,
         };
         let first = match &frame.begun {
-            Edge::Moment(moment) => self.first_after(*moment)?,
-            // What is no longer there was summarised away; the rest of the span begins behind that.
-            edge => match self.place(edge) {
+            SpanEnd::Moment(moment) => self.first_after(*moment)?,
+            // A message that is gone was summarised away; the rest of the span begins after the summary.
+            end => match self.place(end) {
                 Some(place) => place + 1,
                 None if start > 0 => start,
                 None => return None,
             },
         };
         let first = first.max(start);
-        let last = if frame.patient {
+        let last = if frame.after_prompt {
             last.min(newest_prompt)
         } else {
             last
@@ -282,39 +298,39 @@ impl Leaves {
         (first < last).then_some(first..last)
     }
 
-    fn place(&self, edge: &Edge) -> Option<usize> {
-        let places = match edge {
-            Edge::Message(id) => self.messages.get(id),
-            Edge::Call(id) => self.calls.get(id),
-            Edge::Moment(_) => None,
+    fn place(&self, end: &SpanEnd) -> Option<usize> {
+        let places = match end {
+            SpanEnd::Message(id) => self.messages.get(id),
+            SpanEnd::Call(id) => self.calls.get(id),
+            SpanEnd::Moment(_) => None,
         };
         places?.last().copied()
     }
 
-    /// The first message that began after a moment; the end, if none did, and nothing where the
-    /// host does not say when its messages began.
+    /// Returns the first message that started after a point in time; the end if none did, and none
+    /// where the host does not say when its messages started.
     fn first_after(&self, moment: Timestamp) -> Option<usize> {
         let found = || self.latest.partition_point(|latest| *latest <= moment);
         self.untimed.is_empty().then(found)
     }
 }
 
-impl FromIterator<Leaf> for Leaves {
-    fn from_iter<I: IntoIterator<Item = Leaf>>(all: I) -> Self {
-        let mut leaves = Self::default();
-        for leaf in all {
-            leaves.push(leaf);
+impl FromIterator<PromptMessage> for PromptMessages {
+    fn from_iter<I: IntoIterator<Item = PromptMessage>>(all: I) -> Self {
+        let mut messages = Self::default();
+        for message in all {
+            messages.push(message);
         }
-        leaves
+        messages
     }
 }
 
-/// Forgets the last bearer of a name.
-fn forget(named: &mut Named, name: &str) {
-    if let Some(places) = named.get_mut(name) {
+/// Forgets the last position of an id.
+fn forget(index: &mut Positions, name: &str) {
+    if let Some(places) = index.get_mut(name) {
         places.pop();
         if places.is_empty() {
-            named.remove(name);
+            index.remove(name);
         }
     }
 }

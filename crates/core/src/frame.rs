@@ -1,20 +1,21 @@
-//! The frame: a unit of work, its status, and what it says about itself.
+//! The frame: a unit of work, its status, and everything recorded about it.
 
 use std::fmt;
 
 use crate::event::Results;
 use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
+use crate::names::enum_names;
 use crate::note::Note;
-use crate::text::{Prose, Title};
+use crate::text::{Text, Title};
 
-/// Where a frame stands in its life.
+/// Status of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// Agreed on, not begun.
+    /// Planned, not started.
     Planned,
     /// Being worked on.
     InProgress,
-    /// Done, by its own account.
+    /// Goal reached, as stated by its results.
     Completed,
     /// Given up; its results say what was learned.
     Failed,
@@ -24,40 +25,23 @@ pub enum Status {
     Invalidated,
 }
 
-impl Status {
-    /// All of them, in the order in which counts are shown.
-    pub const ALL: [Self; 6] = [
-        Self::InProgress,
-        Self::Blocked,
-        Self::Planned,
-        Self::Completed,
-        Self::Failed,
-        Self::Invalidated,
-    ];
+// Views show counts in this order.
+enum_names!(Status {
+    InProgress = "in_progress",
+    Blocked = "blocked",
+    Planned = "planned",
+    Completed = "completed",
+    Failed = "failed",
+    Invalidated = "invalidated",
+});
 
-    /// Whether there is something left to do.
+impl Status {
+    /// Returns true if there is work left to do.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Planned | Self::InProgress | Self::Blocked)
     }
 
-    /// The name in files, tools and `--json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Invalidated => "invalidated",
-        }
-    }
-
-    /// The status that a name stands for.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == name)
-    }
-
-    /// The status in words, for a person.
+    /// Returns the status in words, for display.
     pub fn label(self) -> &'static str {
         match self {
             Self::InProgress => "in progress",
@@ -72,19 +56,19 @@ impl fmt::Display for Status {
     }
 }
 
-/// How a frame ends when it is popped.
+/// Outcome with which a frame is popped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The goal was reached.
     Completed,
-    /// It was not, and will not be here.
+    /// The goal was not reached and will not be here.
     Failed,
-    /// It waits for something outside; not an end, the frame can be taken up again.
+    /// The frame waits for something outside; it can be continued later.
     Blocked,
 }
 
 impl Outcome {
-    /// The status that a frame has afterwards.
+    /// Returns the status of a frame that was popped so.
     pub fn status(self) -> Status {
         match self {
             Self::Completed => Status::Completed,
@@ -93,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome that a name stands for.
+    /// Parses a name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Completed, Self::Failed, Self::Blocked]
             .into_iter()
@@ -101,54 +85,36 @@ impl Outcome {
     }
 }
 
-/// Why a frame is there: somebody asked for it, or it was derived from what was seen of a session.
+/// Reason for a frame: it was pushed or planned, or it was derived from a session's transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// Somebody opened it, by a tool or at the command line.
+    /// Pushed or planned, by a tool or at the command line.
     #[default]
     Asked,
-    /// It is a whole session.
+    /// A whole session.
     Session,
-    /// It is what the user asked for in one message.
+    /// One prompt of the user.
     Prompt,
-    /// It is an item of the host's to-do list.
+    /// An item of the host's to-do list.
     Todo,
-    /// It is the work of a subagent.
+    /// The work of a subagent.
     Subagent,
-    /// It is what the host's summary kept when it replaced the history.
+    /// The summary of a compaction.
     Compaction,
 }
 
+enum_names!(Origin {
+    Asked = "asked",
+    Session = "session",
+    Prompt = "prompt",
+    Todo = "todo",
+    Subagent = "subagent",
+    Compaction = "compaction",
+});
+
 impl Origin {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Asked,
-        Self::Session,
-        Self::Prompt,
-        Self::Todo,
-        Self::Subagent,
-        Self::Compaction,
-    ];
-
-    /// The name in files and `--json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Session => "session",
-            Self::Prompt => "prompt",
-            Self::Todo => "todo",
-            Self::Subagent => "subagent",
-            Self::Compaction => "compaction",
-        }
-    }
-
-    /// The origin that a name stands for.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|origin| origin.as_str() == name)
-    }
-
-    /// Whether the frame only mirrors what a host shows: nobody asked for it, no session works on
-    /// it, and so it is in nobody's way.
+    /// Returns true if the frame only mirrors what the host shows. No session works on such a frame,
+    /// and it never prevents its parent's end.
     pub fn is_mirror(self) -> bool {
         matches!(self, Self::Prompt | Self::Todo | Self::Compaction)
     }
@@ -167,146 +133,146 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The place of a frame among its siblings: lower comes first.
+/// Position of a frame among its siblings: lower comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub i64);
 
 impl Rank {
-    /// Room left between two siblings for frames that are moved between them later.
+    /// Distance between siblings, which leaves room for frames that are moved between them later.
     const STEP: i64 = 1 << 32;
 
-    /// The rank behind the last sibling.
+    /// Returns the rank after the last sibling.
     pub fn after(last: Option<Self>) -> Self {
         Self(last.map_or(0, |Self(rank)| rank.saturating_add(Self::STEP)))
     }
 
-    /// The rank before the first sibling.
+    /// Returns the rank before the first sibling.
     pub fn before(Self(first): Self) -> Self {
         Self(first.saturating_sub(Self::STEP))
     }
 
-    /// A rank between two, unless they touch.
+    /// Returns a rank between two, unless they are adjacent.
     pub fn between(Self(low): Self, Self(high): Self) -> Option<Self> {
         let middle = low + (high.checked_sub(low)?) / 2;
         (middle > low && middle < high).then_some(Self(middle))
     }
 }
 
-/// Where a frame happened: a session and, where the host names its messages, the first and last.
+/// Location of a frame: a session and, where the host names its messages, the first and last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The conversation.
+    /// The session.
     pub session: SessionRef,
-    /// The message in which work began.
+    /// The message in which work started.
     pub first: Option<String>,
     /// The message in which it ended.
     pub last: Option<String>,
 }
 
-/// A piece of raw text that belongs to a frame; the text itself is a blob.
+/// Raw text that belongs to a frame; the text itself is a blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// What it is, such as `note` or a file's name.
+    /// Label, such as `note` or a file name.
     pub label: Title,
-    /// Where the text is.
+    /// Reference to the text.
     pub blob: BlobId,
-    /// Its size, uncompressed.
+    /// Its uncompressed size.
     pub bytes: u64,
 }
 
-/// Why and when a frame stopped being wanted.
+/// Reason and time of an invalidation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalidation {
-    /// The reason given, or for a cascade the reason of the frame above.
-    pub reason: Prose,
-    /// When.
+    /// The given reason, or for a cascade the reason of the frame above.
+    pub reason: Text,
+    /// Time.
     pub at: Timestamp,
 }
 
 /// A summary that a frame waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaiting {
-    /// The conversation that is summarised.
+    /// The session to be summarised.
     pub session: SessionRef,
-    /// Since when.
+    /// Start of the wait.
     pub since: Timestamp,
-    /// How the frame ends once the summary is there; none, if it goes on.
+    /// Outcome with which the frame is closed once the summary arrives; none if it stays open.
     pub outcome: Option<Outcome>,
-    /// What was said to have come out of it.
+    /// Results given so far.
     pub given: Option<Results>,
-    /// Why a summary is wanted.
-    pub note: Option<Prose>,
+    /// Reason for the summary.
+    pub note: Option<Text>,
 }
 
 /// A unit of work with everything recorded about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its permanent name.
+    /// Permanent id.
     pub id: FrameId,
-    /// The frame it is part of; none for a root.
+    /// Parent; none for a root.
     pub parent: Option<FrameId>,
-    /// Its place among its siblings.
+    /// Position among its siblings.
     pub rank: Rank,
-    /// Where it stands.
+    /// Status.
     pub status: Status,
-    /// Why it is there.
+    /// Reason for the frame.
     pub origin: Origin,
-    /// A short name.
+    /// Title.
     pub title: Title,
-    /// What defines "done".
-    pub criteria: Option<Prose>,
-    /// The dense version of the criteria, where one was given.
-    pub criteria_compacted: Option<Prose>,
-    /// What was accomplished or learned.
-    pub results: Option<Prose>,
-    /// The dense version of the results, where one was given.
-    pub results_compacted: Option<Prose>,
-    /// What a summary said of it while it was worked on.
-    pub summary: Option<Prose>,
+    /// Definition of "done".
+    pub criteria: Option<Text>,
+    /// Dense version of the criteria, where one was given.
+    pub criteria_compacted: Option<Text>,
+    /// Results: what was accomplished or learned.
+    pub results: Option<Text>,
+    /// Dense version of the results, where one was given.
+    pub results_compacted: Option<Text>,
+    /// Summary of its work so far.
+    pub summary: Option<Text>,
     /// A summary that it waits for.
     pub awaiting: Option<Awaiting>,
-    /// Artifacts, decisions, failed attempts and evidence, as they were recorded.
+    /// Artifacts, decisions, failed attempts and evidence, in order.
     pub notes: Vec<Note>,
-    /// Raw text that belongs to it.
+    /// Raw text.
     pub log: Vec<LogEntry>,
-    /// What a blocked frame waits for.
-    pub blocked_on: Option<Prose>,
-    /// Why it is no longer wanted.
+    /// Object of the wait of a blocked frame.
+    pub blocked_on: Option<Text>,
+    /// Reason for which it is no longer wanted.
     pub invalidation: Option<Invalidation>,
-    /// Where it happened.
+    /// Location in a session.
     pub span: Option<Span>,
-    /// The host session that *is* this frame, if one is bound to it.
+    /// The session that is bound to it.
     pub session: Option<SessionRef>,
-    /// Former names, which stay valid.
+    /// Former ids, which stay valid.
     pub aliases: Vec<String>,
-    /// What an imported file said beyond our vocabulary, as JSON, for export.
+    /// Content of an imported file beyond our vocabulary, as JSON, for export.
     pub foreign: Option<String>,
-    /// When it was opened.
+    /// Time of opening.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
     /// The event that last changed it.
     pub changed: Seq,
-    /// The event that finished it.
+    /// The event that closed it.
     pub closed: Option<Seq>,
 }
 
 impl Frame {
-    /// The criteria in dense form: as given, else derived.
+    /// Returns the dense criteria: as given, else derived.
     pub fn compacted_criteria(&self) -> Option<String> {
         dense(self.criteria_compacted.as_ref(), self.criteria.as_ref())
     }
 
-    /// The results in dense form: as given, else derived.
+    /// Returns the dense results: as given, else derived.
     pub fn compacted_results(&self) -> Option<String> {
         dense(self.results_compacted.as_ref(), self.results.as_ref())
     }
 
-    /// What the rules need to know of it.
+    /// Returns the part that the rules need.
     pub fn head(&self) -> FrameHead {
         FrameHead {
-            id: self.id.clone(),
-            parent: self.parent.clone(),
+            id: self.id,
+            parent: self.parent,
             rank: self.rank,
             status: self.status,
             origin: self.origin,
@@ -317,30 +283,30 @@ impl Frame {
     }
 }
 
-fn dense(given: Option<&Prose>, full: Option<&Prose>) -> Option<String> {
+fn dense(given: Option<&Text>, full: Option<&Text>) -> Option<String> {
     given
         .map(|text| text.as_str().to_owned())
-        .or_else(|| full.map(Prose::compacted))
+        .or_else(|| full.map(Text::compacted))
 }
 
-/// The little of a frame that the rules look at.
+/// The part of a frame that the rules need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameHead {
-    /// Its name.
+    /// Id.
     pub id: FrameId,
-    /// The frame it is part of.
+    /// Parent.
     pub parent: Option<FrameId>,
-    /// Its place among its siblings.
+    /// Position among its siblings.
     pub rank: Rank,
-    /// Where it stands.
+    /// Status.
     pub status: Status,
-    /// Why it is there.
+    /// Reason for the frame.
     pub origin: Origin,
-    /// A short name.
+    /// Title.
     pub title: Title,
-    /// What a blocked frame waits for.
-    pub blocked_on: Option<Prose>,
-    /// The session bound to it.
+    /// Object of the wait of a blocked frame.
+    pub blocked_on: Option<Text>,
+    /// The session that is bound to it.
     pub session: Option<SessionRef>,
 }
 
@@ -359,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_a_name_of_its_own() {
+    fn every_status_has_its_own_name() {
         for status in Status::ALL {
             assert_eq!(Status::from_name(status.as_str()), Some(status));
         }

@@ -1,25 +1,26 @@
-//! Names of things: frames, host sessions, raw text, points in the journal.
+//! Identifiers of frames, sessions, raw text and places in the journal; timestamps and fingerprints.
 //!
-//! How a name that somebody typed is matched to a frame is the store's business, not ours.
+//! Matching a typed prefix to a frame is the store's job.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-/// Letters and digits that cannot be taken for one another when read aloud or retyped.
+/// Letters and digits that cannot be mistaken for one another when read aloud or retyped.
 const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstvwxyz0123456789";
-/// How many of [`ALPHABET`] are letters; an id starts with one, so it never looks like a number.
+/// Number of letters in [`ALPHABET`]; an id starts with one, so it never looks like a number.
 const LETTERS: u64 = 22;
 /// Length of a frame id: about 39 bits, checked for uniqueness when a frame is opened.
 pub const FRAME_ID_LEN: usize = 8;
 
-/// The short, random, permanent name of a frame, such as `k3f9x2mq`.
+/// Short, random, permanent id of a frame, such as `k3f9x2mq`.
 ///
-/// Kept in place, since a context reads and compares hundreds of them.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Stored inline, since a context reads and compares hundreds of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameId([u8; FRAME_ID_LEN]);
 
 impl FrameId {
-    /// Makes an id out of randomness that the caller supplies.
+    /// Makes an id from randomness that the caller supplies.
     pub fn from_entropy(entropy: u64) -> Self {
         let mut id = [b'a'; FRAME_ID_LEN];
         let mut rest = entropy;
@@ -32,9 +33,9 @@ impl FrameId {
         Self(id)
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
-        // All of them are letters and digits: both ways to make one see to that.
+        // Both constructors only accept ASCII letters and digits.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
@@ -60,7 +61,7 @@ impl FromStr for FrameId {
     type Err = NotAFrameId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Every row that is read comes by here, and a search of the alphabet takes its time.
+        // Every row that is read is parsed here; searching the alphabet would be slower.
         let known = |byte: &u8| match byte {
             b'i' | b'l' | b'o' | b'u' => false,
             byte => byte.is_ascii_lowercase() || byte.is_ascii_digit(),
@@ -72,43 +73,44 @@ impl FromStr for FrameId {
     }
 }
 
-/// One conversation in one host, written `host:id`, such as `opencode:ses_7f2a`.
+/// A session of a host, written `host:id`, such as `opencode:ses_7f2a`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionRef {
-    host: String,
-    id: String,
+    // Shared: every event and every query carries one.
+    host: Arc<str>,
+    id: Arc<str>,
 }
 
-/// The host name of a person at a terminal.
+/// Host name of a user at a terminal.
 pub const SHELL: &str = "shell";
 
 impl SessionRef {
-    /// The session of a person at the terminal of one worktree.
+    /// Returns the session of a user at the terminal of one worktree.
     pub fn shell(worktree: &str) -> Self {
         Self {
-            host: SHELL.to_owned(),
-            id: worktree.to_owned(),
+            host: SHELL.into(),
+            id: worktree.into(),
         }
     }
 
-    /// Another session of the same host, if that can be a session's id.
+    /// Returns another session of the same host, if `id` is valid.
     pub fn beside(&self, id: &str) -> Option<Self> {
         format!("{}:{id}", self.host).parse().ok()
     }
 
-    /// The host program, such as `opencode` or `shell`.
+    /// Returns the host program, such as `opencode` or `shell`.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The id the host itself uses.
+    /// Returns the host's own id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether this is a person at a terminal rather than an agent.
+    /// Returns true for a user at a terminal.
     pub fn is_shell(&self) -> bool {
-        self.host == SHELL
+        &*self.host == SHELL
     }
 }
 
@@ -118,16 +120,16 @@ impl fmt::Display for SessionRef {
     }
 }
 
-/// Why a text cannot name a session.
+/// Reason for which a text cannot name a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotASession {
-    /// There is no `host:` in front.
+    /// There is no `host:` prefix.
     #[error("`{0}` names no host")]
     NoHost(String),
-    /// The host's name has other characters than `a-z`, `0-9` and `-`.
+    /// The host name has characters other than `a-z`, `0-9` and `-`.
     #[error("`{0}` is not a host name")]
     BadHost(String),
-    /// The id is empty, too long or holds blanks or control characters.
+    /// The id is empty, too long or has blanks or control characters.
     #[error(
         "a session id is 1 to 200 characters without blanks or control characters, unlike `{0}`"
     )]
@@ -135,7 +137,7 @@ pub enum NotASession {
 }
 
 impl NotASession {
-    /// How a session is written.
+    /// Returns an example of a valid name.
     pub fn remedy(&self) -> String {
         match self {
             Self::NoHost(id) if !id.is_empty() => {
@@ -170,20 +172,20 @@ impl FromStr for SessionRef {
             return Err(NotASession::BadHost(host.chars().take(80).collect()));
         }
         let blank = |c: char| c.is_whitespace() || c.is_control();
-        // Nearly all are, and every row that is read comes by here.
+        // The fast path for nearly all ids: every row that is read is parsed here.
         let is_plain = id.len() <= 200 && id.bytes().all(|b| b.is_ascii_graphic());
         let is_odd = || id.chars().count() > 200 || id.chars().any(blank);
         if id.is_empty() || !is_plain && is_odd() {
             return Err(NotASession::BadId(shown()));
         }
         Ok(Self {
-            host: host.to_owned(),
-            id: id.to_owned(),
+            host: host.into(),
+            id: id.into(),
         })
     }
 }
 
-/// The name of a piece of raw text: the hash of its content, in hex.
+/// Name of a piece of raw text: the hash of its content, in hex.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobId(String);
 
@@ -196,7 +198,7 @@ impl BlobId {
         (hex.len() == 64 && digits).then(|| Self(hex.to_owned()))
     }
 
-    /// The hash in hex.
+    /// Returns the hash in hex.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -208,33 +210,33 @@ impl fmt::Display for BlobId {
     }
 }
 
-/// By what a thing seen of a conversation is known again, without keeping its name: a hash of the
-/// conversation, of what kind of thing it was, and of the host's own name of it.
+/// A 64-bit fingerprint for de-duplicating observed host items: a hash of the session, the kind of
+/// item and the host's name for it.
 ///
-/// At ten million things, the odds that any two are taken for one another are one in 370,000.
+/// Among ten million items, the odds of any collision are one in 370,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mark(pub u64);
+pub struct Fingerprint(pub u64);
 
-impl Mark {
-    /// The mark of a thing.
+impl Fingerprint {
+    /// Hashes an item: FNV-1a, then the finaliser of `MurmurHash3`.
     pub fn of(session: &SessionRef, kind: &str, name: &str) -> Self {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0100_0000_01b3;
         let mut hash = OFFSET;
-        for part in [session.host.as_str(), session.id.as_str(), kind, name] {
-            // A byte that no text holds keeps the parts apart.
+        for part in [&*session.host, &*session.id, kind, name] {
+            // A byte that no UTF-8 text has separates the parts.
             for byte in part.bytes().chain([0xff]) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
             }
         }
-        // The low bits of this hash know too little of the last bytes.
+        // FNV alone hardly mixes the last bytes into the low bits.
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         Self(hash ^ (hash >> 33))
     }
 }
 
-/// The place of an event in the journal; the first is 1.
+/// Place of an event in the journal; the first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub i64);
 
@@ -249,11 +251,11 @@ impl fmt::Display for Seq {
 pub struct Timestamp(pub i64);
 
 impl fmt::Display for Timestamp {
-    /// To the minute, in UTC: `2026-11-15T10:30Z`.
+    /// Formats to the minute, in UTC: `2026-11-15T10:30Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let minutes = self.0.div_euclid(60_000);
         let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-        // Years that begin in March: the day that some of them have more is their last.
+        // Years begin in March, so that a leap day is the last day of its year (Hinnant, civil_from_days).
         let days = days + 719_468;
         let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
         let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -276,8 +278,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_to_the_minute() {
-        for (at, told) in [
+    fn times_are_formatted_to_the_minute() {
+        for (at, text) in [
             (0, "1970-01-01T00:00Z"),
             (951_782_399_999, "2000-02-28T23:59Z"),
             (951_782_400_000, "2000-02-29T00:00Z"),
@@ -285,7 +287,7 @@ mod tests {
             (-1, "1969-12-31T23:59Z"),
             (4_107_542_400_000, "2100-03-01T00:00Z"),
         ] {
-            assert_eq!(Timestamp(at).to_string(), told);
+            assert_eq!(Timestamp(at).to_string(), text);
         }
     }
 
@@ -293,7 +295,7 @@ mod tests {
     fn an_id_survives_being_typed_again() {
         for entropy in [0, 1, 22, 703, u64::MAX, 0x9e37_79b9_7f4a_7c15] {
             let id = FrameId::from_entropy(entropy);
-            assert_eq!(id.as_str().parse::<FrameId>(), Ok(id.clone()));
+            assert_eq!(id.as_str().parse::<FrameId>(), Ok(id));
             assert!(
                 id.as_str().starts_with(|c: char| c.is_ascii_lowercase()),
                 "{id}"
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_id_is_said() {
+    fn invalid_ids_are_rejected() {
         for text in [
             "",
             "abc",

@@ -1,58 +1,59 @@
-//! What is learned inside a frame: artifacts, decisions, failed attempts, evidence, directives.
+//! Notes of a frame: artifacts, decisions, failed attempts, evidence, directives.
 
-use crate::text::{Prose, Rewrite};
+use crate::id::{FrameId, Seq, SessionRef};
+use crate::text::{Rewrite, Text};
 
-/// One recorded fact of a frame.
+/// A recorded fact of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A file or resource that the frame produced.
-    Artifact(Prose),
-    /// Something that was decided, and why if that was said.
+    Artifact(Text),
+    /// A decision and its reason, if one was given.
     Decision {
-        /// What was decided.
-        text: Prose,
+        /// The decision.
+        text: Text,
         /// The reason.
-        why: Option<Prose>,
+        why: Option<Text>,
     },
-    /// Something that was tried and did not work, so that nobody tries it again.
+    /// An attempt that did not work, kept so that it is not repeated.
     FailedAttempt {
-        /// What was tried.
-        text: Prose,
-        /// Why it failed.
-        why: Option<Prose>,
+        /// The attempt.
+        text: Text,
+        /// Reason for its failure.
+        why: Option<Text>,
     },
-    /// Something that happened and can be checked, as against what was merely claimed.
+    /// A checkable fact, as opposed to a claim.
     Evidence(Evidence),
-    /// Something the user said that is to be kept to, word for word.
+    /// An instruction of the user, verbatim.
     ///
-    /// Only a person makes one. Text that a tool or a model produced never becomes a directive,
+    /// Only the user's own message makes one. Text that a tool or a model produced never does,
     /// whatever it says about itself.
-    Directive(Prose),
+    Directive(Text),
 }
 
 /// A checkable fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// A command that ran to its end.
+    /// A command that ran.
     Command {
         /// The command line.
-        command: Prose,
+        command: Text,
         /// Its exit code.
         exit_code: i32,
     },
     /// A test that ran.
     Test {
         /// The test's own name.
-        id: Prose,
-        /// Whether it passed.
+        id: Text,
+        /// True if it passed.
         passed: bool,
     },
     /// A commit that holds the work.
-    Commit(Prose),
+    Commit(Text),
 }
 
 impl Evidence {
-    /// Whether it speaks for the work: a command that exited 0, a test that passed, a commit.
+    /// Returns true if it speaks for the work: a command that exited 0, a test that passed, a commit.
     pub fn speaks_for(&self) -> bool {
         match self {
             Self::Command { exit_code, .. } => *exit_code == 0,
@@ -62,7 +63,7 @@ impl Evidence {
     }
 }
 
-/// The kinds of notes, in the order in which views list them.
+/// Kinds of notes, in the order in which views list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {
     /// See [`Note::Artifact`].
@@ -78,7 +79,7 @@ pub enum NoteKind {
 }
 
 impl Note {
-    /// Which kind of note this is.
+    /// Returns the kind of this note.
     pub fn kind(&self) -> NoteKind {
         match self {
             Self::Artifact(_) => NoteKind::Artifact,
@@ -89,8 +90,8 @@ impl Note {
         }
     }
 
-    /// The note's main text: the path, the decision, the attempt, the command.
-    pub fn text(&self) -> &Prose {
+    /// Returns the main text: the path, the decision, the attempt, the command.
+    pub fn text(&self) -> &Text {
         match self {
             Self::Artifact(text)
             | Self::Directive(text)
@@ -104,7 +105,7 @@ impl Note {
         }
     }
 
-    /// Whether recording this a second time says nothing new. A command that runs again does.
+    /// Returns true if recording it again adds nothing. A command that runs again does.
     pub fn counts_once(&self) -> bool {
         !matches!(
             self,
@@ -114,7 +115,7 @@ impl Note {
 }
 
 impl NoteKind {
-    /// The kind in words, for a person.
+    /// Returns the kind in words, for display.
     pub fn label(self) -> &'static str {
         match self {
             Self::Artifact => "artifact",
@@ -142,4 +143,20 @@ impl Rewrite for Note {
             }
         }
     }
+}
+
+/// An instruction of the user.
+///
+/// Only a message of the user makes a directive. Output of a tool never does, whatever it says about
+/// itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directive {
+    /// The words, verbatim.
+    pub text: Text,
+    /// The event that recorded it.
+    pub said: Seq,
+    /// The session in which it was said.
+    pub session: SessionRef,
+    /// The frame in which it was said.
+    pub frame: FrameId,
 }

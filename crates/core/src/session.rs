@@ -1,41 +1,51 @@
-//! What is known of a conversation: its own frame, the frame it works on, and what was seen of it.
+//! Everything recorded about a session: its frames, its activity, what its host says of it, and its
+//! run if it is a subagent.
 
-use crate::compaction::Streak;
+use crate::compaction::CompactionLoop;
 use crate::event::{Event, Recorded};
 use crate::id::{FrameId, Seq, SessionRef};
-use crate::text::{Prose, Title};
+use crate::subagent::Run;
+use crate::text::{Text, Title};
 use crate::transcript::Usage;
 
-/// A conversation in a host, as the rules see it.
+/// A session of a host, with everything recorded about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Its name.
     pub key: SessionRef,
-    /// The worktree it was first seen in, where that is known.
+    /// The worktree that it was first seen in, where it is known.
     pub worktree: Option<String>,
-    /// The frame that is this session as a whole.
+    /// The frame that it is bound to.
     pub own: Option<FrameId>,
-    /// The frame it works on. There is no such thing outside a session.
+    /// Its active frame. There is no active frame outside of a session.
     pub active: Option<FrameId>,
-    /// When it last turned to another frame by itself, where its host names its messages.
+    /// Its last change of focus, where its host names its messages.
     pub turn: Option<Turn>,
-    /// The event that wound it back, as long as it can be wound forward again.
+    /// The revert that its host can still restore.
     pub reverted: Option<Seq>,
+    /// Its activity.
+    pub activity: Activity,
+    /// Its host's description of it.
+    pub description: Description,
+    /// The model that it uses, where its host names it.
+    pub model: Option<Model>,
+    /// Its run, if it is a subagent.
+    pub run: Option<Run>,
 }
 
-/// A message in which a session turned from one frame to another.
+/// A message in which a session changed its active frame.
 ///
-/// A model that makes several calls in one message means them all from where it stood before.
+/// Several tool calls in one message all start from the frame that was active before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The host's message.
     pub message: String,
-    /// What the session worked on before.
+    /// The active frame before it.
     pub before: Option<FrameId>,
 }
 
 impl Session {
-    /// A session of which nothing is known but its name.
+    /// Returns a session of which only the name is known.
     pub fn new(key: SessionRef) -> Self {
         Self {
             key,
@@ -44,37 +54,56 @@ impl Session {
             active: None,
             turn: None,
             reverted: None,
+            activity: Activity::default(),
+            description: Description::default(),
+            model: None,
+            run: None,
         }
+    }
+
+    /// Returns the frame that the session works on: its active one, else the one bound to it.
+    pub fn frame(&self) -> Option<FrameId> {
+        self.active.or(self.own)
+    }
+
+    /// Returns the number of tokens that a prompt may have, where the host reports it.
+    pub fn window(&self) -> Option<u64> {
+        self.model.as_ref().and_then(|model| model.window)
+    }
+
+    /// Returns true if another session started this one.
+    pub fn is_started_by_another(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.parent.is_some())
     }
 }
 
-/// The model that a conversation talks to, as its host says.
+/// The model that a session uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// What the host calls it.
+    /// The host's name for it.
     pub name: Title,
-    /// How many tokens of a prompt it can take, where the host says so.
+    /// Size of its window in tokens, where the host says so.
     pub window: Option<u64>,
 }
 
-/// What a host says of a conversation besides its messages; what is absent is not known.
+/// A host's description of a session; absent fields are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The directory that it works in.
-    pub directory: Option<Prose>,
-    /// The version of the host.
-    pub host_version: Option<Prose>,
-    /// The agent that works in it.
-    pub agent: Option<Prose>,
-    /// The conversation that started it.
+    /// Working directory.
+    pub directory: Option<Text>,
+    /// Version of the host.
+    pub host_version: Option<Text>,
+    /// Name of the agent.
+    pub agent: Option<Text>,
+    /// The session that started it.
     pub parent: Option<SessionRef>,
-    /// The conversation that it is a copy of.
+    /// The session that it was forked from.
     pub copy_of: Option<SessionRef>,
-    /// What it has changed in files, by the host's account.
+    /// Changes to files, as reported by the host.
     pub diff: Option<DiffTotals>,
 }
 
-/// Lines and files that a conversation has changed.
+/// Numbers of changed lines and files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiffTotals {
     /// Lines added.
@@ -86,7 +115,7 @@ pub struct DiffTotals {
 }
 
 impl Description {
-    /// The same with what is newly known.
+    /// Merges a newer description into this one.
     pub fn and(self, newer: Self) -> Self {
         Self {
             directory: newer.directory.or(self.directory),
@@ -99,50 +128,50 @@ impl Description {
     }
 }
 
-/// What was seen of a conversation so far, in numbers and in the little that its next turn needs.
+/// Activity counters of a session, and the state that its next turn needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conversation {
-    /// How often a person spoke.
+pub struct Activity {
+    /// Number of prompts of the user.
     pub prompts: u64,
-    /// The host's message in which a person first spoke.
+    /// The host's message of the first prompt.
     pub opening: Option<String>,
-    /// What the model said last in the turn that ended last, if no person has spoken since.
-    pub said: Option<Prose>,
-    /// The user stopped the work and has not spoken since.
+    /// The model's last words in the turn that ended last; none after the next prompt.
+    pub said: Option<Text>,
+    /// True from an interruption by the user until the next prompt.
     pub interrupted: bool,
-    /// How often the user stopped the work.
+    /// Number of interruptions by the user.
     pub interruptions: u64,
-    /// How often the host replaced the history by a summary.
+    /// Number of compactions.
     pub compactions: u64,
-    /// Model calls whose cost is known.
+    /// Number of model calls with known cost.
     pub calls: u64,
-    /// What they cost together; the model is the last one.
+    /// Sum of their costs; the model is that of the last call.
     pub spent: Usage,
-    /// How many tokens the last of them had, prompt and answer.
+    /// Tokens of the last call, prompt and answer.
     pub size: u64,
-    /// Compactions that followed each other.
-    pub streak: Streak,
+    /// Compactions in a row.
+    pub compaction_loop: CompactionLoop,
 }
 
-/// The part of a [`Conversation`] that its messages made: what changes when it is wound back.
+/// The part of [`Activity`] that comes from messages and changes with a revert.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Glimpse {
-    /// How often a person spoke.
+pub struct ActivitySnapshot {
+    /// Number of prompts of the user.
     pub prompts: u64,
-    /// The host's message in which a person first spoke.
+    /// The host's message of the first prompt.
     pub opening: Option<String>,
-    /// What the model said last in the turn that ended last.
-    pub said: Option<Prose>,
-    /// The user stopped the work and has not spoken since.
+    /// The model's last words in the turn that ended last.
+    pub said: Option<Text>,
+    /// True from an interruption by the user until the next prompt.
     pub interrupted: bool,
-    /// How often the user stopped the work.
+    /// Number of interruptions by the user.
     pub interruptions: u64,
 }
 
-impl Conversation {
-    /// The part that its messages made.
-    pub fn glimpse(&self) -> Glimpse {
-        Glimpse {
+impl Activity {
+    /// Returns the part that comes from messages.
+    pub fn snapshot(&self) -> ActivitySnapshot {
+        ActivitySnapshot {
             prompts: self.prompts,
             opening: self.opening.clone(),
             said: self.said.clone(),
@@ -151,7 +180,7 @@ impl Conversation {
         }
     }
 
-    /// The session that an event says something of, in this sense.
+    /// Returns the session whose activity an event changes.
     pub fn concerned(event: &Event) -> Option<&SessionRef> {
         match event {
             Event::SessionPrompted { session }
@@ -165,8 +194,8 @@ impl Conversation {
         }
     }
 
-    /// Takes in an event that concerns this session.
-    pub fn change(&mut self, recorded: &Recorded) {
+    /// Applies an event of this session.
+    pub fn apply(&mut self, recorded: &Recorded) {
         match &recorded.event {
             Event::SessionPrompted { .. } => {
                 if self.prompts == 0 {
@@ -182,7 +211,7 @@ impl Conversation {
                 }
                 self.interrupted = false;
                 if said.is_some() {
-                    self.streak.turned();
+                    self.compaction_loop.turned();
                 }
             }
             Event::SessionInterrupted { .. } => {
@@ -191,13 +220,13 @@ impl Conversation {
             }
             Event::SessionCompacted { automatic, .. } => {
                 self.compactions = self.compactions.saturating_add(1);
-                self.streak.compacted(*automatic);
+                self.compaction_loop.compacted(*automatic);
             }
             Event::SessionSpent { usage, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.spent.add(usage);
                 self.size = usage.prompt().saturating_add(usage.output);
-                self.streak.called();
+                self.compaction_loop.called();
             }
             Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
                 let seen = seen.clone();

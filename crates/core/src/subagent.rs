@@ -1,63 +1,46 @@
-//! Subagents: conversations that other conversations started, and what is known of each.
+//! Subagents: sessions that other sessions started.
 //!
-//! A [`Run`] is folded from the journal like everything else. What ends one is what its host says;
-//! silence never does. Which runs are worth a frame is [`Framing`]'s to say, and what they spent is
-//! in [`crate::session::Conversation`].
+//! A [`Run`] is the state of one, folded from the journal. Only the host's word ends one; silence never does.
+//! [`Framing`] decides which runs are worth a frame, and [`crate::session::Activity`] has their
+//! costs.
 
 use std::fmt;
 
 use crate::event::{Event, Recorded};
-use crate::id::{Mark, SessionRef, Timestamp};
-use crate::text::{Prose, Title};
+use crate::id::{Fingerprint, SessionRef, Timestamp};
+use crate::names::enum_names;
+use crate::text::{Text, Title};
 
-/// How a subagent fares.
+/// State of a subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// It works.
+    /// At work.
     Running,
     /// Its turn is over, and nothing says yet that it has ended.
     Idle,
-    /// It waits for the user.
+    /// Waiting for the user.
     Waiting,
-    /// It came to its end, and what it found was handed to its parent.
+    /// Ended; its output was handed to its parent.
     Done,
-    /// It ended with an error.
+    /// Ended with an error.
     Failed,
-    /// It was stopped.
+    /// Stopped.
     Aborted,
 }
 
-impl State {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Running,
-        Self::Idle,
-        Self::Waiting,
-        Self::Done,
-        Self::Failed,
-        Self::Aborted,
-    ];
+enum_names!(State {
+    Running = "running",
+    Idle = "idle",
+    Waiting = "waiting",
+    Done = "done",
+    Failed = "failed",
+    Aborted = "aborted",
+});
 
-    /// Whether it has not ended.
+impl State {
+    /// Returns true until it has ended.
     pub fn is_in_flight(self) -> bool {
         matches!(self, Self::Running | Self::Idle | Self::Waiting)
-    }
-
-    /// The name in files, tools and `--json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Idle => "idle",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Aborted => "aborted",
-        }
-    }
-
-    /// The state that a name stands for.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 }
 
@@ -70,19 +53,19 @@ impl fmt::Display for State {
     }
 }
 
-/// How a subagent ended.
+/// Kind of end of a subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It came to its end.
+    /// It finished.
     Done,
-    /// It ended with an error.
+    /// It failed.
     Failed,
     /// It was stopped.
     Aborted,
 }
 
 impl End {
-    /// The state that it is in from then on.
+    /// Returns the state after this end.
     pub fn state(self) -> State {
         match self {
             Self::Done => State::Done,
@@ -91,7 +74,7 @@ impl End {
         }
     }
 
-    /// The end that a name stands for.
+    /// Parses a name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Done, Self::Failed, Self::Aborted]
             .into_iter()
@@ -99,63 +82,63 @@ impl End {
     }
 }
 
-/// What a subagent was started for.
+/// Start of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Its conversation.
+    /// Its session.
     pub session: SessionRef,
-    /// The conversation that started it; none where the host does not say.
+    /// The session that started it; none where the host does not say.
     pub parent: Option<SessionRef>,
-    /// What it is to do, in short.
+    /// Its goal, in short.
     pub goal: Title,
-    /// What kind of agent it is.
+    /// Kind of agent.
     pub kind: Option<Title>,
-    /// What it was told, by its fingerprint: the same words to the same kind of agent are the same.
-    pub task: Option<Mark>,
+    /// Fingerprint of its instructions: the same words to the same kind of agent are the same task.
+    pub task: Option<Fingerprint>,
 }
 
-/// The fingerprint of what a subagent is told.
-pub fn task(host: &SessionRef, kind: Option<&str>, prompt: &str) -> Option<Mark> {
+/// Returns the fingerprint of a subagent's instructions.
+pub fn task(host: &SessionRef, kind: Option<&str>, prompt: &str) -> Option<Fingerprint> {
     let prompt = prompt.trim();
-    // Of the session only the host matters: two conversations may ask for the same.
-    let anybody = host.beside("any")?;
+    // Only the host of the session counts: two sessions may ask for the same.
+    let any_session = host.beside("any")?;
     let name = format!("{}\n{prompt}", kind.unwrap_or_default());
-    (!prompt.is_empty()).then(|| Mark::of(&anybody, "task", &name))
+    (!prompt.is_empty()).then(|| Fingerprint::of(&any_session, "task", &name))
 }
 
-/// A subagent as far as it is known.
+/// A subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its conversation, which is its handle.
+    /// Its session, which is its handle.
     pub session: SessionRef,
-    /// The conversation that started it; none where the host gives no ids.
+    /// The session that started it; none where the host gives no ids.
     pub parent: Option<SessionRef>,
-    /// What it is to do, in short, once its parent's call has said so.
+    /// Its goal, in short, once the parent's call names it.
     pub goal: Option<Title>,
-    /// What kind of agent it is.
+    /// Kind of agent.
     pub kind: Option<Title>,
-    /// The fingerprint of what it was told.
-    pub task: Option<Mark>,
+    /// Fingerprint of its instructions.
+    pub task: Option<Fingerprint>,
     /// The parent's message that started the last attempt.
     pub message: Option<String>,
-    /// How it fares.
+    /// Its state.
     pub state: State,
-    /// What it waits for.
-    pub waiting_for: Option<Prose>,
-    /// How often it was given work; 0 until its parent's call has been seen.
+    /// Object of its wait.
+    pub waiting_for: Option<Text>,
+    /// Number of attempts; 0 until the parent's call was seen.
     pub attempts: u64,
-    /// When the last attempt began.
+    /// Start of the last attempt.
     pub started: Timestamp,
-    /// When something was last seen of it.
+    /// Time of its last activity.
     pub active: Timestamp,
-    /// When it ended.
+    /// Time of its end.
     pub ended: Option<Timestamp>,
-    /// What it handed over, where no frame holds that.
-    pub output: Option<Prose>,
+    /// Its output, if no frame holds it.
+    pub output: Option<Text>,
 }
 
 impl Run {
-    /// The subagent that an event may say something of.
+    /// Returns the subagent that an event may change.
     pub fn concerned(recorded: &Recorded) -> Option<&SessionRef> {
         match &recorded.event {
             Event::SubagentStarted(start) => Some(&start.session),
@@ -170,8 +153,7 @@ impl Run {
         }
     }
 
-    /// What is known after an event that concerns this conversation. Of one that nobody started,
-    /// nothing is.
+    /// Folds an event of a session. A session that was not started by another one has no run.
     pub fn after(known: Option<Self>, recorded: &Recorded) -> Option<Self> {
         let at = recorded.at;
         let known = match (&recorded.event, known) {
@@ -197,7 +179,7 @@ impl Run {
                 run.state = State::Idle;
                 run.waiting_for = None;
             }
-            // That it was stopped says more than that its call failed.
+            // A stop says more than the failed call that follows from it.
             Event::SessionInterrupted { .. } if run.state != State::Done => {
                 run.over(State::Aborted, at);
             }
@@ -242,7 +224,7 @@ impl Run {
 
     fn begun(known: Option<Self>, start: &Start, recorded: &Recorded) -> Self {
         let mut run = match known {
-            // The host spoke of it before the call was seen that started it.
+            // The host mentioned it before the call that started it.
             Some(run) if run.attempts == 0 => run,
             Some(mut run) => {
                 run.resumed();
@@ -274,7 +256,7 @@ impl Run {
         self.ended = Some(self.ended.map_or(at, |ended| ended.max(at)));
     }
 
-    /// How long the last attempt took, or has taken as far as it was seen, in milliseconds.
+    /// Returns the duration of the last attempt in milliseconds, up to its last activity.
     pub fn duration(&self) -> i64 {
         let last = self
             .ended
@@ -283,14 +265,14 @@ impl Run {
     }
 }
 
-/// Which runs become frames.
+/// Selects the runs that become frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// Whether subagents are tracked at all.
+    /// True if subagents are tracked at all.
     pub enabled: bool,
-    /// Milliseconds that are enough.
+    /// Minimum duration in milliseconds.
     pub min_duration: i64,
-    /// Messages that are enough.
+    /// Minimum number of messages.
     pub min_messages: u64,
 }
 
@@ -301,14 +283,14 @@ impl Default for Framing {
 }
 
 impl Framing {
-    /// All of them.
+    /// Selects all runs.
     pub const ALL: Self = Self {
         enabled: true,
         min_duration: 0,
         min_messages: 0,
     };
 
-    /// Whether a run is worth a frame.
+    /// Returns true if a run is worth a frame. Either minimum suffices.
     pub fn keeps(&self, duration: i64, messages: u64) -> bool {
         duration >= self.min_duration || messages >= self.min_messages
     }
@@ -356,7 +338,7 @@ mod tests {
     fn waiting(on: Option<&str>) -> Event {
         Event::SessionWaiting {
             session: child(),
-            on: on.map(|on| Prose::new(on).unwrap()),
+            on: on.map(|on| Text::new(on).unwrap()),
         }
     }
 
@@ -404,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_the_user_says_so_until_the_user_has_answered() {
+    fn waiting_ends_when_the_user_has_answered() {
         let run = fold(vec![started(), waiting(Some("bash rm"))]).unwrap();
         assert_eq!(run.state, State::Waiting);
         assert_eq!(run.waiting_for.unwrap().as_str(), "bash rm");
@@ -415,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_told_from_a_failure_in_either_order() {
+    fn a_stop_is_distinguished_from_a_failure_in_either_order() {
         let orders = [
             vec![started(), stopped(), ended(End::Failed)],
             vec![started(), ended(End::Failed), stopped()],
@@ -429,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_may_speak_of_it_before_its_parents_call_does() {
+    fn the_host_may_describe_it_before_its_parents_call() {
         for order in [vec![described(), started()], vec![started(), described()]] {
             let run = fold(order).unwrap();
             assert_eq!((run.attempts, run.started), (1, Timestamp(1)));
@@ -439,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn more_work_for_the_same_one_is_another_attempt() {
+    fn more_work_for_the_same_subagent_is_another_attempt() {
         let run = fold(vec![started(), ended(End::Done), started()]).unwrap();
         assert_eq!((run.state, run.attempts), (State::Running, 2));
         assert_eq!((run.started, run.ended), (Timestamp(3), None));
@@ -458,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_task_is_the_same_for_everybody() {
+    fn the_same_task_is_the_same_for_every_session() {
         let other: SessionRef = "opencode:other".parse().unwrap();
         let of = |session: &SessionRef, kind, prompt| task(session, Some(kind), prompt);
         assert_eq!(of(&child(), "a", " Look\n"), of(&other, "a", "Look"));

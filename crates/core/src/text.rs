@@ -1,7 +1,8 @@
-//! Text that people and models hand in, checked once at the edge.
+//! Text from users and models, checked once at the edge.
 //!
-//! A [`Title`] is one short line, [`Prose`] is anything longer. Neither is ever empty, neither
-//! holds a NUL, and both are bounded, so that nothing behind this module has to ask again.
+//! A [`Title`] is one short line, [`Text`] is anything longer. Neither is ever empty, neither
+//! holds a NUL, and both are bounded, so that no other module has to check again. [`Rewrite`] visits all
+//! texts of a value, which is how the store redacts them; [`condense`] shortens one.
 
 mod escape;
 
@@ -9,41 +10,41 @@ use std::fmt;
 
 use self::escape::without_escapes;
 
-/// A title is one line of at most this many characters.
+/// Maximum length of a title, in characters.
 pub const TITLE_LIMIT: usize = 500;
-/// Prose is at most this many bytes; longer text belongs into a frame's log.
+/// Maximum length of a text, in bytes; longer text belongs into a frame's log.
 pub const PROSE_LIMIT: usize = 1024 * 1024;
-/// How long a derived, compacted text may get, in characters.
+/// Maximum length of a derived, compacted text, in characters.
 pub const COMPACTED_LIMIT: usize = 280;
 
-/// What is wrong with a text.
+/// Reason for which a text is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextProblem {
-    /// Nothing but blanks.
+    /// It is blank.
     #[error("is empty")]
     Empty,
-    /// Longer than a title may be.
+    /// It is longer than a title may be.
     #[error("has {length} characters and a title may have {TITLE_LIMIT}")]
     TitleTooLong {
-        /// Characters found.
+        /// Number of characters.
         length: usize,
     },
-    /// Longer than prose may be.
+    /// It is longer than a text may be.
     #[error("has {length} bytes and may have {PROSE_LIMIT}")]
     ProseTooLong {
-        /// Bytes found.
+        /// Number of bytes.
         length: usize,
     },
-    /// A NUL character, which no text needs and many tools cut text at.
+    /// It has a NUL character, at which many tools cut text.
     #[error("holds a NUL character (at byte {at})")]
     Nul {
-        /// Where it is.
+        /// Position of the character.
         at: usize,
     },
 }
 
 /// One short line of text. Blanks, line breaks and control characters inside become one blank;
-/// terminal escape sequences go whole.
+/// terminal escape sequences are removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Title(String);
 
@@ -69,22 +70,22 @@ impl Title {
         }
     }
 
-    /// Takes a title back that was checked when it was recorded.
+    /// Restores a title that was checked when it was recorded.
     pub fn recorded(text: String) -> Self {
         Self(text)
     }
 
-    /// The title as text.
+    /// Returns the title as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Text of one or more lines, with the blanks around it removed.
+/// Text of one or more lines, without surrounding blanks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Prose(String);
+pub struct Text(String);
 
-impl Prose {
+impl Text {
     /// Checks a text.
     pub fn new(text: &str) -> Result<Self, TextProblem> {
         refuse_nul(text)?;
@@ -96,24 +97,24 @@ impl Prose {
         }
     }
 
-    /// Takes a text back that was checked when it was recorded.
+    /// Restores a text that was checked when it was recorded.
     pub fn recorded(text: String) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The dense form that stands for this text where space is short: its first sentences,
-    /// on one line, cut at a word.
+    /// Returns a dense form for where space is short: the first sentences, on one line, cut at a
+    /// word.
     pub fn compacted(&self) -> String {
         condense(&self.0, COMPACTED_LIMIT)
     }
 }
 
-/// Rewrites a text in place, as redaction does; what would be empty afterwards stays as it was.
+/// Rewrites a text in place, as redaction does; a result that would be empty is not applied.
 pub trait Rewrite {
     /// Applies `change` to the text.
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>);
@@ -125,7 +126,7 @@ impl Rewrite for Title {
     }
 }
 
-impl Rewrite for Prose {
+impl Rewrite for Text {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         rewrite(&mut self.0, change);
     }
@@ -151,7 +152,7 @@ impl fmt::Display for Title {
     }
 }
 
-impl fmt::Display for Prose {
+impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -240,12 +241,12 @@ mod tests {
     #[test]
     fn prose_keeps_its_lines() {
         assert_eq!(
-            Prose::new("\n one\n\n two \n").unwrap().as_str(),
+            Text::new("\n one\n\n two \n").unwrap().as_str(),
             "one\n\n two"
         );
         let long = "x".repeat(PROSE_LIMIT + 1);
         assert!(matches!(
-            Prose::new(&long),
+            Text::new(&long),
             Err(TextProblem::ProseTooLong { .. })
         ));
     }
@@ -272,7 +273,7 @@ mod tests {
         #[test]
         fn condensed_text_fits(text in "\\PC{0,400}", limit in 2usize..300) {
             let condensed = condense(&text, limit);
-            // A whole sentence may stand at the limit with its mark beyond it.
+            // A whole sentence may end at the limit with its mark beyond it.
             prop_assert!(condensed.chars().count() <= limit + 2);
             prop_assert!(!condensed.contains('\n'));
         }
@@ -282,8 +283,8 @@ mod tests {
             if let Ok(title) = Title::new(&text) {
                 prop_assert_eq!(Title::new(title.as_str()), Ok(title));
             }
-            if let Ok(prose) = Prose::new(&text) {
-                prop_assert_eq!(Prose::new(prose.as_str()), Ok(prose));
+            if let Ok(prose) = Text::new(&text) {
+                prop_assert_eq!(Text::new(prose.as_str()), Ok(prose));
             }
         }
     }

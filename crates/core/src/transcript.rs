@@ -1,155 +1,183 @@
-//! What was said and done in a conversation, in words that belong to no host.
+//! Host-independent transcripts: what was said and done in a session.
 //!
-//! A live host and a recorded file both end up here, so that everything behind it (derived frames,
-//! anchors, summaries, folding) has one source. Reading a host's own format is the fronts'
-//! business; what an entry means for the tree is [`crate::decide()`]'s.
+//! A live host and a recorded file both end up here, so that everything else (derived frames,
+//! anchors, summaries, folding) has one source. Fronts read a host's own format; the engine's ingest
+//! derives events from entries.
 
-use crate::id::{Mark, SessionRef, Timestamp};
+use crate::id::{Fingerprint, SessionRef, Timestamp};
 
-/// One thing that was seen of a conversation, in the order in which it happened.
+/// One entry of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The host's own name of the thing: a message part or a call. The same name is the same thing,
-    /// however often it is seen.
+    /// The host's own id of a message part or a call. The same id means the same item, however often it
+    /// is reported.
     pub id: Option<String>,
     /// The host's message that it is part of, where the host names its messages.
     pub message: Option<String>,
-    /// When it happened, where that is known.
+    /// Time, where it is known.
     pub at: Option<Timestamp>,
-    /// Inside which subagent, where its words are part of the same record.
+    /// The subagent inside of which it happened, where its words are part of the same record.
     pub agent: Option<String>,
-    /// What it was.
-    pub what: What,
+    /// Content.
+    pub kind: EntryKind,
 }
 
-/// What was seen.
+impl From<EntryKind> for Entry {
+    /// Makes an entry that belongs to no message.
+    fn from(kind: EntryKind) -> Self {
+        Self {
+            id: None,
+            message: None,
+            at: None,
+            agent: None,
+            kind,
+        }
+    }
+}
+
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Words that came in from the user's side.
+pub enum EntryKind {
+    /// Text from the user's side.
     User {
-        /// Who really spoke.
-        voice: Voice,
-        /// The words.
+        /// The actual speaker.
+        speaker: Speaker,
+        /// The text.
         text: String,
     },
-    /// Words of the model.
+    /// Text of the model.
     Assistant {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// The model's recorded reasoning.
+    /// Recorded reasoning of the model.
     Thinking {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A tool was called.
+    /// A tool call.
     Call(Call),
-    /// What a tool answered.
+    /// The answer to a tool call.
     Answer(Answer),
     /// A file or snippet that the host attached.
     Attached {
         /// The files.
         paths: Vec<String>,
-        /// What was shown of them.
+        /// The attached text.
         text: String,
     },
-    /// A subagent began.
+    /// A subagent started.
     SubagentStarted {
-        /// The host's name of it.
+        /// The host's id of it.
         id: String,
-        /// The call that began it.
+        /// The call that started it.
         call: Option<String>,
-        /// What kind of agent it is.
+        /// Kind of agent.
         kind: Option<String>,
-        /// What it is to do, in short.
+        /// Its goal, in short.
         title: String,
-        /// What it was told.
+        /// Its instructions.
         prompt: String,
     },
     /// A subagent ended.
     SubagentEnded {
-        /// The host's name of it.
+        /// The host's id of it.
         id: String,
-        /// Whether it reached its end by its own account.
+        /// True if it finished, by its own account.
         ok: bool,
-        /// What its parent was given.
+        /// Its output for the parent.
         text: String,
     },
     /// The host replaced the history by a summary.
     Compacted {
-        /// Whether the host did so by itself.
+        /// True if the host started the compaction, not the user.
         automatic: bool,
         /// The summary, where it can be read.
         summary: Option<String>,
-        /// How large the prompt was before.
+        /// Size of the prompt before, in tokens.
         tokens_before: Option<u64>,
     },
-    /// The whole to-do list as it is from now on.
+    /// The whole to-do list after a change.
     Todos(Vec<Todo>),
     /// A plan that the model proposed.
     Plan {
-        /// Its words.
+        /// The text.
         text: String,
     },
-    /// Files that the host itself saw change, whoever changed them.
+    /// Files that the host saw change, whichever process changed them.
     Changed {
         /// The files.
         paths: Vec<String>,
     },
-    /// The user stopped the work.
+    /// The user interrupted the work.
     Interrupted {
-        /// How, in the host's words.
+        /// The host's description of the interruption.
         how: String,
     },
-    /// The conversation began to wait for the user, or waits no longer.
+    /// An error ended the turn, such as a request that the provider refused.
+    Failed {
+        /// The host's description of the error.
+        why: String,
+    },
+    /// The session began or stopped waiting for the user.
     Waiting {
-        /// For what; nothing, once the user has answered.
+        /// Object of the wait; none once the user has answered.
         on: Option<String>,
     },
-    /// The turn came to its ordinary end.
+    /// The turn ended normally.
     TurnEnded,
-    /// The host gave the conversation a title.
+    /// The host gave the session a title.
     Titled {
         /// The title.
         title: String,
     },
-    /// What a model call cost.
+    /// Cost of a model call.
     Usage(Usage),
 }
 
 impl Entry {
-    /// By what it is known again, unless the host has no name for it. A call and its answer may
-    /// share a name, and so may a message and what it cost.
-    pub fn mark(&self, session: &SessionRef) -> Option<Mark> {
+    /// Returns an entry of which only the content is known.
+    pub fn of(kind: EntryKind) -> Self {
+        Self {
+            id: None,
+            message: None,
+            at: None,
+            agent: None,
+            kind,
+        }
+    }
+
+    /// Returns the fingerprint of the entry, unless the host has no id for it. A call and its answer
+    /// may share an id, and so may a message and its cost.
+    pub fn mark(&self, session: &SessionRef) -> Option<Fingerprint> {
         let id = self.id.as_deref()?;
-        Some(Mark::of(session, self.what.kind(), id))
+        Some(Fingerprint::of(session, self.kind.name(), id))
     }
 
-    /// By what its raw text is known again, which may be kept later than what it came to.
-    pub fn text_mark(&self, session: &SessionRef) -> Option<Mark> {
+    /// Returns the fingerprint of its raw text, which may be stored later than its events.
+    pub fn text_mark(&self, session: &SessionRef) -> Option<Fingerprint> {
         let id = self.id.as_deref()?;
-        let kind = format!("text of {}", self.what.kind());
-        Some(Mark::of(session, &kind, id))
+        let kind = format!("text of {}", self.kind.name());
+        Some(Fingerprint::of(session, &kind, id))
     }
 
-    /// By what a message is known again that its session got from the one it is a copy of: nothing
-    /// in it happened here.
-    pub fn copied_mark(session: &SessionRef, message: &str) -> Mark {
-        Mark::of(session, "copied message", message)
+    /// Returns the fingerprint of a message that a fork got from the original session.
+    pub fn copied_mark(session: &SessionRef, message: &str) -> Fingerprint {
+        Fingerprint::of(session, "copied message", message)
     }
 
-    /// Whether a person asks for something.
+    /// Returns true for a prompt of the user.
     pub fn is_prompt(&self) -> bool {
-        let voice = match &self.what {
-            What::User { voice, .. } => *voice,
+        let speaker = match &self.kind {
+            EntryKind::User { speaker, .. } => *speaker,
             _ => return false,
         };
-        self.agent.is_none() && matches!(voice, Voice::Person | Voice::Slash)
+        self.agent.is_none() && matches!(speaker, Speaker::Person | Speaker::Slash)
     }
 }
 
-impl What {
-    fn kind(&self) -> &'static str {
+impl EntryKind {
+    fn name(&self) -> &'static str {
         match self {
             Self::User { .. } => "user",
             Self::Assistant { .. } => "assistant",
@@ -164,6 +192,7 @@ impl What {
             Self::Plan { .. } => "plan",
             Self::Changed { .. } => "changed",
             Self::Interrupted { .. } => "interrupted",
+            Self::Failed { .. } => "failed",
             Self::Waiting { .. } => "waiting",
             Self::TurnEnded => "turn-ended",
             Self::Titled { .. } => "titled",
@@ -172,14 +201,14 @@ impl What {
     }
 }
 
-/// Who speaks on the user's side of a conversation.
+/// Speaker on the user's side of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Voice {
-    /// A person.
+pub enum Speaker {
+    /// The user.
     Person,
-    /// A person, through a slash command.
+    /// The user, through a slash command.
     Slash,
-    /// A person, at the host's own shell prompt.
+    /// The user, at the host's own shell prompt.
     Shell,
     /// The host: reminders, hook output, notifications.
     Host,
@@ -188,21 +217,21 @@ pub enum Voice {
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The name that its answer refers to.
+    /// Id that its answer refers to.
     pub id: String,
-    /// The tool's name in the host.
+    /// Name of the tool in the host.
     pub tool: String,
-    /// What the tool does.
+    /// Kind of tool.
     pub kind: CallKind,
     /// The arguments, as JSON text.
     pub arguments: String,
-    /// The files that it names, relative to the project where they lie inside it.
+    /// Files that it names, relative to the project where they are inside it.
     pub paths: Vec<String>,
     /// The command line, where it runs one.
     pub command: Option<String>,
 }
 
-/// What a tool does, whatever the host calls it.
+/// Kind of tool, independent of its name in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallKind {
     /// Reads files.
@@ -236,7 +265,7 @@ pub enum CallKind {
 pub struct Answer {
     /// The call that it answers.
     pub call: String,
-    /// Whether the tool says that it worked.
+    /// True if the tool says that it succeeded.
     pub ok: bool,
     /// The exit code, where a command ran.
     pub exit_code: Option<i32>,
@@ -247,16 +276,16 @@ pub struct Answer {
 /// An item of a to-do list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
-    /// What is to be done.
+    /// The text.
     pub text: String,
-    /// How far it is.
+    /// Its status.
     pub status: TodoStatus,
 }
 
-/// How far an item of a to-do list is.
+/// Status of an item of a to-do list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TodoStatus {
-    /// Not begun.
+    /// Not started.
     Pending,
     /// Being worked on.
     Active,
@@ -266,7 +295,7 @@ pub enum TodoStatus {
     Cancelled,
 }
 
-/// What a model call cost.
+/// Cost of a model call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The model, where it is named.
@@ -275,25 +304,25 @@ pub struct Usage {
     pub input: u64,
     /// Tokens of the prompt that came from the cache.
     pub cache_read: u64,
-    /// Tokens that were put into the cache.
+    /// Tokens that were written to the cache.
     pub cache_write: u64,
     /// Tokens that the model wrote.
     pub output: u64,
     /// Those of them that were reasoning.
     pub reasoning: u64,
-    /// What it cost in millionths of a dollar, where the host says so.
+    /// Cost in millionths of a dollar, where the host says so.
     pub micro_dollars: Option<u64>,
 }
 
 impl Usage {
-    /// How large the prompt was.
+    /// Returns the size of the prompt.
     pub fn prompt(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
 
-    /// Adds what another call cost.
+    /// Adds the cost of another call.
     pub fn add(&mut self, other: &Self) {
         if other.model.is_some() {
             self.model.clone_from(&other.model);

@@ -1,18 +1,18 @@
-//! The whole stack in memory: what the events of a journal add up to.
+//! The whole stack in memory, folded from the events of a journal.
 //!
-//! This is the reference that a store's projections must agree with, and the ground on which the
+//! This is the reference that a store's projections must agree with, and the state on which the
 //! rules are tested. A store answers from its own tables instead.
 
 mod answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compaction::{Change, Compaction};
+use crate::compaction::{Compaction, CompactionUpdate};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
-use crate::id::{FrameId, Mark, Seq, SessionRef};
-use crate::session::{Conversation, Description, Model, Session};
+use crate::id::{Fingerprint, FrameId, Seq, SessionRef};
+use crate::session::{Activity, Session};
 use crate::subagent::Run;
 
 /// All frames and sessions, folded from a journal.
@@ -21,16 +21,12 @@ pub struct Tree {
     frames: BTreeMap<FrameId, Frame>,
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
-    models: BTreeMap<SessionRef, Model>,
-    descriptions: BTreeMap<SessionRef, Description>,
-    conversations: BTreeMap<SessionRef, Conversation>,
     compactions: BTreeMap<SessionRef, Vec<Compaction>>,
-    runs: BTreeMap<SessionRef, Run>,
-    seen: BTreeSet<Mark>,
+    seen: BTreeSet<Fingerprint>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
     undone: BTreeSet<Seq>,
-    /// Events that count no longer because a session was wound back.
+    /// Events that no longer count because a session was reverted.
     masked: BTreeSet<Seq>,
 }
 
@@ -46,8 +42,8 @@ impl Tree {
 
     /// Folds one more event.
     ///
-    /// An event about a frame that is not there changes nothing: a journal from which a damaged
-    /// part was lost still folds into what is left of it.
+    /// An event about a missing frame changes nothing: a journal that lost a damaged part still folds
+    /// into the rest.
     pub fn apply(&mut self, recorded: Recorded) {
         let rewritten = match &recorded.event {
             Event::CommandUndone { batch } => self.undone.insert(*batch),
@@ -79,55 +75,52 @@ impl Tree {
         self.journal.push(recorded);
     }
 
-    /// All frames by name.
+    /// Returns all frames by id.
     pub fn frames(&self) -> &BTreeMap<FrameId, Frame> {
         &self.frames
     }
 
-    /// All sessions by name.
+    /// Returns all sessions by name.
     pub fn sessions(&self) -> &BTreeMap<SessionRef, Session> {
         &self.sessions
     }
 
-    /// What was seen of sessions, by name.
-    pub fn conversations(&self) -> &BTreeMap<SessionRef, Conversation> {
-        &self.conversations
-    }
-
-    /// The compactions of sessions, by name, oldest first.
+    /// Returns the compactions of sessions, by name, oldest first.
     pub fn compactions(&self) -> &BTreeMap<SessionRef, Vec<Compaction>> {
         &self.compactions
     }
 
-    /// Subagents, by name.
-    pub fn runs(&self) -> &BTreeMap<SessionRef, Run> {
-        &self.runs
+    /// Returns subagents, ordered by the name of their session.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.sessions
+            .values()
+            .filter_map(|session| session.run.as_ref())
     }
 
-    /// The events folded so far.
+    /// Returns the events folded so far.
     pub fn journal(&self) -> &[Recorded] {
         &self.journal
     }
 
-    /// The children of a frame, or the roots, in order.
+    /// Returns the children of a frame, or the roots, in order.
     pub fn children(&self, parent: Option<&FrameId>) -> impl Iterator<Item = &Frame> {
-        let ids = self.children.get(&parent.cloned());
+        let ids = self.children.get(&parent.copied());
         ids.into_iter()
             .flatten()
             .filter_map(|(_, id)| self.frames.get(id))
     }
 
-    /// Whether an event counts: nobody took it back, and no session was wound back behind it.
+    /// Returns true if an event counts: it was neither undone nor reverted.
     pub fn counts(&self, recorded: &Recorded) -> bool {
         !self.undone.contains(&recorded.batch) && !self.masked.contains(&recorded.seq)
     }
 
     fn count(&mut self, recorded: &Recorded) {
-        // That a session exists is a fact about its host, which undo does not take back.
+        // The existence of a session is a fact about its host, which undo does not take back.
         if self.counts(recorded) || matches!(recorded.event, Event::SessionOpened { .. }) {
             self.count_event(recorded);
         } else if !self.undone.contains(&recorded.batch) {
-            // What ran has run, whether the conversation that started it was wound back or not.
+            // A run did happen, even if the session that started it was reverted.
             self.count_run(recorded);
         }
     }
@@ -138,13 +131,13 @@ impl Tree {
         };
         let known = self.compactions.get(session);
         let newest = known.and_then(|known| known.last()).cloned();
-        let Some(change) = Compaction::change(newest, recorded) else {
+        let Some(change) = Compaction::apply(newest, recorded) else {
             return;
         };
         let all = self.compactions.entry(session.clone()).or_default();
         match change {
-            Change::Next(next) => all.push(next),
-            Change::Newest(newest) => {
+            CompactionUpdate::Added(next) => all.push(next),
+            CompactionUpdate::Newest(newest) => {
                 all.pop();
                 all.push(newest);
             }
@@ -153,10 +146,8 @@ impl Tree {
 
     fn count_run(&mut self, recorded: &Recorded) {
         if let Some(session) = Run::concerned(recorded) {
-            let known = self.runs.remove(session);
-            let session = session.clone();
-            self.runs
-                .extend(Run::after(known, recorded).map(|run| (session, run)));
+            let known = self.session_mut(session);
+            known.run = Run::after(known.run.take(), recorded);
         }
     }
 
@@ -174,19 +165,19 @@ impl Tree {
                 known.turn = fold::turn(recorded);
             }
             Event::SessionBound { session, frame } => {
-                self.session_mut(session).own = Some(frame.clone());
+                self.session_mut(session).own = Some(*frame);
             }
             Event::SessionUnbound { session, .. } => self.session_mut(session).own = None,
             Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
                 if let Some(session) = &frame.session {
-                    self.session_mut(session).own = Some(frame.id.clone());
+                    self.session_mut(session).own = Some(frame.id);
                 }
             }
             Event::SessionReverted { session, .. } => {
                 self.session_mut(session).reverted = Some(recorded.seq);
             }
             Event::SessionRestored { session, .. } | Event::SessionPrompted { session } => {
-                // Nobody goes back to before a revert once the conversation has gone on.
+                // The next prompt makes a revert final.
                 if let Some(known) = self.sessions.get_mut(session) {
                     known.reverted = None;
                 }
@@ -196,19 +187,15 @@ impl Tree {
                 self.imports.insert(source.clone(), foreign.clone());
             }
             Event::SessionDescribed(description) => {
-                let session = recorded.session.clone();
-                self.descriptions
-                    .insert(session, description.as_ref().clone());
+                self.session_mut(&recorded.session).description = description.as_ref().clone();
             }
             Event::ModelUsed(model) => {
-                let session = recorded.session.clone();
-                self.models.insert(session, model.clone());
+                self.session_mut(&recorded.session).model = Some(model.clone());
             }
             _ => {}
         }
-        if let Some(session) = Conversation::concerned(&recorded.event) {
-            let known = self.conversations.entry(session.clone()).or_default();
-            known.change(recorded);
+        if let Some(session) = Activity::concerned(&recorded.event) {
+            self.session_mut(session).activity.apply(recorded);
         }
         self.count_compaction(recorded);
         self.count_run(recorded);
@@ -217,7 +204,7 @@ impl Tree {
             return;
         }
         for id in recorded.event.frames() {
-            // Out and in again: the event may give the frame another place.
+            // Removes and adds it again: the event may move the frame.
             if let Some(mut frame) = self.remove(&id)
                 && !matches!(recorded.event, Event::FrameDeleted { .. })
             {
@@ -228,18 +215,15 @@ impl Tree {
     }
 
     fn insert(&mut self, frame: Frame) {
-        let place = (frame.rank, frame.id.clone());
-        self.children
-            .entry(frame.parent.clone())
-            .or_default()
-            .insert(place);
-        self.frames.insert(frame.id.clone(), frame);
+        let place = (frame.rank, frame.id);
+        self.children.entry(frame.parent).or_default().insert(place);
+        self.frames.insert(frame.id, frame);
     }
 
     fn remove(&mut self, id: &FrameId) -> Option<Frame> {
         let frame = self.frames.remove(id)?;
         if let Some(siblings) = self.children.get_mut(&frame.parent) {
-            siblings.remove(&(frame.rank, frame.id.clone()));
+            siblings.remove(&(frame.rank, frame.id));
         }
         Some(frame)
     }

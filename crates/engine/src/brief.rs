@@ -1,54 +1,53 @@
-//! Briefs: the files that matter read, and handed with the frames to `flamestack_core::brief`.
+//! Reads what a brief is composed from: frames, project files, git and workflow declarations.
 //!
-//! What a brief says is decided there. Here is what is read: the session log, the instructions for
-//! agents, what git says, and the files of a few pieces of work.
+//! `flamestack_brief`, which is pure, decides what a brief says; everything here is input.
 
-mod declarations;
 mod files;
 mod git;
-mod pieces;
+mod session;
+mod work_items;
+mod workflows;
 
 use std::time::Duration;
 
-use flamestack_core::brief::{self, Brief, Mode, Sources};
-use flamestack_core::context::{Budget, Surroundings};
-use flamestack_core::frame::Status;
-use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_brief::workflow::{Workflow, Workflows};
+use flamestack_brief::{Brief, Mode, Sources};
+use flamestack_context::{Budget, Surroundings};
 use flamestack_core::transcript::Todo;
-use flamestack_core::workflow::Workflow;
+use flamestack_core::{FrameId, SessionRef, Status};
 use flamestack_store::{Reading, Slice};
 
-pub use self::declarations::{Problem, Workflows, folders};
-use self::files::{Files, Limit};
+use self::files::{Files, ReadLimit};
+pub use self::workflows::gather_workflows;
 use crate::Engine;
-use crate::error::EngineError;
+use crate::error::Result;
 
-/// How many tokens a brief has at most, unless something else is wanted.
+/// Default maximum length of a brief, in tokens.
 pub const BUDGET: usize = 2_000;
-/// How long git is waited for.
-const PATIENCE: Duration = Duration::from_millis(1_500);
-/// Of a log the newest entries matter, and they are at either end.
-const LOG: Limit = Limit {
+/// Time limit for git.
+const GIT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// The newest entries of a log matter, and they are at either end.
+const LOG_LIMIT: ReadLimit = ReadLimit {
     head: 192 * 1024,
     tail: 64 * 1024,
 };
-/// How many of the tasks that were begun last are looked at for the one that goes on.
-const RECENT: usize = 4;
+/// Number of recent open tasks among which the one that a shell goes on with is looked for.
+const RECENT_ROOTS: usize = 4;
 
-/// What is asked for.
+/// A request for a brief.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// The session that goes on; without one, no frames are told.
+pub struct BriefRequest {
+    /// The session that goes on; without one the brief has no frames.
     pub session: Option<SessionRef>,
     /// The host's todo list.
     pub todos: Vec<Todo>,
-    /// Whether the host lets the session change anything.
+    /// Mode of the session.
     pub mode: Mode,
-    /// How many tokens there may be.
+    /// Maximum length, in tokens.
     pub budget: usize,
 }
 
-impl Default for Asked {
+impl Default for BriefRequest {
     fn default() -> Self {
         Self {
             session: None,
@@ -60,103 +59,102 @@ impl Default for Asked {
 }
 
 impl Engine {
-    /// What a session has to know to go on after a compaction, a resume or a hand-off.
-    pub fn brief(&self, asked: &Asked, workflows: &Workflows) -> Result<Brief, EngineError> {
-        let sources = self.brief_sources(asked, workflows)?;
-        self.composed(&sources, workflows, asked.budget)
+    /// Composes the brief of a session for a compaction, a resume or a hand-off.
+    pub fn brief(&self, request: &BriefRequest, workflows: &Workflows) -> Result<Brief> {
+        let sources = self.brief_sources(request, workflows)?;
+        self.compose_brief(&sources, workflows, request.budget)
     }
 
-    /// What a brief is made of.
+    /// Reads the sources of a brief.
     pub(crate) fn brief_sources(
         &self,
-        asked: &Asked,
+        request: &BriefRequest,
         workflows: &Workflows,
-    ) -> Result<Sources, EngineError> {
-        let around = match &asked.session {
+    ) -> Result<Sources> {
+        let around = match &request.session {
             Some(session) => self.around_session(session)?,
             None => None,
         };
         let sources = Sources {
             around,
-            mode: asked.mode,
-            todos: asked.todos.clone(),
+            mode: request.mode,
+            todos: request.todos.clone(),
             ..Sources::default()
         };
         Ok(self.read_project(sources, workflows))
     }
 
-    /// A brief of at most so many tokens.
-    pub(crate) fn composed(
+    /// Composes a brief of at most `budget` tokens.
+    pub(crate) fn compose_brief(
         &self,
         sources: &Sources,
         workflows: &Workflows,
         budget: usize,
-    ) -> Result<Brief, EngineError> {
+    ) -> Result<Brief> {
         let budget = Budget::new(budget)?.total();
-        let tokenizer = self.context_preferences().tokenizer();
-        Ok(brief::compose(
-            &workflows.declared,
+        let tokenizer = self.preferences().tokenizer();
+        let declared = &workflows.declared;
+        Ok(flamestack_brief::compose(
+            declared,
             sources,
             budget,
             tokenizer.as_ref(),
         ))
     }
 
-    fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>, EngineError> {
+    fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>> {
         self.read(|reading| {
             let known = reading.session(session)?;
-            let stands_at = known.and_then(|known| known.active.or(known.own));
-            // Whoever waits for something stands nowhere, and still has to know what for. A host's
-            // session has a frame of its own.
-            let frame = match stands_at {
+            let own = known.and_then(|known| known.frame());
+            // A shell whose work is blocked has no active frame, and its user still has to know what it
+            // waits for. A host's session always has its own frame.
+            let frame = match own {
                 None if session.is_shell() => latest_open_root(reading)?,
                 known => known,
             };
             let Some(frame) = frame else {
                 return Ok(None);
             };
-            self.told_around(reading, &frame, Some(session)).map(Some)
+            self.contexts()
+                .surroundings(reading, &frame, Some(session))
+                .map(Some)
         })
     }
 
-    /// Adds what the project's files and git say.
+    /// Adds project files and git.
     fn read_project(&self, mut sources: Sources, workflows: &Workflows) -> Sources {
         let root = &self.project().root;
         let mut files = Files::below(root);
-        sources.session_log = files.read("SESSION.md", LOG);
-        sources.agents = files.read("AGENTS.md", LOG);
-        if files.has(".git") {
-            let places: Vec<&str> = workflows.declared.iter().map(Workflow::home).collect();
-            match git::ask(root, &places, PATIENCE) {
+        sources.session_log = files.read("SESSION.md", LOG_LIMIT);
+        sources.agents = files.read("AGENTS.md", LOG_LIMIT);
+        if files.exists(".git") {
+            let homes: Vec<&str> = workflows.declared.iter().map(Workflow::home).collect();
+            match git::read(root, &homes, GIT_TIMEOUT) {
                 Ok(git) => sources.git = Some(git),
                 Err(note) => files.notes.push(note),
             }
         }
-        pieces::read(&mut files, workflows, &mut sources);
-        let problems = workflows
-            .problems
-            .iter()
-            .map(|problem| format!("A workflow declaration is left out. {problem}."));
+        work_items::read(&mut files, workflows, &mut sources);
+        let problems = workflows.problems.iter();
+        let problems =
+            problems.map(|error| format!("A workflow declaration is left out. {error}."));
         files.notes.extend(problems);
         sources.notes = files.notes;
-        sources.read = files.read;
+        sources.read = files.stats;
         sources
     }
 }
 
-/// The task that is not over and changed last, among the last few that were begun.
-fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>, EngineError> {
+/// Returns the most recently changed of the last few tasks that were begun and are open.
+fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>> {
     let open = reading.rows(&Slice {
         open: Some(true),
-        limit: Some(RECENT),
+        limit: Some(RECENT_ROOTS),
         last: true,
         ..Slice::default()
     })?;
-    let begun = open
-        .into_iter()
-        .map(|row| row.frame)
-        .filter(|frame| frame.status != Status::Planned);
-    Ok(begun
-        .max_by_key(|frame| frame.changed)
-        .map(|frame| frame.id))
+    let frames = open.into_iter().map(|row| row.frame);
+    let begun = frames.filter(|frame| frame.status != Status::Planned);
+    let latest = begun.max_by_key(|frame| frame.changed);
+    Ok(latest.map(|frame| frame.id))
 }

@@ -1,16 +1,16 @@
-//! Time and randomness, where they enter.
+//! Time and frame ids: the real ones, and those of a story that is the same each time.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use flamestack_core::FrameId;
 use flamestack_core::id::Timestamp;
 
-/// What an engine cannot know by itself. Tests inject their own.
+/// Source of time and frame ids. Tests inject their own.
 pub trait Clock: Send + Sync {
-    /// The time.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
-    /// A frame id that was probably never drawn before.
+    /// Draws a frame id. It may be taken already, though hardly ever.
     fn draw_id(&self) -> FrameId;
 }
 
@@ -27,50 +27,38 @@ impl Clock for SystemClock {
     }
 
     fn draw_id(&self) -> FrameId {
-        // Should the machine have no randomness, time is unique enough: a taken id is drawn again.
+        // Without a source of randomness, time is unique enough: a taken id is drawn again.
         let entropy = getrandom::u64().unwrap_or_else(|_| self.now().0.unsigned_abs());
         FrameId::from_entropy(entropy)
     }
 }
 
-/// A clock that starts at a given time, moves a second each time it is asked, and draws ids in a
-/// fixed order. For demonstrations and tests, where the same story must give the same text.
+/// A clock that starts at a given time, advances a second with each call, and draws ids in a fixed
+/// order. For demonstrations and tests, where the same steps must give the same text.
 #[derive(Debug)]
 pub struct StoryClock {
-    state: Mutex<(i64, u64)>,
+    now: AtomicI64,
+    drawn: AtomicU64,
 }
 
 impl StoryClock {
-    /// A clock that starts at a time in milliseconds.
+    /// Creates a clock that starts at a time in milliseconds.
     pub fn starting_at(milliseconds: i64) -> Self {
         Self {
-            state: Mutex::new((milliseconds, 0)),
+            now: AtomicI64::new(milliseconds),
+            drawn: AtomicU64::new(0),
         }
-    }
-
-    fn step<T>(&self, step: impl FnOnce(&mut (i64, u64)) -> T) -> T {
-        step(
-            &mut self
-                .state
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        )
     }
 }
 
 impl Clock for StoryClock {
     fn now(&self) -> Timestamp {
-        self.step(|(now, _)| {
-            *now += 1000;
-            Timestamp(*now)
-        })
+        Timestamp(self.now.fetch_add(1000, Ordering::Relaxed) + 1000)
     }
 
     fn draw_id(&self) -> FrameId {
         // Multiplying by an odd number scatters the ids and never repeats one.
-        self.step(|(_, drawn)| {
-            *drawn += 1;
-            FrameId::from_entropy(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-        })
+        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed) + 1;
+        FrameId::from_entropy(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }

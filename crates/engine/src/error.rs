@@ -1,148 +1,137 @@
-//! What can go wrong, in words for the one who asked.
+//! Errors of the engine, with hints for the caller.
 
 use std::path::PathBuf;
 
-use flamestack_core::context::TooSmall;
-use flamestack_core::id::{FrameId, NotASession, SessionRef};
-use flamestack_core::refusal::{Refusal, Voice};
-use flamestack_store::StoreError;
+use flamestack_context::TooSmall;
+use flamestack_core::id::NotASession;
+use flamestack_core::{FrameId, Refusal, Rejected, SessionRef};
+use flamestack_store::{Rejection, StoreError};
 
+use crate::hints::{Voice, refusal_hint};
 use crate::views::counted;
 
-/// A failure. Nothing was changed, unless the variant says so.
+/// The result of an operation of the engine.
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
+
+/// An error. Nothing was changed, unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The rules said no.
+    /// The rules refused a command.
     #[error(transparent)]
     Refused(Box<Refusal>),
-    /// A name that stands for nothing.
-    #[error("{}", no_frame(name))]
-    UnknownFrame {
-        /// What was typed.
-        name: String,
-    },
-    /// A name that stands for several frames.
-    #[error("`{name}` is the beginning of several frames: {}", listed(.candidates))]
+    /// A name that matches no frame.
+    #[error("{}", no_frame(.0))]
+    UnknownFrame(String),
+    /// A name that matches several frames.
+    #[error("`{name}` matches several frames: {}", listed(.candidates))]
     AmbiguousFrame {
-        /// What was typed.
+        /// The name as typed.
         name: String,
-        /// Some of the frames it could be.
+        /// Some of the frames that match.
         candidates: Vec<(FrameId, String)>,
     },
-    /// A session that has no frame of its own.
-    #[error("{session} has no frame of its own")]
-    UnboundSession {
-        /// The session.
-        session: SessionRef,
-    },
-    /// A frame that is no longer there.
-    #[error("frame {id} was deleted, or its opening was undone")]
-    GoneFrame {
-        /// Its name.
-        id: FrameId,
-    },
-    /// A text that is no session.
+    /// A session without a frame bound to it.
+    #[error("no frame is bound to {0}")]
+    UnboundSession(SessionRef),
+    /// A frame that no longer exists.
+    #[error("frame {0} was deleted, or its opening was undone")]
+    GoneFrame(FrameId),
+    /// A text that is not the name of a session.
     #[error(transparent)]
     BadSession(#[from] NotASession),
     /// A tool that does not exist.
     #[error("there is no tool `{name}`")]
     UnknownTool {
-        /// What was asked for.
+        /// The name as given.
         name: String,
         /// The most similar name.
         nearest: Option<String>,
     },
-    /// Arguments that a tool does not take.
-    #[error("{tool} cannot take these arguments: {problem}")]
+    /// Arguments that a tool does not accept.
+    #[error("invalid arguments for {tool}: {problem}")]
     BadArguments {
         /// The tool.
         tool: String,
-        /// What is wrong, and where.
+        /// The problem and its place.
         problem: String,
     },
     /// A setting that does not exist.
     #[error("there is no setting `{key}`{}", from(.origin.as_ref()))]
     UnknownSetting {
-        /// What was asked for.
+        /// The key as given.
         key: String,
         /// The most similar key.
         nearest: Option<String>,
-        /// Where it was found.
+        /// File or environment variable that contains it.
         origin: Option<String>,
     },
-    /// A setting with a value it cannot have.
+    /// A setting with an invalid value.
     #[error("the setting `{key}` {problem}{}", from(.origin.as_ref()))]
     BadSetting {
         /// The setting.
         key: String,
-        /// What is wrong with the value.
+        /// The problem with the value.
         problem: String,
-        /// Where it was found.
+        /// File or environment variable that contains it.
         origin: Option<String>,
     },
-    /// A settings file that is no TOML.
-    #[error("the settings in {} cannot be read: {problem}", path.display())]
+    /// A settings file that is not valid TOML.
+    #[error("cannot read the settings in {}: {source}", path.display())]
     BadSettingsFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
-        problem: String,
+        /// The problem.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A context with hardly any room.
+    /// A budget that is too small for a context.
     #[error(transparent)]
     BudgetTooSmall(#[from] TooSmall),
-    /// The store could not be read and was moved, whole, to another place.
-    #[error("the store could not be read ({problem}). It was moved to {}", place.display())]
+    /// The store could not be read and was moved, unchanged, to another directory.
+    #[error("the store could not be read ({}). It was moved to {}", problem(.source), place.display())]
     SetAside {
-        /// What was wrong with it.
-        problem: String,
-        /// Where it is now.
+        /// The new directory of the store.
         place: PathBuf,
+        /// The problem with the store.
+        source: StoreError,
     },
-    /// A place that holds no store.
-    #[error("there is no store in {}", place.display())]
-    NoStore {
-        /// The place.
-        place: PathBuf,
-    },
-    /// More raw text than a frame should carry.
-    #[error("the text has {} and a piece of raw text may have 16 MB", counted(*.bytes, "byte", "bytes"))]
-    TextTooLong {
-        /// Its size.
-        bytes: u64,
-    },
-    /// The user has no home directory, and nothing else says where state belongs.
-    #[error("there is no home directory to keep state in")]
+    /// A directory without a store.
+    #[error("there is no store in {}", .0.display())]
+    NoStore(PathBuf),
+    /// A raw text that is too long, with its size in bytes.
+    #[error("the text has {}; the maximum is 16 MB", counted(*.0, "byte", "bytes"))]
+    TextTooLong(u64),
+    /// The user has no home directory, and no other directory for state is configured.
+    #[error("no home directory to keep state in")]
     NoHome,
-    /// Raw text that a frame does not have.
-    #[error("{id} has {}, so there is no {id}#{number}", crate::views::counted(*.pieces as u64, "piece of raw text", "pieces of raw text"))]
+    /// A raw text that a frame does not have.
+    #[error("there is no {id}#{number}: {id} has {}", counted(*.pieces as u64, "raw text", "raw texts"))]
     NoSuchText {
         /// The frame.
         id: FrameId,
-        /// Which piece was asked for.
+        /// Number of the text.
         number: usize,
-        /// How many there are.
+        /// Number of texts that the frame has.
         pieces: usize,
     },
     /// An entry that a frame's session does not have.
-    #[error("{}, so there is no {id}#{number}", entries_of(id, *.entries))]
+    #[error("there is no {id}#{number}: {}", entries_of(id, *.entries))]
     NoSuchEntry {
         /// The frame.
         id: FrameId,
-        /// Which entry was asked for.
+        /// Number of the entry.
         number: usize,
-        /// How many there are.
+        /// Number of entries that the session has.
         entries: usize,
     },
-    /// Raw text that should be there and is not.
-    #[error("the raw text cannot be read: {problem}")]
-    LostText {
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// Input that is not what it should be.
+    /// A raw text that the journal refers to and that cannot be read.
+    #[error("the raw text cannot be read: {}", problem(.0))]
+    LostText(#[source] StoreError),
+    /// Invalid input of another kind.
     #[error("{0}")]
     BadInput(String),
+    /// A broken invariant of the engine.
+    #[error("internal error: {0} (please report this)")]
+    Internal(&'static str),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -157,101 +146,117 @@ impl From<Refusal> for EngineError {
     }
 }
 
-impl EngineError {
-    /// What to do about it, in the voice of the one who asked.
-    pub fn hint(&self, voice: Voice) -> Option<String> {
-        let hint = match self {
-            Self::Refused(refusal) => return refusal.hint(voice),
-            Self::UnknownFrame { name } => match voice {
-                Voice::Cli if name.trim().is_empty() => "`flame tree` shows the frames".to_owned(),
-                Voice::Cli => format!(
-                    "`flame tree` shows the frames, `flame search {}` looks for one",
-                    quoted(name)
-                ),
-                Voice::Tool => "stack_tree shows the frames there are".to_owned(),
-            },
-            Self::AmbiguousFrame { .. } => "type more of the id".to_owned(),
-            Self::UnboundSession { session } => format!(
-                "`flame status --session {session}` shows what it works on, \
-                 `flame bind ID {session}` makes a frame its own"
-            ),
-            Self::GoneFrame { id } => format!("`flame log {id}` still tells its story"),
-            Self::BadSession(problem) => problem.remedy(),
-            Self::UnknownTool { nearest, .. } => match nearest {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => "`flame tool --list` names them all".to_owned(),
-            },
-            Self::BadArguments { tool, .. } => {
-                format!("`flame tool {tool} --schema` shows what it takes")
-            }
-            Self::UnknownSetting { nearest, .. } => match nearest {
-                Some(key) => format!("did you mean `{key}`?"),
-                None => "`flame config list` names them all".to_owned(),
-            },
-            Self::BadSetting { key, .. } => {
-                format!("`flame config list {key}` shows what it takes")
-            }
-            Self::BadSettingsFile { .. } => {
-                "mend the file, or delete it to go back to the defaults".to_owned()
-            }
-            Self::BudgetTooSmall(_) => "leave the budget out to get the one that is set".to_owned(),
-            Self::SetAside { .. } => {
-                "nothing was deleted: `flame rebuild` recovers what can be read of it; \
-                 without that, the next command begins with an empty store"
-                    .to_owned()
-            }
-            Self::NoStore { .. } => "`flame doctor` says where stores were set aside".to_owned(),
-            Self::TextTooLong { .. } => {
-                "keep the part that matters, for example with `tail -n 2000`".to_owned()
-            }
-            Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR".to_owned(),
-            Self::NoSuchText { id, .. } => format!("`flame log {id}` lists what it has"),
-            Self::NoSuchEntry { id, .. } => match voice {
-                Voice::Cli => format!(
-                    "`flame recall {id}` tells the frame in short, `flame log {id}` in full"
-                ),
-                Voice::Tool => format!("the query `{id}` tells the frame in short"),
-            },
-            Self::LostText { .. } => {
-                "everything else is there: `flame doctor` lists the raw text that is lost"
-                    .to_owned()
-            }
-            Self::BadInput(_) => return None,
-            Self::Store(StoreError::BadRow { .. }) => {
-                "`flame rebuild` folds the projections anew".to_owned()
-            }
-            Self::Store(StoreError::BadEvent { .. }) => {
-                "`flame doctor` shows how far the damage goes, \
-                 `flame rebuild --recover` keeps everything that can be read"
-                    .to_owned()
-            }
-            Self::Store(StoreError::NotOurs { .. }) => {
-                "move it away, or set FLAME_STATE_DIR to another place".to_owned()
-            }
-            Self::Store(StoreError::TooNew { .. }) => {
-                "update Flamestack; if there is no newer one, the mark of the store is damaged and \
-                 `flame rebuild --recover` keeps everything that can be read"
-                    .to_owned()
-            }
-            Self::Store(StoreError::Unreadable { .. } | StoreError::Sqlite(_)) => {
-                "`flame doctor` shows what is wrong, `flame rebuild` folds the projections anew, \
-                 `flame rebuild --recover` keeps everything that can be read"
-                    .to_owned()
-            }
-            Self::Store(StoreError::ReadOnly { .. }) => {
-                "check who owns the file and its directory, and whether they can be written"
-                    .to_owned()
-            }
-            Self::Store(StoreError::Busy) => {
-                "the setting `store.busy_timeout_ms` says how long to wait".to_owned()
-            }
-            Self::Io(error) | Self::Store(StoreError::Io(error)) => return io_hint(error),
-        };
-        Some(hint)
+impl From<Rejection> for EngineError {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejected::Refused(refusal) => Self::Refused(refusal),
+            Rejected::Unreadable(error) => Self::Store(error),
+        }
     }
 }
 
-/// What to do about a file that could not be read or written.
+impl EngineError {
+    /// Returns what to do about the error, as a command line or as a tool call.
+    pub fn hint(&self, voice: Voice) -> Option<String> {
+        let hint = match self {
+            Self::Refused(refusal) => return refusal_hint(refusal, voice),
+            Self::UnknownFrame(name) => match voice {
+                Voice::Cli if name.trim().is_empty() => "`flame tree` shows the frames",
+                Voice::Cli => {
+                    let search = format!("`flame search {}` looks for one", quoted(name));
+                    return Some(format!("`flame tree` shows the frames, {search}"));
+                }
+                Voice::Tool => "stack_tree shows the frames",
+            },
+            Self::AmbiguousFrame { .. } => "type more characters of the id",
+            Self::UnboundSession(session) => {
+                return Some(format!(
+                    "`flame status --session {session}` shows what it works on, \
+                     `flame bind ID {session}` binds a frame to it"
+                ));
+            }
+            Self::GoneFrame(id) => {
+                return Some(format!("`flame log {id}` still shows its history"));
+            }
+            Self::BadSession(problem) => return Some(problem.remedy()),
+            Self::UnknownTool {
+                nearest: Some(name),
+                ..
+            }
+            | Self::UnknownSetting {
+                nearest: Some(name),
+                ..
+            } => {
+                return Some(format!("did you mean `{name}`?"));
+            }
+            Self::UnknownTool { .. } => "`flame tool --list` lists all tools",
+            Self::UnknownSetting { .. } => "`flame config list` lists all settings",
+            Self::BadArguments { tool, .. } => {
+                return Some(format!("`flame tool {tool} --schema` shows its arguments"));
+            }
+            Self::BadSetting { key, .. } => {
+                return Some(format!("`flame config list {key}` shows the valid values"));
+            }
+            Self::BadSettingsFile { .. } => "fix the file, or delete it to return to the defaults",
+            Self::BudgetTooSmall(_) => "omit the budget to use the one in the settings",
+            Self::SetAside { .. } => {
+                "nothing was deleted: `flame rebuild` recovers what can be read of it; \
+                 otherwise the next command starts with an empty store"
+            }
+            Self::NoStore(_) => "`flame doctor` lists the stores that were set aside",
+            Self::TextTooLong(_) => {
+                "store only the part that matters, for example with `tail -n 2000`"
+            }
+            Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR",
+            Self::NoSuchText { id, .. } => {
+                return Some(format!("`flame log {id}` lists its raw texts"));
+            }
+            Self::NoSuchEntry { id, .. } => {
+                return Some(match voice {
+                    Voice::Cli => format!(
+                        "`flame recall {id}` shows the frame in short, `flame log {id}` in full"
+                    ),
+                    Voice::Tool => format!("the query `{id}` shows the frame in short"),
+                });
+            }
+            Self::LostText(_) => {
+                "everything else is intact: `flame doctor` lists the raw texts that are lost"
+            }
+            Self::BadInput(_) | Self::Internal(_) => return None,
+            Self::Store(error) => return store_hint(error),
+            Self::Io(error) => return io_hint(error),
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Returns what to do about a store that failed.
+fn store_hint(error: &StoreError) -> Option<String> {
+    let hint = match error {
+        StoreError::BadRow { .. } => "`flame rebuild` rebuilds the projections",
+        StoreError::BadEvent { .. } => {
+            "`flame doctor` shows the extent of the damage, \
+             `flame rebuild --recover` keeps everything that can be read"
+        }
+        StoreError::NotOurs { .. } => "move it away, or set FLAME_STATE_DIR to another directory",
+        StoreError::TooNew { .. } => {
+            "update Flamestack; if there is no newer version, the version number in the store is \
+             damaged and `flame rebuild --recover` keeps everything that can be read"
+        }
+        StoreError::Unreadable { .. } | StoreError::Sqlite(_) => {
+            "`flame doctor` shows what is wrong, `flame rebuild` rebuilds the projections, \
+             `flame rebuild --recover` keeps everything that can be read"
+        }
+        StoreError::ReadOnly { .. } => {
+            "check the owner and the permissions of the file and its directory"
+        }
+        StoreError::Busy => "the setting `store.busy_timeout_ms` is the time to wait for them",
+        StoreError::Io(error) => return io_hint(error),
+    };
+    Some(hint.to_owned())
+}
+
+/// Returns what to do about a file that could not be read or written.
 pub fn io_hint(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind;
     let hint = match error.kind() {
@@ -259,10 +264,10 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
             "check the path"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "check who may read and write there; FLAME_STATE_DIR names another place for state"
+            "check the permissions; FLAME_STATE_DIR sets another directory for state"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "make room on the disk: `flame gc` drops what can be made again"
+            "free some disk space: `flame gc` drops what can be rebuilt"
         }
         _ => return None,
     };
@@ -271,18 +276,26 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
 
 fn no_frame(name: &str) -> String {
     if name.trim().is_empty() {
-        return "no frame was named: the name is empty".to_owned();
+        return "the name of the frame is empty".to_owned();
     }
     format!("there is no frame `{name}`")
 }
 
 fn entries_of(id: &FrameId, entries: usize) -> String {
     match entries {
-        0 => format!("{id} belongs to no session of which anything is kept"),
+        0 => format!("no session of {id} is recorded"),
         n => format!(
             "the session of {id} has {}",
             counted(n as u64, "entry", "entries")
         ),
+    }
+}
+
+/// Returns the reason why a store or a text is unreadable.
+fn problem(error: &StoreError) -> String {
+    match error {
+        StoreError::Unreadable { problem, .. } => problem.clone(),
+        other => other.to_string(),
     }
 }
 

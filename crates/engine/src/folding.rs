@@ -1,33 +1,33 @@
-//! Which messages of a session leave its prompt: recorded spans, read once and then kept up to date.
+//! Keeps the finished spans of a session up to date and folds its prompt with them.
 //!
-//! What folding means is `flamestack_core::folding`'s to say.
+//! `flamestack_core::folding` defines folding.
 
 use std::collections::BTreeMap;
 
-use flamestack_core::event::Event;
-use flamestack_core::folding::{Edge, Finished, Folding, Leaves, fold};
+use flamestack_context::xml::Element;
+use flamestack_core::folding::{Finished, Folding, PromptMessages, SpanEnd, fold};
 use flamestack_core::frame::Origin;
-use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
-use flamestack_core::xml::Element;
+use flamestack_core::id::{Seq, Timestamp};
+use flamestack_core::{Event, FrameId, SessionRef};
 use flamestack_store::{FinishedSpan, Reading, StoreError, Version};
 
 use crate::Engine;
-use crate::error::EngineError;
+use crate::error::Result;
 
-/// What is folded.
+/// Selects the frames that are folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoldPolicy {
-    /// Nothing.
+    /// None.
     Off,
-    /// Frames that somebody pushed or began, and popped.
+    /// Frames that were pushed or started, and popped.
     #[default]
     Explicit,
-    /// Those, and frames that were only seen, once the user speaks again.
+    /// Those, and observed frames once the user speaks again.
     Auto,
 }
 
 impl FoldPolicy {
-    /// The policy that a setting's value stands for.
+    /// Parses the value of a setting.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "off" => Some(Self::Off),
@@ -43,7 +43,7 @@ impl FoldPolicy {
 /// A session keeps one of these, so that a prompt costs what is new and not what is finished.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
-    /// What of the store was looked at.
+    /// Version of the store that was read last.
     version: Option<Version>,
     position: Seq,
     last: Seq,
@@ -53,31 +53,30 @@ pub struct Spans {
 }
 
 impl Engine {
-    /// Folds the messages of a session. `spans` is what this session's folding knew before.
+    /// Folds the messages of a session. `spans` is the state from the session's last prompt.
     pub fn fold(
         &self,
         session: &SessionRef,
         spans: &mut Spans,
-        leaves: &Leaves,
+        leaves: &PromptMessages,
         policy: FoldPolicy,
-    ) -> Result<Folding, EngineError> {
+    ) -> Result<Folding> {
         self.look_for_finished(session, spans, policy)?;
         Ok(fold(leaves, &spans.finished))
     }
 
-    /// Learns of the frames that a session has finished since. Where nobody has written, nothing is
-    /// read.
+    /// Reads the frames that a session has finished since. Nothing is read if no process has written.
     pub fn look_for_finished(
         &self,
         session: &SessionRef,
         spans: &mut Spans,
         policy: FoldPolicy,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         if policy == FoldPolicy::Off {
             *spans = Spans::default();
             return Ok(());
         }
-        let version = self.version()?;
+        let version = self.workspace.version()?;
         if version != spans.version || policy != spans.policy {
             self.read(|reading| Ok(spans.catch_up(reading, session, policy)?))?;
             spans.version = version;
@@ -85,17 +84,13 @@ impl Engine {
         Ok(())
     }
 
-    /// A finished frame's results as a model is told them where its messages were.
-    pub fn results_in_place(
-        &self,
-        spans: &mut Spans,
-        frame: &FrameId,
-    ) -> Result<String, EngineError> {
+    /// Returns a finished frame's results, in the form that replaces its messages.
+    pub fn results_in_place(&self, spans: &mut Spans, frame: &FrameId) -> Result<String> {
         if let Some(text) = spans.results.get(frame) {
             return Ok(text.clone());
         }
         let text = self.read(|reading| Ok(results(reading, frame)?))?;
-        spans.results.insert(frame.clone(), text.clone());
+        spans.results.insert(*frame, text.clone());
         Ok(text)
     }
 }
@@ -111,7 +106,7 @@ impl Spans {
         if position == self.position && policy == self.policy {
             return Ok(());
         }
-        // What was taken back may be any of the spans; that is rare, and then all are read again.
+        // An undo may affect any span; it is rare, and then all are read again.
         if policy != self.policy || reading.undone_since(self.position)? {
             *self = Self {
                 policy,
@@ -120,12 +115,12 @@ impl Spans {
         }
         for span in reading.finished_spans(session, self.last)? {
             self.last = span.closed;
-            let seen_only = span.origin != Origin::Asked;
-            if !seen_only || policy == FoldPolicy::Auto {
-                let finished = finished(reading, session, span)?;
+            let observed = span.origin != Origin::Asked;
+            if !observed || policy == FoldPolicy::Auto {
+                let finished = finished(reading, session, &span)?;
                 self.finished.push(Finished {
-                    patient: seen_only,
-                    told: finished.told && !seen_only,
+                    after_prompt: observed,
+                    has_result_message: finished.has_result_message && !observed,
                     ..finished
                 });
             }
@@ -138,26 +133,26 @@ impl Spans {
 fn finished(
     reading: &dyn Reading,
     session: &SessionRef,
-    span: FinishedSpan,
+    span: &FinishedSpan,
 ) -> Result<Finished, StoreError> {
     let moments = match (&span.first, &span.last) {
         (Some(_), Some(_)) => None,
         _ => Some(moments(reading, session, &span.frame)?),
     };
-    let edge = |message: Option<&String>, moment: Option<Timestamp>| match message {
-        Some(message) => Edge::recorded(message),
-        None => Edge::Moment(moment.unwrap_or(Timestamp(i64::MAX))),
+    let span_end = |message: Option<&String>, moment: Option<Timestamp>| match message {
+        Some(message) => SpanEnd::recorded(message),
+        None => SpanEnd::Moment(moment.unwrap_or(Timestamp(i64::MAX))),
     };
     Ok(Finished {
-        begun: edge(span.first.as_ref(), moments.map(|(begun, _)| begun)),
-        ended: edge(span.last.as_ref(), moments.map(|(_, ended)| ended)),
-        told: span.last.is_some(),
-        patient: false,
+        begun: span_end(span.first.as_ref(), moments.map(|(begun, _)| begun)),
+        ended: span_end(span.last.as_ref(), moments.map(|(_, ended)| ended)),
+        has_result_message: span.last.is_some(),
+        after_prompt: false,
         frame: span.frame,
     })
 }
 
-/// When work on a frame began and ended.
+/// Returns when work on a frame started and ended.
 fn moments(
     reading: &dyn Reading,
     session: &SessionRef,
@@ -198,7 +193,7 @@ fn results(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
         .with("id", id.as_str())
         .with("title", frame.title.as_str())
         .with("status", frame.status.as_str());
-    let mut told = String::new();
-    element.write(&mut told);
-    Ok(told)
+    let mut text = String::new();
+    element.write(&mut text);
+    Ok(text)
 }

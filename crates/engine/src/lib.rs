@@ -1,33 +1,39 @@
-//! One engine for every front: a wish comes in by name, events go into the store, views come back.
+//! One engine for every front: requests come in, events go into the store, views come back.
 //!
-//! The CLI, and every other front, speaks to an [`Engine`]: it resolves names, draws ids, reads the
-//! clock, lets `flamestack-core` decide under the store's lock, and renders what people and models
-//! read. The tools that agents call are declared once, in [`tools`]. Nothing here prints.
+//! The CLI, and every other front, works with the handles of an [`Engine`]. They resolve names,
+//! draw ids, read the clock, let `flamestack-core` decide under the store's lock, and render what
+//! users and models read. The tools that agents call are declared once, in [`tools`]. Nothing here
+//! prints.
 
 pub mod brief;
 pub mod clock;
+pub mod commands;
 pub mod compaction;
 pub mod context;
 mod engine;
 pub mod error;
 pub mod folding;
+pub mod hints;
+pub mod ingest;
 pub mod json;
-pub mod maintain;
+pub mod logs;
+pub mod maintenance;
 mod names;
 pub mod project;
 pub mod recall;
 pub mod request;
-pub mod resume;
 pub mod settings;
 pub mod subagents;
+pub mod summaries;
 pub mod tools;
 pub mod views;
-pub mod witness;
+mod workspace;
 
 pub use clock::{Clock, SystemClock};
-pub use engine::{Engine, Found, Receipt};
+pub use commands::Receipt;
+pub use engine::Engine;
 pub use error::EngineError;
+pub use ingest::IngestOptions;
 pub use names::exactly;
 pub use project::{Home, Project};
-pub use request::{Parent, Request};
-pub use witness::View;
+pub use request::{ParentInput, Request};

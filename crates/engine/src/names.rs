@@ -1,15 +1,15 @@
-//! From the names that people type to frames.
+//! Resolution of the names that users and models type.
 
 use flamestack_core::{FrameId, SessionRef};
 use flamestack_store::{Named, Reading};
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 
-/// The longest name worth looking up, and the most of one that an error repeats.
-const LONGEST: usize = 300;
+/// Maximum length of a name, in bytes.
+const MAX_LENGTH: usize = 300;
 
-/// The frame that a name stands for.
-pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId, EngineError> {
+/// Resolves a name: an id, the beginning of one, a former id, or a session.
+pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     let name = name.trim();
     let shown = || {
         name.chars()
@@ -17,11 +17,11 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId, Engi
             .flat_map(char::escape_debug)
             .collect::<String>()
     };
-    if name.is_empty() || name.len() > LONGEST {
-        return Err(EngineError::UnknownFrame { name: shown() });
+    if name.is_empty() || name.len() > MAX_LENGTH {
+        return Err(EngineError::UnknownFrame(shown()));
     }
     let named = match reading.named(name)? {
-        // Ids are lower case; whoever shouts one means it all the same.
+        // Ids are lower case, but users may type them in upper case.
         Named::Unknown => reading.named(&name.to_lowercase())?,
         found => found,
     };
@@ -31,14 +31,14 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId, Engi
             name: shown(),
             candidates,
         }),
-        Named::Unbound(session) => Err(EngineError::UnboundSession { session }),
-        Named::Gone(id) => Err(EngineError::GoneFrame { id }),
-        Named::Unknown => Err(EngineError::UnknownFrame { name: shown() }),
+        Named::Unbound(session) => Err(EngineError::UnboundSession(session)),
+        Named::Gone(id) => Err(EngineError::GoneFrame(id)),
+        Named::Unknown => Err(EngineError::UnknownFrame(shown())),
     }
 }
 
-/// The frame that has exactly this id or former id, or is bound to exactly this session.
-pub fn exactly(reading: &dyn Reading, name: &str) -> Result<Option<FrameId>, EngineError> {
+/// Returns the frame with exactly this id or former id, or the one bound to exactly this session.
+pub fn exactly(reading: &dyn Reading, name: &str) -> Result<Option<FrameId>> {
     if let Some(id) = reading.alias(name)? {
         return Ok(Some(id));
     }

@@ -1,27 +1,27 @@
-//! Which project this is, and where its state lives.
+//! Projects and the directories of their state.
 //!
-//! A project is a repository, known by its git common directory, so that all worktrees share one
-//! store; outside of git it is the folder itself. State lives in the user's state directory, never
-//! in the repository.
+//! A project is a repository, identified by its git common directory, so that all worktrees share
+//! one store; outside of git it is the folder itself. State is kept in the user's state directory,
+//! never in the repository.
 
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 
-/// Where a user's state and settings are.
+/// Directories of a user's state and settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
-    /// The directory that holds one folder per project.
+    /// Directory with one folder for each project.
     pub state: PathBuf,
-    /// The directory of the user's settings.
+    /// Directory of the user's settings.
     pub config: PathBuf,
 }
 
 impl Home {
-    /// The user's own directories, as the platform has them.
-    pub fn of_user() -> Result<Self, EngineError> {
+    /// Returns the directories that the platform prescribes.
+    pub fn of_user() -> Result<Self> {
         let base = etcetera::choose_base_strategy().map_err(|_| EngineError::NoHome)?;
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
         Ok(Self {
@@ -31,22 +31,22 @@ impl Home {
     }
 }
 
-/// A repository or folder, with the worktree that was asked about.
+/// A repository or folder, seen from one of its worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The root of the worktree, or the folder.
+    /// Root of the worktree, or the folder.
     pub root: PathBuf,
-    /// What identifies the project: the git common directory, or the folder.
+    /// Identity of the project: the git common directory, or the folder.
     pub identity: PathBuf,
-    /// The worktree's name: `main`, or what git calls it.
+    /// Name of the worktree: `main`, or its name in git.
     pub worktree: String,
-    /// Where the project's state is.
+    /// Directory of the project's state.
     pub dir: PathBuf,
 }
 
 impl Project {
-    /// The project that a directory belongs to.
-    pub fn at(directory: &Path, home: &Home) -> Result<Self, EngineError> {
+    /// Finds the project that a directory belongs to.
+    pub fn at(directory: &Path, home: &Home) -> Result<Self> {
         let directory = fs_err::canonicalize(directory)?;
         let found = directory.ancestors().find_map(repository);
         let (root, identity, worktree) =
@@ -60,53 +60,37 @@ impl Project {
         })
     }
 
-    /// The project's name, for people.
+    /// Returns the name of the project.
     pub fn name(&self) -> String {
-        let named = if self.identity.ends_with(".git") {
-            self.identity.parent().unwrap_or(&self.identity)
-        } else {
-            &self.identity
-        };
-        named.file_name().map_or_else(
-            || "/".to_owned(),
-            |name| name.to_string_lossy().into_owned(),
-        )
+        named(&self.identity).unwrap_or_else(|| "/".to_owned())
     }
 
-    /// The file of settings that are this project's on this machine.
+    /// Returns the file of the project's settings on this machine.
     pub fn settings_file(&self) -> PathBuf {
         self.dir.join("config.toml")
     }
 
-    /// The file of settings that a team keeps in the repository, if it has one.
+    /// Returns the file of the settings that a team keeps in the repository.
     pub fn team_settings_file(&self) -> PathBuf {
         self.root.join(".flamestack.toml")
     }
 
-    /// The file that diagnostics go to.
+    /// Returns the file of diagnostics.
     pub fn diagnostics_file(&self) -> PathBuf {
         self.dir.join("diagnostics.log")
     }
 
-    /// The folder of rendered logs.
+    /// Returns the folder of rendered logs.
     pub fn logs_dir(&self) -> PathBuf {
         self.dir.join("logs")
     }
 }
 
-/// The folder name of a project's state: readable, and different for different projects.
+/// Returns the folder name of a project's state: readable, and unique by a hash of the identity.
 fn key(identity: &Path) -> String {
     let hash = blake3::hash(identity.as_os_str().as_encoded_bytes()).to_hex();
     let hash: String = hash.chars().take(12).collect();
-    let named = if identity.ends_with(".git") {
-        identity.parent()
-    } else {
-        Some(identity)
-    };
-    let name = named
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy().into_owned());
-    let readable: String = name
+    let readable: String = named(identity)
         .unwrap_or_default()
         .chars()
         .map(|c| {
@@ -121,16 +105,26 @@ fn key(identity: &Path) -> String {
     format!("{readable}-{hash}")
 }
 
-/// The root, common directory and worktree name, if a directory is the root of a git worktree.
+/// Returns the name of the repository or folder with an identity; `None` for the root directory.
+fn named(identity: &Path) -> Option<String> {
+    let folder = match identity.parent() {
+        Some(parent) if identity.ends_with(".git") => parent,
+        _ => identity,
+    };
+    Some(folder.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Returns root, common directory and worktree name of a directory that is the root of a git
+/// worktree.
 ///
-/// Asking `git` itself would cost more than everything else that a command does.
+/// Running `git` would take longer than everything else that a command does.
 fn repository(root: &Path) -> Option<(PathBuf, PathBuf, String)> {
     let dot_git = root.join(".git");
     let metadata = fs_err::metadata(&dot_git).ok()?;
     if metadata.is_dir() {
         return Some((root.to_owned(), dot_git, "main".to_owned()));
     }
-    // A linked worktree or a submodule: a file that says where its git directory is.
+    // A linked worktree or a submodule: the file contains the path of its git directory.
     let pointer = fs_err::read_to_string(&dot_git).ok()?;
     let git_dir = root.join(pointer.strip_prefix("gitdir:")?.trim());
     let git_dir = fs_err::canonicalize(git_dir).ok()?;

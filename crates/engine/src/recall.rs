@@ -1,46 +1,91 @@
-//! Recall: what left the prompt, got back in pieces that fit.
+//! Search and recall: text that left the prompt, returned in parts that fit into it.
 
-use flamestack_core::id::FrameId;
-use flamestack_core::tokens::{Tokenizer, prefix};
-use flamestack_store::{Reading, transcript};
+use flamestack_core::{FrameId, SessionRef};
+use flamestack_extract::tokens::{Tokenizer, prefix};
+use flamestack_store::{Index, Reading, Searched, StoreError, transcript};
 
 use crate::Engine;
-use crate::error::EngineError;
-use crate::resume::RESULT_TOKENS;
+use crate::error::{EngineError, Result};
+use crate::summaries::RESULT_TOKENS;
 use crate::views::story::noted;
 use crate::views::{details, printable};
 
-/// How much is recalled where nothing else is said.
+/// Default length of a recalled text, in tokens.
 pub const RECALL_TOKENS: usize = 1500;
-/// More bytes than a token ever stands for in text that is worth reading.
-const BYTES_A_TOKEN: usize = 32;
-/// So many passages are looked at.
+/// Upper bound for the bytes of one token in readable text.
+const BYTES_PER_TOKEN: usize = 32;
+/// Maximum number of passages that a search for recall returns.
 const PASSAGES: usize = 60;
 
-impl Engine {
-    /// Passages that hold the words of a query, best first; or, if the query is the name of a frame,
-    /// what is recorded of that frame in short and then what was said and done in it; or, for `ID#n`, the n-th entry of the frame's
-    /// session in full. At most `limit` tokens; nothing, if nothing is found.
+/// Searches and recalls what left the prompt.
+#[derive(Clone, Copy)]
+pub struct Recall<'e> {
+    pub(crate) engine: &'e Engine,
+}
+
+/// Results of a search.
+#[derive(Clone, Debug, Default)]
+pub struct SearchResults {
+    /// The hits, best first.
+    pub searched: Searched,
+    /// Title of each hit's frame.
+    pub titles: Vec<String>,
+}
+
+impl Recall<'_> {
+    /// Finds texts that contain all words of a query. `progress` is called while the index catches
+    /// up with the journal.
+    pub fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<SearchResults> {
+        // An empty index would be the first trace of a project that has no store.
+        if self.engine.workspace.is_empty() {
+            return Ok(SearchResults::default());
+        }
+        let index = Index::new(&self.engine.project().dir);
+        let blobs = self.engine.blobs();
+        self.engine.read(|reading| {
+            let searched = index.search(reading, &blobs, query, limit, progress)?;
+            let title = |frame: &FrameId| -> Result<String, StoreError> {
+                let frame = reading.frame(frame)?;
+                Ok(frame
+                    .map(|frame| frame.title.as_str().to_owned())
+                    .unwrap_or_default())
+            };
+            let titles = searched.hits.iter().map(|hit| title(&hit.frame));
+            let titles = titles.collect::<Result<_, _>>()?;
+            Ok(SearchResults { searched, titles })
+        })
+    }
+
+    /// Returns at most `limit` tokens of text, or `None` if nothing is found:
+    ///
+    /// - for the name of a frame, its record in short and then its transcript;
+    /// - for `ID#n`, the n-th entry of the frame's session in full;
+    /// - for anything else, passages that contain the words of the query, best first.
     pub fn recall(
         &self,
         query: &str,
         limit: usize,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<String>, EngineError> {
+    ) -> Result<Option<String>> {
         let query = query.trim();
         if let Some((name, number)) = query.rsplit_once('#')
             && let Ok(number) = number.parse::<usize>()
-            && let Ok(frame) = self.frame_named(name)
+            && let Ok(frame) = self.engine.frame_named(name)
         {
-            return self.entry_of(&frame, number, limit);
+            return self.entry(&frame, number, limit);
         }
         if !query.contains(char::is_whitespace)
-            && let Ok(frame) = self.frame_named(query)
+            && let Ok(frame) = self.engine.frame_named(query)
         {
-            return self.folded(&frame, limit).map(Some);
+            return self.frame(&frame, limit).map(Some);
         }
-        let found = self.search(query, PASSAGES, progress)?;
-        let passages = found.searched.hits.iter().zip(&found.titles);
+        let results = self.search(query, PASSAGES, progress)?;
+        let passages = results.searched.hits.iter().zip(&results.titles);
         let blocks: Vec<String> = passages
             .map(|(hit, title)| {
                 format!(
@@ -52,14 +97,16 @@ impl Engine {
                 )
             })
             .collect();
-        let text = self.counting(|tokenizer| joined(&blocks, limit, tokenizer));
+        let text = self
+            .engine
+            .counting(|tokenizer| joined(&blocks, limit, tokenizer));
         Ok((!text.is_empty()).then_some(text))
     }
 
-    /// What stands for a frame: goal, results, what was learned, and the names that came up; behind
-    /// it the text that is folded away, as far as there is room for it.
-    fn folded(&self, frame: &FrameId, limit: usize) -> Result<String, EngineError> {
-        let mut text = self.read(|reading| {
+    /// Renders a frame: its goal, results and notes, the names that came up, and then the beginning
+    /// of its transcript.
+    fn frame(&self, frame: &FrameId, limit: usize) -> Result<String> {
+        let mut text = self.engine.read(|reading| {
             let details = details::gather(reading, frame)?;
             let frame = &details.frame;
             let mut text = format!("{} {} ({})\n", frame.id, frame.title, frame.status);
@@ -81,16 +128,18 @@ impl Engine {
             }
             Ok(text)
         })?;
-        if let Some(result) = self.derived_result(frame, RESULT_TOKENS.max(limit / 2))? {
+        let summaries = self.engine.summaries();
+        if let Some(result) = summaries.derived_result(frame, RESULT_TOKENS.max(limit / 2))? {
             text.push_str("\nFrom its log:\n");
             text.push_str(&result);
         }
-        let told = self.told_in(frame, limit.saturating_mul(BYTES_A_TOKEN))?;
-        if !told.is_empty() {
-            text.push_str("\n## What was said and done\n\n");
+        let transcript =
+            summaries.transcript_start(frame, limit.saturating_mul(BYTES_PER_TOKEN))?;
+        if !transcript.is_empty() {
+            text.push_str("\n## Transcript\n\n");
         }
-        let text = printable(&(text + &told));
-        Ok(self.counting(|tokenizer| {
+        let text = printable(&(text + &transcript));
+        Ok(self.engine.counting(|tokenizer| {
             if tokenizer.count(&text) <= limit {
                 return text.clone();
             }
@@ -104,45 +153,38 @@ impl Engine {
         }))
     }
 
-    /// An entry of the session that a frame belongs to.
-    fn entry_of(
-        &self,
-        frame: &FrameId,
-        number: usize,
-        limit: usize,
-    ) -> Result<Option<String>, EngineError> {
-        let session = self.read(|reading| session_of(reading, frame))?;
+    /// Renders an entry of the session that a frame belongs to.
+    fn entry(&self, frame: &FrameId, number: usize, limit: usize) -> Result<Option<String>> {
+        let session = self.engine.read(|reading| session_of(reading, frame))?;
         let entries = match session {
-            Some(session) => self.said_in(&session)?,
+            Some(session) => self.engine.summaries().transcript(&session)?,
             None => Vec::new(),
         };
         let Some(entry) = number.checked_sub(1).and_then(|at| entries.get(at)) else {
             return Err(EngineError::NoSuchEntry {
-                id: frame.clone(),
+                id: *frame,
                 number,
                 entries: entries.len(),
             });
         };
         let text = printable(&transcript::markdown(&transcript::encode(entry)));
-        // A turn that ended, a model that was named: there are entries without words.
+        // Some entries have no text: the end of a turn, a change of model.
         if text.trim().is_empty() {
             return Ok(Some(format!(
-                "[{frame}#{number} is an entry without words]\n"
+                "[{frame}#{number} is an entry without text]\n"
             )));
         }
         Ok(Some(
-            self.counting(|tokenizer| cut(&text, limit, tokenizer)),
+            self.engine
+                .counting(|tokenizer| cut(&text, limit, tokenizer)),
         ))
     }
 }
 
-/// The session whose own frame a frame is, or lies below.
-fn session_of(
-    reading: &dyn Reading,
-    frame: &FrameId,
-) -> Result<Option<flamestack_core::SessionRef>, EngineError> {
+/// Returns the session whose own frame is `frame` or one above it.
+fn session_of(reading: &dyn Reading, frame: &FrameId) -> Result<Option<SessionRef>> {
     let sessions = reading.sessions(false)?;
-    let mut here = Some(frame.clone());
+    let mut here = Some(*frame);
     while let Some(frame) = here {
         let own = sessions
             .iter()
@@ -155,7 +197,7 @@ fn session_of(
     Ok(None)
 }
 
-/// The first blocks that fit; the first of all is cut rather than left out.
+/// Joins the blocks that fit. The first one is cut rather than left out.
 fn joined(blocks: &[String], limit: usize, tokenizer: &dyn Tokenizer) -> String {
     let mut text = String::new();
     for block in blocks {

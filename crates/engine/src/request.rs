@@ -1,168 +1,169 @@
-//! A wish as the fronts hear it: frames by the names people type, texts as they came.
+//! Requests as fronts receive them: frames by the names users and models type, texts unchecked.
 //!
-//! Turning a request into a command checks every text and draws every id; whether the command can
-//! be granted is core's to say.
+//! Resolving a request to a command checks every text and draws every id. The rules in
+//! `flamestack_core` then accept or refuse the command.
 
-use flamestack_core::Model;
-use flamestack_core::command::{Command, DEEPEST_PLAN, Place, PlanItem, Under};
+use flamestack_core::command::{DEEPEST_PLAN, Place, PlanItem, Under};
 use flamestack_core::event::{Edit, Goal, Results};
-use flamestack_core::frame::{LogEntry, Outcome};
-use flamestack_core::id::{FrameId, SessionRef};
-use flamestack_core::note::{Evidence, Note};
-use flamestack_core::refusal::Refusal;
-use flamestack_core::text::{Prose, TextProblem, Title};
+use flamestack_core::frame::LogEntry;
+use flamestack_core::text::TextProblem;
+use flamestack_core::{Command, Evidence, Model, Note, Outcome, Refusal, SessionRef, Text, Title};
 use flamestack_store::Reading;
 
 use crate::clock::Clock;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::names::resolve;
 
-/// What somebody asks for. Frames are named as people and models name them.
+/// Names of texts in refusals.
+const CRITERIA: &str = "the text of the success criteria";
+const CRITERIA_COMPACTED: &str = "the compacted text of the success criteria";
+const RESULTS: &str = "the text of the results";
+const RESULTS_COMPACTED: &str = "the compacted text of the results";
+
+/// A request to change the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// See [`Command::Push`].
     Push {
-        /// Where the frame belongs.
-        parent: Parent,
-        /// What it is about.
-        goal: Wanted,
+        /// Parent of the frame.
+        parent: ParentInput,
+        /// Goal of the frame.
+        goal: GoalInput,
     },
     /// See [`Command::Pop`].
     Pop {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// How it ends.
+        /// Outcome of the frame.
         outcome: Outcome,
-        /// What came out of it.
+        /// Results of the frame.
         results: String,
-        /// The same in dense form.
+        /// Dense form of the results.
         compacted: Option<String>,
     },
     /// See [`Command::AwaitSummary`].
     AwaitSummary {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// How it ends then, if it does.
+        /// Outcome of the frame once the summary is there; `None` if it stays open.
         outcome: Option<Outcome>,
-        /// What came out of it, as far as that was said.
+        /// Results so far, if any were given.
         results: Option<String>,
-        /// The same in dense form.
+        /// Dense form of the results.
         compacted: Option<String>,
-        /// Why a summary is wanted.
+        /// Instructions for the summary.
         note: Option<String>,
     },
     /// See [`Command::Plan`].
     Plan {
-        /// Where the frames belong.
-        parent: Parent,
-        /// The plan.
-        items: Vec<Planned>,
+        /// Parent of the frames.
+        parent: ParentInput,
+        /// The planned frames, in order.
+        items: Vec<PlanInput>,
     },
     /// See [`Command::Activate`].
     Activate(String),
     /// See [`Command::Block`].
     Block {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// What it waits for.
+        /// The object of the wait.
         reason: String,
     },
     /// See [`Command::Unblock`].
     Unblock(String),
     /// See [`Command::Edit`].
     Edit {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// What changes.
-        edit: Correction,
+        /// The texts to replace.
+        edit: EditInput,
     },
     /// See [`Command::Note`].
     Note {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// What was learned.
-        note: Learned,
+        /// The note.
+        note: NoteInput,
     },
-    /// See [`Command::Log`]. The text is in the store already.
+    /// See [`Command::Log`]. The text must be in the store already.
     Log {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// Which text.
+        /// The text to refer to.
         entry: LogEntry,
     },
     /// See [`Command::Invalidate`].
     Invalidate {
-        /// Which frame, if not the active one.
+        /// The frame, if not the active one.
         frame: Option<String>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// See [`Command::Move`].
     Move {
-        /// Which frame.
+        /// The frame.
         frame: String,
-        /// Where to.
-        to: Destination,
+        /// Destination.
+        to: MoveTarget,
     },
     /// See [`Command::Delete`].
     Delete(String),
     /// See [`Command::Bind`].
     Bind {
-        /// Which frame.
+        /// The frame.
         frame: String,
-        /// Which session.
+        /// The session.
         session: SessionRef,
     },
     /// See [`Command::Unbind`].
     Unbind(SessionRef),
     /// See [`Command::UseModel`].
     UseModel {
-        /// What the host calls it.
+        /// Name of the model, in the host's words.
         name: String,
-        /// How many tokens of a prompt it can take, where the host says so.
+        /// Number of prompt tokens it accepts, if the host reports it.
         window: Option<u64>,
     },
     /// See [`Command::Undo`].
     Undo,
-    /// A command that needs no names resolved.
-    Ready(Command),
 }
 
-/// Where new frames belong.
+/// Parent of new frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Parent {
-    /// Below the session's active frame, or else its own.
+pub enum ParentInput {
+    /// The session's active frame, or else its own.
     #[default]
     Active,
-    /// Below a named frame.
+    /// A frame by name.
     Named(String),
-    /// Below none.
+    /// None: the frames become roots.
     Root,
 }
 
-/// What a frame is to be about.
+/// Goal of a new frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// A short name.
+pub struct GoalInput {
+    /// Short name.
     pub title: String,
-    /// What defines "done".
+    /// Success criteria.
     pub criteria: Option<String>,
-    /// The same in dense form.
+    /// Dense form of the criteria.
     pub criteria_compacted: Option<String>,
 }
 
-/// A frame to be planned, and those below it.
+/// A frame to plan, with those below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Planned {
-    /// What it is about.
-    pub goal: Wanted,
-    /// What is planned below it.
-    pub children: Vec<Planned>,
+pub struct PlanInput {
+    /// Goal of the frame.
+    pub goal: GoalInput,
+    /// Frames to plan below it.
+    pub children: Vec<PlanInput>,
 }
 
-/// What was learned.
+/// A note to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Learned {
+pub enum NoteInput {
     /// See [`Note::Artifact`].
     Artifact(String),
     /// See [`Note::Decision`].
@@ -175,41 +176,41 @@ pub enum Learned {
     Test(String, bool),
     /// See [`Evidence::Commit`].
     Commit(String),
-    /// See [`Note::Directive`]. No tool asks for this: only a person gives directives.
+    /// See [`Note::Directive`]. No tool creates these: only the user gives directives.
     Directive(String),
 }
 
-/// What is to be corrected.
+/// Texts of a frame to replace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Correction {
-    /// The new title.
+pub struct EditInput {
+    /// New title.
     pub title: Option<String>,
-    /// The new criteria.
+    /// New success criteria.
     pub criteria: Option<String>,
-    /// Their dense form.
+    /// New dense form of the criteria.
     pub criteria_compacted: Option<String>,
-    /// The new results.
+    /// New results.
     pub results: Option<String>,
-    /// Their dense form.
+    /// New dense form of the results.
     pub results_compacted: Option<String>,
 }
 
-/// Where a frame is to be moved.
+/// Destination of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// Below a frame, last.
+pub enum MoveTarget {
+    /// Last child of a frame.
     Under(String),
-    /// Among the roots, last.
+    /// Last of the roots.
     Root,
-    /// Just before a frame.
+    /// Directly before a frame.
     Before(String),
-    /// Just after a frame.
+    /// Directly after a frame.
     After(String),
 }
 
 impl Request {
-    /// Whether the session may work on another frame afterwards.
-    pub(crate) fn turns(&self) -> bool {
+    /// Returns true if the session may have another active frame afterwards.
+    pub(crate) fn changes_focus(&self) -> bool {
         matches!(
             self,
             Self::Push { .. }
@@ -220,14 +221,10 @@ impl Request {
         )
     }
 
-    /// The command that is asked for.
-    pub(crate) fn to_command(
-        &self,
-        reading: &dyn Reading,
-        clock: &dyn Clock,
-    ) -> Result<Command, EngineError> {
+    /// Resolves names, checks texts and draws ids.
+    pub(crate) fn to_command(&self, reading: &dyn Reading, clock: &dyn Clock) -> Result<Command> {
         let named = |name: &String| resolve(reading, name);
-        let maybe = |name: &Option<String>| name.as_ref().map(named).transpose();
+        let optional_frame = |name: &Option<String>| name.as_ref().map(named).transpose();
         Ok(match self {
             Self::Push { parent, goal } => Command::Push {
                 id: clock.draw_id(),
@@ -240,9 +237,9 @@ impl Request {
                 results,
                 compacted,
             } => Command::Pop {
-                frame: maybe(frame)?,
+                frame: optional_frame(frame)?,
                 outcome: *outcome,
-                results: outcome_of(results, compacted.as_ref())?,
+                results: results_from(results, compacted.as_ref())?,
             },
             Self::AwaitSummary {
                 frame,
@@ -251,11 +248,11 @@ impl Request {
                 compacted,
                 note,
             } => Command::AwaitSummary {
-                frame: maybe(frame)?,
+                frame: optional_frame(frame)?,
                 outcome: *outcome,
                 given: match results {
                     None => None,
-                    Some(results) => Some(outcome_of(results, compacted.as_ref())?),
+                    Some(results) => Some(results_from(results, compacted.as_ref())?),
                 },
                 note: optional("the note", note.as_ref())?,
             },
@@ -270,35 +267,35 @@ impl Request {
                 frame: named(frame)?,
             },
             Self::Block { frame, reason } => Command::Block {
-                frame: maybe(frame)?,
-                reason: prose("the reason", reason)?,
+                frame: optional_frame(frame)?,
+                reason: text("the reason", reason)?,
             },
             Self::Unblock(frame) => Command::Unblock {
                 frame: named(frame)?,
             },
             Self::Edit { frame, edit } => Command::Edit {
-                frame: maybe(frame)?,
+                frame: optional_frame(frame)?,
                 edit: edit.check()?,
             },
             Self::Note { frame, note } => Command::Note {
-                frame: maybe(frame)?,
+                frame: optional_frame(frame)?,
                 note: note.check()?,
             },
             Self::Log { frame, entry } => Command::Log {
-                frame: maybe(frame)?,
+                frame: optional_frame(frame)?,
                 entry: entry.clone(),
             },
             Self::Invalidate { frame, reason } => Command::Invalidate {
-                frame: maybe(frame)?,
-                reason: prose("the reason", reason)?,
+                frame: optional_frame(frame)?,
+                reason: text("the reason", reason)?,
             },
             Self::Move { frame, to } => Command::Move {
                 frame: named(frame)?,
                 to: match to {
-                    Destination::Root => Place::Root,
-                    Destination::Under(parent) => Place::Under(named(parent)?),
-                    Destination::Before(sibling) => Place::Before(named(sibling)?),
-                    Destination::After(sibling) => Place::After(named(sibling)?),
+                    MoveTarget::Root => Place::Root,
+                    MoveTarget::Under(parent) => Place::Under(named(parent)?),
+                    MoveTarget::Before(sibling) => Place::Before(named(sibling)?),
+                    MoveTarget::After(sibling) => Place::After(named(sibling)?),
                 },
             },
             Self::Delete(frame) => Command::Delete {
@@ -316,20 +313,19 @@ impl Request {
                 window: *window,
             }),
             Self::Undo => Command::Undo,
-            Self::Ready(command) => command.clone(),
         })
     }
 }
 
-fn under(reading: &dyn Reading, parent: &Parent) -> Result<Under, EngineError> {
+fn under(reading: &dyn Reading, parent: &ParentInput) -> Result<Under> {
     Ok(match parent {
-        Parent::Active => Under::Active,
-        Parent::Root => Under::Root,
-        Parent::Named(name) => Under::Frame(resolve(reading, name)?),
+        ParentInput::Active => Under::Active,
+        ParentInput::Root => Under::Root,
+        ParentInput::Named(name) => Under::Frame(resolve(reading, name)?),
     })
 }
 
-impl Wanted {
+impl GoalInput {
     /// A goal of which only the title is known.
     pub fn titled(title: &str) -> Self {
         Self {
@@ -338,21 +334,19 @@ impl Wanted {
         }
     }
 
-    fn check(&self) -> Result<Goal, EngineError> {
+    fn check(&self) -> Result<Goal> {
+        let dense = self.criteria_compacted.as_ref();
         Ok(Goal {
-            title: title(&self.title)?,
-            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
-            criteria_compacted: optional(
-                "the compacted text of the success criteria",
-                self.criteria_compacted.as_ref(),
-            )?,
+            title: short("the title", &self.title)?,
+            criteria: optional(CRITERIA, self.criteria.as_ref())?,
+            criteria_compacted: optional(CRITERIA_COMPACTED, dense)?,
         })
     }
 }
 
-impl Planned {
-    /// Checks a frame and those below it, as far as `levels` go.
-    fn check(&self, clock: &dyn Clock, levels: usize) -> Result<PlanItem, EngineError> {
+impl PlanInput {
+    /// Checks a frame and those below it, at most `levels` deep.
+    fn check(&self, clock: &dyn Clock, levels: usize) -> Result<PlanItem> {
         let levels = levels.checked_sub(1).ok_or(Refusal::PlanTooDeep)?;
         let children = self
             .children
@@ -367,31 +361,31 @@ impl Planned {
     }
 }
 
-impl Learned {
-    fn check(&self) -> Result<Note, EngineError> {
+impl NoteInput {
+    fn check(&self) -> Result<Note> {
         let reason = |why: &Option<String>| optional("the reason", why.as_ref());
         Ok(match self {
-            Self::Artifact(path) => Note::Artifact(prose("the artifact", path)?),
-            Self::Decision(text, why) => Note::Decision {
-                text: prose("the decision", text)?,
+            Self::Artifact(path) => Note::Artifact(text("the artifact", path)?),
+            Self::Decision(decision, why) => Note::Decision {
+                text: text("the decision", decision)?,
                 why: reason(why)?,
             },
-            Self::FailedAttempt(text, why) => Note::FailedAttempt {
-                text: prose("the attempt", text)?,
+            Self::FailedAttempt(attempt, why) => Note::FailedAttempt {
+                text: text("the attempt", attempt)?,
                 why: reason(why)?,
             },
             Self::Command(command, exit_code) => Note::Evidence(Evidence::Command {
-                command: prose("the command", command)?,
+                command: text("the command", command)?,
                 exit_code: *exit_code,
             }),
             Self::Test(id, passed) => Note::Evidence(Evidence::Test {
-                id: prose("the test", id)?,
+                id: text("the test", id)?,
                 passed: *passed,
             }),
-            Self::Directive(text) => Note::Directive(prose("the directive", text)?),
+            Self::Directive(directive) => Note::Directive(text("the directive", directive)?),
             Self::Commit(hash) => {
-                let commit = prose("the commit", hash)?;
-                // Hosts say the subject behind it.
+                let commit = text("the commit", hash)?;
+                // Hosts append the subject.
                 let name = hash.split_whitespace().next().unwrap_or_default();
                 let is_hash = (4..=64).contains(&name.len())
                     && name.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -404,55 +398,38 @@ impl Learned {
     }
 }
 
-impl Correction {
-    fn check(&self) -> Result<Edit, EngineError> {
+impl EditInput {
+    fn check(&self) -> Result<Edit> {
+        let title = self.title.as_ref();
         Ok(Edit {
-            title: self.title.as_deref().map(title).transpose()?,
-            criteria: optional("the text of the success criteria", self.criteria.as_ref())?,
-            criteria_compacted: optional(
-                "the compacted text of the success criteria",
-                self.criteria_compacted.as_ref(),
-            )?,
-            results: optional("the text of the results", self.results.as_ref())?,
-            results_compacted: optional(
-                "the compacted text of the results",
-                self.results_compacted.as_ref(),
-            )?,
+            title: title.map(|title| short("the title", title)).transpose()?,
+            criteria: optional(CRITERIA, self.criteria.as_ref())?,
+            criteria_compacted: optional(CRITERIA_COMPACTED, self.criteria_compacted.as_ref())?,
+            results: optional(RESULTS, self.results.as_ref())?,
+            results_compacted: optional(RESULTS_COMPACTED, self.results_compacted.as_ref())?,
         })
     }
 }
 
-fn outcome_of(results: &str, compacted: Option<&String>) -> Result<Results, EngineError> {
+fn results_from(results: &str, compacted: Option<&String>) -> Result<Results> {
     Ok(Results {
-        full: prose("the text of the results", results)?,
-        compacted: optional("the compacted text of the results", compacted)?,
+        full: text(RESULTS, results)?,
+        compacted: optional(RESULTS_COMPACTED, compacted)?,
     })
 }
 
-fn title(text: &str) -> Result<Title, EngineError> {
-    short("the title", text)
-}
-
-fn short(field: &'static str, text: &str) -> Result<Title, EngineError> {
+fn short(field: &'static str, text: &str) -> Result<Title> {
     Title::new(text).map_err(|problem| bad_text(field, problem))
 }
 
-fn prose(field: &'static str, text: &str) -> Result<Prose, EngineError> {
-    Prose::new(text).map_err(|problem| bad_text(field, problem))
+fn text(field: &'static str, value: &str) -> Result<Text> {
+    Text::new(value).map_err(|problem| bad_text(field, problem))
 }
 
 fn bad_text(field: &'static str, problem: TextProblem) -> EngineError {
     Refusal::BadText { field, problem }.into()
 }
 
-fn optional(field: &'static str, text: Option<&String>) -> Result<Option<Prose>, EngineError> {
-    text.map(|text| prose(field, text)).transpose()
-}
-
-/// The frame that a receipt is about, for fronts that want to go on with it.
-pub(crate) fn opened(command: &Command) -> Option<&FrameId> {
-    match command {
-        Command::Push { id, .. } => Some(id),
-        _ => None,
-    }
+fn optional(field: &'static str, value: Option<&String>) -> Result<Option<Text>> {
+    value.map(|value| text(field, value)).transpose()
 }

@@ -1,8 +1,8 @@
-//! Settings: what can be set, where each value came from, and changing one.
+//! Settings: the table of all settings, their values by layer, and changing them.
 //!
-//! Built-in < user file < team file in the repository < project file < environment < flag. Every
-//! value knows its origin, and a bad one is an error that names it. A key that nobody knows stops
-//! nothing and is told by `flame config list` and `flame doctor`; nothing is silently ignored.
+//! Built-in < user file < team file in the repository < project file < environment; options of a
+//! command come on top. Every value has an origin, and an invalid one is an error that names it. An unknown key is reported by
+//! `flame config list` and `flame doctor` and stops nothing; nothing is silently ignored.
 
 mod file;
 mod known;
@@ -12,4 +12,4 @@ pub use file::{Change, Scope, change, set, unset};
 pub(crate) use known::nearest;
 pub use known::size;
 pub use known::{KNOWN, Kind, Patterns, Setting, pattern, setting};
-pub use layers::{Environment, Origin, Problem, Settings, Value};
+pub use layers::{Environment, Problem, Settings, Value, ValueOrigin};

@@ -1,44 +1,43 @@
-//! Subagents of a project: how they are tracked here, what is told of them, and ending one by hand.
+//! Subagents of a project: tracking, lists with costs, and ending one by hand.
 //!
-//! What an event means for a subagent is `flamestack_core::subagent`'s to say. Titles matter only on
-//! hosts that do not say which conversation started which.
+//! `flamestack_core::subagent` folds their state from events. Titles matter only on hosts that do not
+//! say which session started which.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use flamestack_core::command::Actor;
-use flamestack_core::frame::FrameHead;
-use flamestack_core::id::{SessionRef, Timestamp};
-use flamestack_core::session::Conversation;
+use flamestack_core::id::Timestamp;
+use flamestack_core::session::Activity;
 use flamestack_core::subagent::{self, Framing, Run, State};
-use flamestack_core::transcript::{Entry, Usage, What};
+use flamestack_core::transcript::{Entry, EntryKind, Usage};
+use flamestack_core::{Actor, FrameHead, Session, SessionRef};
 use flamestack_store::Reading;
 
 use crate::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
+use crate::ingest::IngestOptions;
 use crate::settings::{self, Change, Patterns, Settings};
-use crate::witness::View;
 
-/// How far down a tree of subagents is followed.
+/// Maximum depth of a tree of subagents.
 const DEEPEST: usize = 64;
 
-/// Gathers the settings afresh, for whoever has just changed one.
-pub type Gather = Box<dyn Fn() -> Result<Settings, EngineError> + Send + Sync>;
+/// Reads the settings again after a change.
+pub type Gather = Box<dyn Fn() -> Result<Settings> + Send + Sync>;
 
-/// How subagents are tracked.
+/// Ways to track subagents.
 #[derive(Clone, Debug)]
 pub struct Tracking {
-    /// Which of them become frames.
+    /// Selects the subagents that become frames.
     pub framing: Framing,
-    /// Titles by which they are known where a host gives no ids.
+    /// Titles that identify subagents where a host gives no ids.
     pub patterns: Patterns,
-    /// After how many idle milliseconds one without ids is complete, if ever.
+    /// Idle milliseconds after which a subagent without ids is complete, if ever.
     pub complete_after: Option<i64>,
-    /// For how many milliseconds those that have ended are listed.
+    /// Milliseconds for which ended subagents are listed.
     pub listed_for: i64,
 }
 
 impl Default for Tracking {
-    /// Every subagent is a frame, and none is known by its title.
+    /// Makes every subagent a frame, and identifies none by its title.
     fn default() -> Self {
         Self {
             framing: Framing::ALL,
@@ -50,9 +49,9 @@ impl Default for Tracking {
 }
 
 impl Tracking {
-    /// What the settings say.
-    pub fn from_settings(settings: &Settings) -> Result<Self, EngineError> {
-        let number = |name: &str| -> Result<i64, EngineError> {
+    /// Reads the settings.
+    pub fn from_settings(settings: &Settings) -> Result<Self> {
+        let number = |name: &str| -> Result<i64> {
             let number = settings.number(&format!("subagents.{name}"))?;
             Ok(i64::try_from(number).unwrap_or(i64::MAX))
         };
@@ -72,146 +71,152 @@ impl Tracking {
     }
 }
 
-/// A subagent with everything that is told of it.
+/// A subagent with its frame, its activity and its costs.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The subagent.
     pub run: Run,
-    /// How many subagents there are above it.
+    /// Number of subagents above it.
     pub depth: usize,
     /// Its frame, if it has one.
     pub frame: Option<FrameHead>,
-    /// What was seen of its own conversation.
-    pub seen: Conversation,
-    /// What it spent together with those that it started.
+    /// Activity of its own session.
+    pub seen: Activity,
+    /// Cost of it and of the subagents that it started.
     pub spent: Usage,
 }
 
 impl Listed {
-    /// What it is to do.
+    /// Returns its goal.
     pub fn goal(&self) -> &str {
         let frame = self.frame.as_ref().map(|frame| frame.title.as_str());
         let goal = self.run.goal.as_ref().map(flamestack_core::Title::as_str);
         goal.or(frame).unwrap_or("(not known yet)")
     }
 
-    /// How many messages its conversation has.
+    /// Returns the number of messages in its session.
     pub fn messages(&self) -> u64 {
         self.seen.prompts.saturating_add(self.seen.calls)
     }
 }
 
-/// Subagents, each behind the one that started it, and what they spent together.
+/// Subagents, each after the one that started it, and their total cost.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
     /// The subagents.
     pub listed: Vec<Listed>,
-    /// What the conversation at the top spent itself.
-    pub own: Usage,
-    /// And together with all below it.
+    /// Cost of the session at the top and of all below it.
     pub spent: Usage,
 }
 
-/// The subagents below a conversation.
-pub fn family(reading: &dyn Reading, session: &SessionRef) -> Result<Family, EngineError> {
-    let mut family = Family {
-        own: reading.conversation(session)?.spent,
-        ..Family::default()
-    };
-    let mut met = BTreeSet::from([session.clone()]);
-    family.spent = below(reading, session, 0, &mut met, &mut family.listed)?;
-    family.spent.add(&family.own);
-    Ok(family)
+/// Returns the subagents below a session.
+pub fn family(reading: &dyn Reading, session: &SessionRef) -> Result<Family> {
+    let mut walk = Walk::from(reading, session);
+    let mut spent = walk.below(session, 0)?;
+    let own = reading.session(session)?.map(|known| known.activity.spent);
+    spent.add(&own.unwrap_or_default());
+    let listed = walk.listed;
+    Ok(Family { listed, spent })
 }
 
-/// The subagents of the tree that a conversation belongs to; itself, where it is one of nobody knows
-/// whom.
-pub fn tree_of(reading: &dyn Reading, session: &SessionRef) -> Result<Family, EngineError> {
+/// Returns the subagents of the tree that a session belongs to, or the session itself if it is a
+/// subagent without a known parent.
+pub fn tree_of(reading: &dyn Reading, session: &SessionRef) -> Result<Family> {
     let top = top(reading, session)?;
-    match reading.run(&top)? {
+    match reading.session(&top)?.and_then(|known| known.run) {
         Some(run) => {
-            let mut family = Family::default();
-            let mut met = BTreeSet::from([top]);
-            family.spent = one(reading, run, 0, &mut met, &mut family.listed)?;
-            Ok(family)
+            let mut walk = Walk::from(reading, &top);
+            let spent = walk.add(run, 0)?;
+            let listed = walk.listed;
+            Ok(Family { listed, spent })
         }
         None => family(reading, &top),
     }
 }
 
-/// All subagents of a project, those without a known parent too.
-pub fn everywhere(reading: &dyn Reading) -> Result<Family, EngineError> {
-    let mut family = Family::default();
+/// Returns all subagents of a project, also those without a known parent.
+pub fn everywhere(reading: &dyn Reading) -> Result<Family> {
     let runs = reading.runs(false)?;
-    let known: BTreeSet<&SessionRef> = runs.iter().map(|run| &run.session).collect();
-    let mut met = BTreeSet::new();
-    for run in &runs {
-        let is_top = run
-            .parent
-            .as_ref()
-            .is_none_or(|parent| !known.contains(parent));
-        if is_top && met.insert(run.session.clone()) {
-            let spent = one(reading, run.clone(), 0, &mut met, &mut family.listed)?;
-            family.spent.add(&spent);
-        }
-    }
-    Ok(family)
-}
-
-fn below(
-    reading: &dyn Reading,
-    parent: &SessionRef,
-    depth: usize,
-    met: &mut BTreeSet<SessionRef>,
-    listed: &mut Vec<Listed>,
-) -> Result<Usage, EngineError> {
-    let mut spent = Usage::default();
-    if depth >= DEEPEST {
-        return Ok(spent);
-    }
-    for run in reading.runs_of(parent)? {
-        if met.insert(run.session.clone()) {
-            spent.add(&one(reading, run, depth, met, listed)?);
-        }
-    }
-    Ok(spent)
-}
-
-fn one(
-    reading: &dyn Reading,
-    run: Run,
-    depth: usize,
-    met: &mut BTreeSet<SessionRef>,
-    listed: &mut Vec<Listed>,
-) -> Result<Usage, EngineError> {
-    let session = run.session.clone();
-    let own = reading.session(&session)?.and_then(|known| known.own);
-    let frame = match own {
-        Some(own) => reading.frame(&own)?,
-        None => None,
+    let known: BTreeSet<SessionRef> = runs.iter().map(|run| run.session.clone()).collect();
+    let mut walk = Walk {
+        reading,
+        met: BTreeSet::new(),
+        listed: Vec::new(),
     };
-    let seen = reading.conversation(&session)?;
-    let place = listed.len();
-    let mut spent = seen.spent.clone();
-    listed.push(Listed {
-        run,
-        depth,
-        frame,
-        seen,
-        spent: Usage::default(),
-    });
-    spent.add(&below(reading, &session, depth + 1, met, listed)?);
-    if let Some(entry) = listed.get_mut(place) {
-        entry.spent = spent.clone();
+    let mut spent = Usage::default();
+    for run in runs {
+        let parent = run.parent.as_ref();
+        let is_top = parent.is_none_or(|parent| !known.contains(parent));
+        if is_top && walk.met.insert(run.session.clone()) {
+            spent.add(&walk.add(run, 0)?);
+        }
     }
-    Ok(spent)
+    let listed = walk.listed;
+    Ok(Family { listed, spent })
 }
 
-/// The conversation at the top of the tree that a conversation belongs to.
-fn top(reading: &dyn Reading, session: &SessionRef) -> Result<SessionRef, EngineError> {
+/// A walk through a tree of subagents, from the top.
+struct Walk<'r> {
+    reading: &'r dyn Reading,
+    met: BTreeSet<SessionRef>,
+    listed: Vec<Listed>,
+}
+
+impl<'r> Walk<'r> {
+    fn from(reading: &'r dyn Reading, top: &SessionRef) -> Self {
+        Self {
+            reading,
+            met: BTreeSet::from([top.clone()]),
+            listed: Vec::new(),
+        }
+    }
+
+    /// Lists the subagents that a session started, and returns their cost.
+    fn below(&mut self, parent: &SessionRef, depth: usize) -> Result<Usage> {
+        let mut spent = Usage::default();
+        if depth >= DEEPEST {
+            return Ok(spent);
+        }
+        for run in self.reading.runs_of(parent)? {
+            if self.met.insert(run.session.clone()) {
+                spent.add(&self.add(run, depth)?);
+            }
+        }
+        Ok(spent)
+    }
+
+    /// Lists a subagent and those that it started, and returns their cost.
+    fn add(&mut self, run: Run, depth: usize) -> Result<Usage> {
+        let session = run.session.clone();
+        let known = self.reading.session(&session)?;
+        let known = known.unwrap_or_else(|| Session::new(session.clone()));
+        let frame = match known.own {
+            Some(own) => self.reading.frame(&own)?,
+            None => None,
+        };
+        let place = self.listed.len();
+        let mut spent = known.activity.spent.clone();
+        self.listed.push(Listed {
+            run,
+            depth,
+            frame,
+            seen: known.activity,
+            spent: Usage::default(),
+        });
+        spent.add(&self.below(&session, depth + 1)?);
+        if let Some(entry) = self.listed.get_mut(place) {
+            entry.spent = spent.clone();
+        }
+        Ok(spent)
+    }
+}
+
+/// Returns the session at the top of the tree that a session belongs to.
+fn top(reading: &dyn Reading, session: &SessionRef) -> Result<SessionRef> {
     let mut top = session.clone();
     for _ in 0..DEEPEST {
-        match reading.run(&top)?.and_then(|run| run.parent) {
+        let run = reading.session(&top)?.and_then(|known| known.run);
+        match run.and_then(|run| run.parent) {
             Some(parent) if parent != *session => top = parent,
             _ => break,
         }
@@ -220,8 +225,8 @@ fn top(reading: &dyn Reading, session: &SessionRef) -> Result<SessionRef, Engine
 }
 
 impl Engine {
-    /// The same engine with other ways to track subagents; `gather` reads the settings again once
-    /// somebody has changed them here.
+    /// Sets the ways to track subagents; `gather` reads the settings again after a change through this
+    /// engine.
     #[must_use]
     pub fn with_subagents(mut self, tracking: Tracking, gather: Gather) -> Self {
         self.set_tracking(tracking);
@@ -229,31 +234,31 @@ impl Engine {
         self
     }
 
-    /// The settings as they are now.
-    pub fn settings(&self) -> Result<Settings, EngineError> {
+    /// Returns the current settings.
+    pub fn settings(&self) -> Result<Settings> {
         match &self.gather {
             Some(gather) => gather(),
             None => Ok(Settings::built_in()),
         }
     }
 
-    /// Changes settings of this project, on this machine. What is refused changes nothing.
-    pub fn configure(&self, changes: &[Change]) -> Result<Settings, EngineError> {
+    /// Changes settings of this project on this machine. A refused change changes nothing.
+    pub fn configure(&self, changes: &[Change]) -> Result<Settings> {
         settings::change(&self.project().settings_file(), changes)?;
         let settings = self.settings()?;
         self.set_tracking(Tracking::from_settings(&settings)?);
         Ok(settings)
     }
 
-    /// A subagent that is given the same task as one that has not ended, started in another
-    /// message: those of one message are meant to run beside each other.
+    /// Returns a subagent in flight with the same task that was started by another message: those of one
+    /// message are meant to run in parallel.
     pub fn already_running(
         &self,
         session: &SessionRef,
         message: Option<&str>,
         kind: Option<&str>,
         prompt: &str,
-    ) -> Result<Option<Listed>, EngineError> {
+    ) -> Result<Option<Listed>> {
         let Some(task) = subagent::task(session, kind, prompt) else {
             return Ok(None);
         };
@@ -270,52 +275,53 @@ impl Engine {
         })
     }
 
-    /// Completes subagents that a host gives no ids for once they have been idle for long enough:
-    /// there, nothing else says that they have ended.
-    pub fn settle_idle(&self) -> Result<(), EngineError> {
+    /// Completes subagents without ids once they have been idle for long enough: on such hosts nothing
+    /// else says that they have ended.
+    pub fn settle_idle(&self) -> Result<()> {
         let Some(delay) = self.tracking().complete_after else {
             return Ok(());
         };
         let now = self.clock().now();
         let idle = self.read(|reading| {
-            let mut idle = BTreeMap::new();
+            let mut idle = Vec::new();
             for run in reading.runs(true)? {
                 let long = now.0.saturating_sub(run.active.0) >= delay;
                 if run.parent.is_none() && run.state == State::Idle && long {
-                    let said = reading.conversation(&run.session)?.said;
-                    idle.insert(run.session, said);
+                    idle.extend(reading.session(&run.session)?);
                 }
             }
             Ok(idle)
         })?;
-        for (session, said) in idle {
-            let text = said.map(|said| said.as_str().to_owned());
-            self.end(&session, None, true, text.unwrap_or_default(), false)?;
+        for Session { key, activity, .. } in idle {
+            let text = last_words(&activity);
+            self.end(&key, None, true, text, &IngestOptions::default())?;
         }
         Ok(())
     }
 
-    /// Ends a subagent because somebody says so: its frame keeps what it came to.
+    /// Ends a subagent at the request of the user or the model; its frame keeps its output.
     pub fn end_subagent(
         &self,
         session: &SessionRef,
         ok: bool,
         summary: Option<&str>,
-    ) -> Result<(), EngineError> {
-        let (run, said) = self.read(|reading| {
-            let said = reading.conversation(session)?.said;
-            Ok((reading.run(session)?, said))
-        })?;
-        let run = run.ok_or_else(|| EngineError::BadInput(format!("{session} is no subagent")))?;
+    ) -> Result<()> {
+        let known = self.session(session)?;
+        let Some((run, activity)) = known.and_then(|known| Some((known.run?, known.activity)))
+        else {
+            let problem = format!("{session} is not a subagent");
+            return Err(EngineError::BadInput(problem));
+        };
         if !run.state.is_in_flight() {
-            return Err(EngineError::BadInput(format!(
-                "{session} has ended already: it is {}",
-                run.state
-            )));
+            let problem = format!("{session} has ended already: it is {}", run.state);
+            return Err(EngineError::BadInput(problem));
         }
-        let text = summary.map(str::to_owned);
-        let text = text.or_else(|| said.map(|said| said.as_str().to_owned()));
-        self.end(session, run.parent, ok, text.unwrap_or_default(), true)
+        let text = summary.map_or_else(|| last_words(&activity), str::to_owned);
+        let options = IngestOptions {
+            keeps_frames: true,
+            ..IngestOptions::default()
+        };
+        self.end(session, run.parent, ok, text, &options)
     }
 
     fn end(
@@ -324,46 +330,40 @@ impl Engine {
         parent: Option<SessionRef>,
         ok: bool,
         text: String,
-        kept: bool,
-    ) -> Result<(), EngineError> {
+        options: &IngestOptions,
+    ) -> Result<()> {
         let actor = Actor {
             session: parent.unwrap_or_else(|| session.clone()),
             worktree: None,
             message: None,
         };
-        let ended = Entry {
-            id: None,
-            message: None,
-            at: None,
-            agent: None,
-            what: What::SubagentEnded {
-                id: session.id().to_owned(),
-                ok,
-                text,
-            },
-        };
-        let view = View {
-            keeps_frames: kept,
-            ..View::default()
-        };
-        self.witness_as(&actor, &view, &[ended])?;
+        let id = session.id().to_owned();
+        let ended = Entry::of(EntryKind::SubagentEnded { id, ok, text });
+        self.ingest_with(&actor, options, &[ended])?;
         Ok(())
     }
 
-    /// From when on statistics count.
+    /// Returns the time from which statistics count.
     pub(crate) fn counted_since(&self) -> Option<Timestamp> {
         let text = fs_err::read_to_string(self.since_file()).ok()?;
         text.trim().parse().ok().map(Timestamp)
     }
 
-    /// Statistics count from now on.
-    pub(crate) fn count_from_now(&self) -> Result<(), EngineError> {
+    /// Restarts the statistics.
+    pub(crate) fn count_from_now(&self) -> Result<()> {
         flamestack_store::private_dir(&self.project().dir)?;
         let now = self.clock().now().0;
-        crate::engine::write_private(&self.since_file(), &format!("{now}\n"))
+        crate::workspace::write_private(&self.since_file(), &format!("{now}\n"))
     }
 
     fn since_file(&self) -> std::path::PathBuf {
         self.project().dir.join("subagents-since")
     }
+}
+
+/// Returns the model's last words in a session, if there are any.
+fn last_words(activity: &Activity) -> String {
+    let said = activity.said.as_ref();
+    said.map(|said| said.as_str().to_owned())
+        .unwrap_or_default()
 }

@@ -1,68 +1,93 @@
 //! The tools that agents call: declared once, offered by every front.
 //!
-//! A tool has a name, a description, a schema and a handler that answers in text. Arguments are
-//! checked here, whoever brings them; a wrong one is named with its place.
+//! A tool is a type: its fields are the arguments, their comments the descriptions that a model
+//! reads, and `ToolArgs` adds name, description and handler. The JSON schema is derived from the
+//! type, so schema and handler cannot disagree.
 
-mod compacting;
 mod context;
 mod frames;
-mod planning;
 mod reading;
-mod recalling;
-mod searching;
 mod subagents;
 
-use flamestack_core::command::Actor;
+use flamestack_core::Actor;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::request::Request;
 use crate::settings;
 
 /// A tool.
 pub struct Tool {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// What it does, for a model.
+    /// Description for the model.
     pub description: &'static str,
-    /// What it takes, as JSON Schema without references, formats or unions: some hosts refuse
-    /// those.
+    /// Arguments as JSON Schema without references, formats or unions: some hosts refuse those.
     pub schema: fn() -> Value,
-    /// What it does.
-    run: fn(&Engine, &Actor, Value) -> Result<String, EngineError>,
+    run: fn(&Engine, &Actor, Value) -> Result<String>,
 }
 
-/// All tools there are, in the order in which they are listed.
+/// The arguments of a tool, and what it does with them.
+trait ToolArgs: DeserializeOwned + JsonSchema {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+
+    /// Calls the tool and returns the answer for the model.
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String>;
+
+    /// An error about one of the arguments.
+    fn bad_argument(name: &str, problem: &str) -> EngineError {
+        EngineError::BadArguments {
+            tool: Self::NAME.to_owned(),
+            problem: format!("at `{name}`: {problem}"),
+        }
+    }
+}
+
+impl Tool {
+    const fn of<A: ToolArgs>() -> Self {
+        Self {
+            name: A::NAME,
+            description: A::DESCRIPTION,
+            schema: schema::<A>,
+            run: |engine, actor, arguments| parse::<A>(A::NAME, arguments)?.call(engine, actor),
+        }
+    }
+}
+
+/// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
-    frames::PUSH,
-    frames::POP,
-    planning::PLAN,
-    planning::PLAN_CHILDREN,
-    planning::ACTIVATE,
-    planning::INVALIDATE,
-    frames::ADD_DECISION,
-    frames::ADD_ARTIFACT,
-    reading::STATUS,
-    reading::TREE,
-    reading::DETAILS,
-    reading::SUMMARY,
-    reading::STATE,
-    recalling::RECALL,
-    searching::SEARCH,
-    compacting::SUMMARIZE,
-    compacting::INFO,
-    context::INFO,
-    context::PREVIEW_TOOL,
-    context::CLEAR,
-    subagents::LIST,
-    subagents::COMPLETE,
-    subagents::STATS,
-    subagents::CONFIG,
+    Tool::of::<frames::PushArgs>(),
+    Tool::of::<frames::PopArgs>(),
+    Tool::of::<frames::PlanArgs>(),
+    Tool::of::<frames::PlanChildrenArgs>(),
+    Tool::of::<frames::ActivateArgs>(),
+    Tool::of::<frames::InvalidateArgs>(),
+    Tool::of::<frames::AddDecisionArgs>(),
+    Tool::of::<frames::AddArtifactArgs>(),
+    Tool::of::<reading::StatusArgs>(),
+    Tool::of::<reading::TreeArgs>(),
+    Tool::of::<reading::DetailsArgs>(),
+    Tool::of::<reading::GetSummaryArgs>(),
+    Tool::of::<reading::GetStateArgs>(),
+    Tool::of::<reading::RecallArgs>(),
+    Tool::of::<reading::SearchArgs>(),
+    Tool::of::<frames::SummarizeArgs>(),
+    Tool::of::<context::CompactionInfoArgs>(),
+    Tool::of::<context::ContextInfoArgs>(),
+    Tool::of::<context::PreviewArgs>(),
+    Tool::of::<context::ClearCacheArgs>(),
+    Tool::of::<subagents::ListArgs>(),
+    Tool::of::<subagents::CompleteArgs>(),
+    Tool::of::<subagents::StatsArgs>(),
+    Tool::of::<subagents::ConfigArgs>(),
 ];
 
-/// Which tools a model is offered. Whichever it is, every tool can be called.
+/// The tools that a model is offered. Every tool can be called whatever the profile is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The few that matter; their schemas are short enough to be sent with every request.
@@ -87,7 +112,7 @@ const CORE: &[&str] = &[
 ];
 
 impl Profile {
-    /// The profile that a setting's value stands for.
+    /// Parses the value of the setting `tools`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "core" => Some(Self::Core),
@@ -97,7 +122,7 @@ impl Profile {
         }
     }
 
-    /// The tools on offer.
+    /// Returns the tools of the profile.
     pub fn tools(self) -> impl Iterator<Item = &'static Tool> {
         ALL.iter().filter(move |tool| match self {
             Self::Core => CORE.contains(&tool.name),
@@ -107,8 +132,8 @@ impl Profile {
     }
 }
 
-/// The tool of a name.
-pub fn named(name: &str) -> Result<&'static Tool, EngineError> {
+/// Returns the tool with a name.
+pub fn named(name: &str) -> Result<&'static Tool> {
     ALL.iter()
         .find(|tool| tool.name == name)
         .ok_or_else(|| EngineError::UnknownTool {
@@ -118,22 +143,17 @@ pub fn named(name: &str) -> Result<&'static Tool, EngineError> {
 }
 
 /// Calls a tool as an agent would.
-pub fn call(
-    engine: &Engine,
-    actor: &Actor,
-    name: &str,
-    arguments: Value,
-) -> Result<String, EngineError> {
+pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Result<String> {
     (named(name)?.run)(engine, actor, arguments)
 }
 
-/// Arguments as a tool's own type, or what is wrong with them and where.
-fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, EngineError> {
-    // Some hosts send nothing at all where there is nothing to say.
+/// Parses the arguments of a tool. An error names the argument.
+fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T> {
+    // Some hosts send null where there are no arguments.
     let arguments = match arguments {
         Value::Null => Value::Object(serde_json::Map::new()),
         Value::Object(_) => arguments,
-        // Serde would take a list for the fields in their order, which no schema promises.
+        // Serde would accept a list as the fields in their order, which no schema promises.
         _ => {
             return Err(EngineError::BadArguments {
                 tool: tool.to_owned(),
@@ -142,10 +162,10 @@ fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, EngineE
         }
     };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let place = error.path().to_string();
-        let problem = match place.as_str() {
+        let path = error.path().to_string();
+        let problem = match path.as_str() {
             "." => error.inner().to_string(),
-            _ => format!("at `{place}`: {}", error.inner()),
+            _ => format!("at `{path}`: {}", error.inner()),
         };
         EngineError::BadArguments {
             tool: tool.to_owned(),
@@ -154,9 +174,63 @@ fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, EngineE
     })
 }
 
-/// Grants a request and says what it came to.
-fn granted(engine: &Engine, actor: &Actor, request: &Request) -> Result<String, EngineError> {
-    let receipt = engine.execute(actor, request)?;
+/// Derives the schema of a tool's arguments.
+fn schema<A: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<A>()
+        .to_value();
+    simplify(&mut schema);
+    // Some hosts require `properties`, also of a tool without arguments.
+    if let Value::Object(fields) = &mut schema {
+        fields
+            .entry("properties")
+            .or_insert_with(|| Value::Object(serde_json::Map::new()));
+    }
+    schema
+}
+
+/// Reduces a schema to the keywords that every host understands.
+fn simplify(schema: &mut Value) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    for keyword in [
+        "title",
+        "format",
+        "minimum",
+        "maximum",
+        "default",
+        "additionalProperties",
+    ] {
+        fields.remove(keyword);
+    }
+    // An optional argument may be null, but hosts do not understand unions.
+    if let Some(Value::Array(types)) = fields.get("type") {
+        let some = types.iter().find(|one| *one != "null").cloned();
+        fields.insert("type".to_owned(), some.unwrap_or_default());
+    }
+    if fields.get("type").is_some_and(|it| it == "integer") {
+        fields.insert("type".to_owned(), "number".into());
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(simplify);
+    }
+    if let Some(items) = fields.get_mut("items") {
+        simplify(items);
+    }
+}
+
+/// Executes a request and returns its receipt as text.
+fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String> {
+    let receipt = engine.commands().execute(actor, request)?;
     let lines = engine.read(|reading| crate::views::receipt::lines(reading, actor, &receipt))?;
     Ok(lines.join("\n"))
 }

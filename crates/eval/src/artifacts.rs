@@ -1,23 +1,23 @@
-//! Which files changed: what is known of them without the host's own account of it.
+//! Recall of changed files: how well they are derived without the host's own report.
 
 use std::collections::BTreeSet;
 
-use flamestack_core::anchor::name::path_key;
 use flamestack_core::command::Actor;
-use flamestack_core::decide::Watching;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Note;
-use flamestack_core::transcript::{Entry, What};
+use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_core::tree::Tree;
+use flamestack_engine::ingest::Observer;
+use flamestack_extract::lex::path_key;
 
-/// With fewer files an account says nothing.
+/// Minimum number of changed files for a meaningful figure.
 const FEWEST: usize = 2;
 
-/// How many of the files that changed were known.
+/// Number of changed files that were recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Files that changed and were known.
+pub struct FileRecall {
+    /// Files that changed and were recognised.
     pub right: usize,
     /// Files that changed.
     pub changed: usize,
@@ -25,8 +25,8 @@ pub struct Found {
     pub taken: usize,
 }
 
-impl Found {
-    /// Adds what was found elsewhere.
+impl FileRecall {
+    /// Adds the counts of another session.
     pub fn add(&mut self, other: Self) {
         self.right += other.right;
         self.changed += other.changed;
@@ -34,20 +34,20 @@ impl Found {
     }
 }
 
-/// Whose account it is that a file changed.
+/// Recall by the source that reported the changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// The host's.
-    pub host: Option<Found>,
-    /// The recorder's, by git.
-    pub recorder: Option<Found>,
+    /// Changes reported by the host.
+    pub host: Option<FileRecall>,
+    /// Changes seen in git by the recorder.
+    pub recorder: Option<FileRecall>,
 }
 
-/// How many of the files that changed in a session are found in what it said and did. `touched` are
-/// the files that whoever recorded it saw change.
+/// Measures how many of the files that changed in a session are derived from its transcript.
+/// `touched` are the files that the recorder saw change.
 pub fn artifacts(entries: &[Entry], touched: &[String]) -> Accounts {
-    let by_host = entries.iter().flat_map(|entry| match &entry.what {
-        What::Changed { paths } => paths.as_slice(),
+    let by_host = entries.iter().flat_map(|entry| match &entry.kind {
+        EntryKind::Changed { paths } => paths.as_slice(),
         _ => &[],
     });
     let by_host = keys(by_host);
@@ -57,7 +57,7 @@ pub fn artifacts(entries: &[Entry], touched: &[String]) -> Accounts {
     }
     let taken = derived(entries);
     let found = |changed: &BTreeSet<&str>| {
-        (changed.len() >= FEWEST).then(|| Found {
+        (changed.len() >= FEWEST).then(|| FileRecall {
             right: changed.iter().filter(|path| taken.contains(**path)).count(),
             changed: changed.len(),
             taken: taken.len(),
@@ -74,7 +74,7 @@ fn keys<'a>(paths: impl IntoIterator<Item = &'a String>) -> BTreeSet<&'a str> {
     keys.filter(|key| !key.is_empty()).collect()
 }
 
-/// The artifacts that a session's record comes to, without what the host says of changed files.
+/// Derives the artifacts of a session without the host's reports of changed files.
 fn derived(entries: &[Entry]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let Ok(session) = "eval:session".parse::<SessionRef>() else {
@@ -86,7 +86,7 @@ fn derived(entries: &[Entry]) -> BTreeSet<String> {
         message: None,
     };
     let mut tree = Tree::default();
-    let mut watching = Watching::past(None);
+    let mut observer = Observer::past();
     let mut drawn = 0u64;
     let mut draw = || {
         drawn += 1;
@@ -94,18 +94,21 @@ fn derived(entries: &[Entry]) -> BTreeSet<String> {
     };
     let kept = entries
         .iter()
-        .filter(|entry| !matches!(entry.what, What::Changed { .. }));
+        .filter(|entry| !matches!(entry.kind, EntryKind::Changed { .. }));
     for entry in kept {
         // A tree in memory is always readable.
-        let sights = watching.see(&tree, &actor, entry, &mut draw);
-        let told = watching.told(&actor.session);
-        let told = told.map(|event| (actor.clone(), event));
-        let seen = sights.unwrap_or_default().into_iter().flat_map(|sight| {
-            let actor = sight.actor;
-            let events = sight.decision.events.into_iter();
-            events.map(move |event| (actor.clone(), event))
-        });
-        for (actor, event) in seen.chain(told) {
+        let observations = observer.observe(&tree, &actor, entry, &mut draw);
+        let known = observer.finish_batch(&actor.session);
+        let known = known.map(|event| (actor.clone(), event));
+        let seen = observations
+            .unwrap_or_default()
+            .into_iter()
+            .flat_map(|observation| {
+                let actor = observation.actor;
+                let events = observation.decision.events.into_iter();
+                events.map(move |event| (actor.clone(), event))
+            });
+        for (actor, event) in seen.chain(known) {
             if let Event::Noted {
                 note: Note::Artifact(path),
                 ..

@@ -1,28 +1,28 @@
-//! What compactions cost a session: what was lost and had to be looked up again.
+//! Aftermath of compactions: facts that were lost and had to be looked up again.
 
 use std::collections::BTreeSet;
 
-use flamestack_core::transcript::{CallKind, What};
+use flamestack_core::transcript::{CallKind, EntryKind};
 
 use crate::recording::{Cut, Recording};
 
-/// What followed a compaction.
+/// Events after a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
-    /// How many calls were looked at.
+    /// Number of calls examined.
     pub calls: usize,
-    /// Names that were known, that the summary does not have, and that tools had to bring again.
+    /// Known names that the summary lost and tool results brought back.
     pub found_again: usize,
     /// Files that were read again.
     pub read_again: Vec<String>,
 }
 
 impl Aftermath {
-    /// Looks at what followed a compaction.
+    /// Examines the calls after a compaction.
     pub fn of(recording: &Recording<'_>, cut: &Cut<'_>) -> Self {
         let names_at = |at: usize| {
-            let moment = recording.moment(at);
-            moment.and_then(|moment| recording.names.get(moment))
+            let utterance = recording.utterance(at);
+            utterance.and_then(|utterance| recording.names.get(utterance))
         };
         let known: BTreeSet<u32> = (0..cut.at)
             .filter_map(names_at)
@@ -34,8 +34,8 @@ impl Aftermath {
         let mut again = BTreeSet::new();
         let mut read = BTreeSet::new();
         for at in cut.resume..cut.end {
-            match recording.entry(at).map(|entry| &entry.what) {
-                Some(What::Call(call)) => {
+            match recording.entry(at).map(|entry| &entry.kind) {
+                Some(EntryKind::Call(call)) => {
                     aftermath.calls += 1;
                     if call.kind == CallKind::Read {
                         read.extend(
@@ -45,7 +45,7 @@ impl Aftermath {
                         );
                     }
                 }
-                Some(What::Answer(_)) => {
+                Some(EntryKind::Answer(_)) => {
                     let names = names_at(at).into_iter().flatten();
                     let lost = |name: &&u32| {
                         known.contains(name)
@@ -64,10 +64,10 @@ impl Aftermath {
 }
 
 impl Recording<'_> {
-    /// Whether a file was read, written or changed before a cut.
+    /// Returns true if a file was read, written or changed before a cut.
     fn has_read(&self, path: &str, cut: &Cut<'_>) -> bool {
-        (0..cut.at).any(|at| match self.entry(at).map(|entry| &entry.what) {
-            Some(What::Call(call)) => call.paths.iter().any(|known| known == path),
+        (0..cut.at).any(|at| match self.entry(at).map(|entry| &entry.kind) {
+            Some(EntryKind::Call(call)) => call.paths.iter().any(|known| known == path),
             _ => false,
         })
     }

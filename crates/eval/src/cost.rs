@@ -1,33 +1,33 @@
-//! What prompts cost: every model call of a session again, under several ways to keep them short.
+//! Cost of prompts: replays every model call of a session under several policies.
 //!
-//! A prompt is a list of segments. What it shares with the prompt before, from the beginning, comes
-//! from the cache; the rest is new. Output is the same under all of them and left out. Tokens are
+//! A prompt is a list of segments. The prefix that it shares with the previous prompt comes from the
+//! cache; the rest is new. Output is the same under all policies and left out. Tokens are
 //! four characters here, as everywhere in this crate.
 
-use flamestack_core::transcript::{Entry, Voice, What};
+use flamestack_core::transcript::{Entry, EntryKind, Speaker};
 
 use crate::recording::Recording;
 
-/// What stands before the conversation: instructions and tools.
+/// Tokens of the instructions and tools before the messages.
 const INSTRUCTIONS: u64 = 12_000;
-/// A prompt that would be longer is compacted by the host.
+/// Length of a prompt at which the host compacts, in tokens.
 const WINDOW: u64 = 160_000;
-/// What a host's summary takes.
+/// Tokens of a host's summary.
 const SUMMARY: u64 = 4_000;
-/// Shorter beginnings are not cached.
+/// Minimum length of a cached prefix, in tokens.
 const SHORTEST_CACHED: u64 = 1024;
-/// A frame is folded if it is larger than this.
+/// Minimum size of a frame that is folded, in tokens.
 const WORTH_FOLDING: u64 = 2_000;
-/// What a folded frame takes at most.
+/// Maximum size of a folded frame, in tokens.
 const LARGEST_RESULT: u64 = 400;
-/// Late folding waits until the prompt is this long.
+/// Length of a prompt at which late folding begins, in tokens.
 const LATE: u64 = 60_000;
-/// Of a call's arguments, so many characters are in the prompt.
+/// Maximum number of characters of a call's arguments in the prompt.
 const SHOWN_OF_CALL: usize = 1_200;
 /// The price of a token from the cache and of a new one, in thousandths of an uncached token.
 const PRICES: (u64, u64) = (100, 1_250);
 
-/// How prompts are kept short.
+/// A policy that keeps prompts short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Everything is kept, however long it gets.
@@ -41,10 +41,10 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 4] = [Self::Append, Self::Compact, Self::Fold, Self::FoldLate];
 
-    /// What tables call it.
+    /// Returns the label in tables.
     pub fn label(self) -> &'static str {
         match self {
             Self::Append => "append only, no limit",
@@ -55,21 +55,21 @@ impl Policy {
     }
 }
 
-/// What all prompts of a session, or of many, came to.
+/// Totals of all prompts of one or more sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
     /// Model calls.
     pub calls: u64,
     /// Tokens of all prompts.
     pub prompt: u64,
-    /// Those that came from the cache.
+    /// Tokens that came from the cache.
     pub cached: u64,
     /// The longest prompt.
     pub longest: u64,
 }
 
 impl Bill {
-    /// What it costs, in uncached tokens.
+    /// Returns the cost in uncached tokens.
     pub fn cost(&self) -> u64 {
         (self.cached * PRICES.0 + (self.prompt - self.cached) * PRICES.1) / 1000
     }
@@ -89,12 +89,12 @@ impl Bill {
     }
 }
 
-/// A part of a prompt: what it is and how long. Equal parts are equal bytes.
+/// A part of a prompt. Equal parts are equal bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Instructions,
     Entry(usize),
-    /// A host's summary, the so-manieth.
+    /// A host's summary, by number.
     Summary(usize),
     /// The result of a frame.
     Result(usize),
@@ -142,12 +142,12 @@ pub fn replay(recording: &Recording<'_>, policy: Policy) -> Bill {
 
 struct State<'a> {
     sizes: &'a [u64],
-    /// Where each frame begins.
+    /// Start of each frame.
     frames: &'a [usize],
-    /// Where the conversation begins, behind the last compaction.
+    /// Start of the messages after the last compaction.
     base: usize,
     summaries: usize,
-    /// How long the result of each folded frame is.
+    /// Length of the result of each folded frame.
     folded: Vec<Option<u64>>,
 }
 
@@ -229,13 +229,13 @@ fn total(prompt: &[Segment]) -> u64 {
     prompt.iter().map(|(_, size)| size).sum()
 }
 
-/// Where frames begin: with each prompt of a person.
+/// Returns the starts of frames: each prompt of the user begins one.
 fn frames(recording: &Recording<'_>) -> Vec<usize> {
     let prompts = (0..recording.thread.len()).filter(|at| {
         let entry = recording.entry(*at);
-        entry.is_some_and(|entry| match &entry.what {
-            What::User {
-                voice: Voice::Person | Voice::Slash,
+        entry.is_some_and(|entry| match &entry.kind {
+            EntryKind::User {
+                speaker: Speaker::Person | Speaker::Slash,
                 text,
             } => !text.trim().is_empty(),
             _ => false,
@@ -250,19 +250,19 @@ fn frames(recording: &Recording<'_>) -> Vec<usize> {
 
 /// The tokens that an entry takes in a prompt.
 fn size(entry: &Entry) -> u64 {
-    // What marks the beginning of a message takes about as much as this.
+    // Approximate overhead of a message's role marker.
     const MARK: usize = 14;
     let characters = |text: &str| text.chars().count();
-    let shown = match &entry.what {
-        What::User { text, .. }
-        | What::Assistant { text }
-        | What::Plan { text }
-        | What::Attached { text, .. } => characters(text),
-        What::Answer(answer) => characters(&answer.text),
-        What::Call(call) => characters(&call.arguments).min(SHOWN_OF_CALL),
-        What::Compacted { summary, .. } => summary.as_deref().map_or(0, characters),
-        What::Todos(todos) => todos.iter().map(|todo| characters(&todo.text) + MARK).sum(),
-        What::Interrupted { .. } => MARK,
+    let shown = match &entry.kind {
+        EntryKind::User { text, .. }
+        | EntryKind::Assistant { text }
+        | EntryKind::Plan { text }
+        | EntryKind::Attached { text, .. } => characters(text),
+        EntryKind::Answer(answer) => characters(&answer.text),
+        EntryKind::Call(call) => characters(&call.arguments).min(SHOWN_OF_CALL),
+        EntryKind::Compacted { summary, .. } => summary.as_deref().map_or(0, characters),
+        EntryKind::Todos(todos) => todos.iter().map(|todo| characters(&todo.text) + MARK).sum(),
+        EntryKind::Interrupted { .. } => MARK,
         _ => return 0,
     };
     u64::try_from((shown + MARK).div_ceil(4)).unwrap_or(u64::MAX)

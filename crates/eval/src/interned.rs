@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::anchor::name::{NameKind, key, path_key};
-use flamestack_core::anchor::scan::names;
+use flamestack_extract::lex::{NameKind, name_key, names, path_key};
 
 /// The names of a recording.
 #[derive(Debug, Default)]
@@ -16,7 +15,7 @@ pub(crate) struct Interned {
 }
 
 impl Interned {
-    /// Takes note of a path, so that its bare file name is understood.
+    /// Registers a path, so that its bare file name is recognised.
     pub(crate) fn learn(&mut self, path: &str) {
         let key = path_key(path);
         if let Some((_, name)) = key.rsplit_once('/') {
@@ -25,7 +24,7 @@ impl Interned {
         }
     }
 
-    /// Takes note of the paths of a text.
+    /// Registers the paths of a text.
     pub(crate) fn learn_all(&mut self, text: &str) {
         names(text, &mut |kind, name| {
             if kind == NameKind::Path {
@@ -36,7 +35,7 @@ impl Interned {
 
     fn key(&self, kind: NameKind, text: &str) -> String {
         if kind != NameKind::Path {
-            return key(kind, text).to_owned();
+            return name_key(kind, text).to_owned();
         }
         let key = path_key(text);
         let only = self
@@ -73,7 +72,7 @@ impl Interned {
         found
     }
 
-    /// Whether the measure counts a name. It knows nothing of numbers with units.
+    /// Returns true if the measure counts a name; it ignores numbers with units.
     pub(crate) fn is_measured(&self, number: u32) -> bool {
         let key = self.keys.get(number as usize);
         key.is_some_and(|(kind, _)| *kind != NameKind::Quantity)
@@ -89,14 +88,14 @@ impl Interned {
                 present.known.insert(number);
             }
             None => {
-                distinct.insert((kind, key(kind, name)));
+                distinct.insert((kind, name_key(kind, name)));
             }
         });
         present.unknown = distinct.len();
         present
     }
 
-    /// Whether a name is a path that stands in a text as it is.
+    /// Returns true if a name is a path that a text contains literally.
     pub(crate) fn is_written(&self, number: u32, text: &str) -> bool {
         let key = self.keys.get(number as usize);
         key.is_some_and(|(kind, key)| *kind == NameKind::Path && text.contains(key.as_str()))
@@ -106,8 +105,8 @@ impl Interned {
 /// The names in a text.
 #[derive(Debug, Default)]
 pub(crate) struct Present {
-    /// Those of the recording.
+    /// Names of the recording.
     pub(crate) known: BTreeSet<u32>,
-    /// How many others there are.
+    /// Number of other names.
     pub(crate) unknown: usize,
 }

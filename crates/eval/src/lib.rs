@@ -1,10 +1,10 @@
-//! How good a context is, measured without a model: recorded sessions show what was needed next.
+//! Quality of contexts, measured without a model: recorded sessions show what was needed next.
 //!
 //! A [`Recording`] is cut where the work went on; [`need`] says what the agent used after the cut
-//! and nobody told it again, and how much of that a text supplies. [`pop`] asks the same of finished
+//! before anything repeated it, and how much of that a text supplies. [`pop`] asks the same of finished
 //! subagents, [`siblings`] of finished frames beside one, [`artifacts`] which files changed. [`cost`]
-//! replays every model call under several ways to keep a prompt short, [`train`] fits the weights of
-//! `flamestack-core`. Nothing here reads files or prints.
+//! replays every model call under several ways to keep a prompt short. Nothing here reads files or
+//! prints.
 
 pub mod artifacts;
 pub mod compaction;
@@ -15,7 +15,6 @@ pub mod pop;
 pub mod recording;
 pub mod report;
 pub mod siblings;
-pub mod train;
 mod words;
 
 pub use recording::{Cut, Recording};

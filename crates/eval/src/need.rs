@@ -1,25 +1,27 @@
-//! What was needed after a cut, and how much of it a text supplies.
+//! Facts needed after a cut, which is a place in a recording at which its history is replaced by a
+//! text, and the share of them that the text supplies.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use flamestack_core::transcript::{Voice, What};
+use flamestack_core::transcript::{EntryKind, Speaker};
+use flamestack_extract::lex::NameKind;
 
 use crate::interned::Interned;
 use crate::recording::{Cut, Recording};
 use crate::words::{keywords, phrases};
 
-/// Names last met more than so many calls before a cut are old.
+/// Number of calls before a cut after which a name counts as old.
 const OLD: usize = 25;
-/// So many of the newest prompts count.
+/// Number of newest prompts that count.
 const PROMPTS: usize = 12;
-/// With fewer names a cut says nothing about names.
+/// Minimum number of names for a meaningful figure.
 const FEWEST_NAMES: usize = 5;
-/// With fewer phrases a cut says nothing about phrases.
+/// Minimum number of phrases for a meaningful figure.
 const FEWEST_PHRASES: usize = 20;
-/// With fewer words a prompt says nothing about prompts.
+/// Minimum number of words of a prompt that counts.
 const FEWEST_WORDS: usize = 4;
 
-/// What the agent used after a cut before anything told it again.
+/// Facts that the agent used after a cut before anything repeated them.
 #[derive(Debug, Default)]
 pub struct Need {
     pub(crate) names: BTreeSet<u32>,
@@ -30,12 +32,12 @@ pub struct Need {
     pub(crate) prompts: Vec<BTreeSet<String>>,
 }
 
-/// How much of what was needed a text supplies, each between 0 and 1.
+/// Shares of the needed facts that a text supplies, each between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// Names.
     pub names: Option<f64>,
-    /// Names that were not met for a while.
+    /// Names that had not occurred for a while.
     pub old_names: Option<f64>,
     /// Sequences of four words.
     pub phrases: Option<f64>,
@@ -46,44 +48,45 @@ pub struct Score {
 }
 
 impl Need {
-    /// What was needed after a cut.
+    /// Collects the facts that were needed after a cut.
     pub fn after(recording: &Recording<'_>, cut: &Cut<'_>) -> Self {
         let mut last: BTreeMap<u32, usize> = BTreeMap::new();
         let mut known_phrases: HashSet<u64> = HashSet::new();
         let mut prompts = Vec::new();
         let mut calls = 0;
         for at in 0..cut.at {
-            match recording.entry(at).map(|entry| &entry.what) {
-                Some(What::Call(_)) => calls += 1,
-                Some(What::User {
-                    voice: Voice::Person,
+            match recording.entry(at).map(|entry| &entry.kind) {
+                Some(EntryKind::Call(_)) => calls += 1,
+                Some(EntryKind::User {
+                    speaker: Speaker::Person,
                     text,
                 }) => prompts.push(text.as_str()),
                 _ => {}
             }
-            if let Some(moment) = recording.moment(at) {
-                let names = recording.names.get(moment).into_iter().flatten();
+            if let Some(utterance) = recording.utterance(at) {
+                let names = recording.names.get(utterance).into_iter().flatten();
                 last.extend(names.map(|name| (*name, calls)));
-                known_phrases.extend(recording.phrases.get(moment).into_iter().flatten());
+                known_phrases.extend(recording.phrases.get(utterance).into_iter().flatten());
             }
         }
         let mut need = Self::default();
-        let mut told: BTreeSet<u32> = BTreeSet::new();
+        let mut repeated: BTreeSet<u32> = BTreeSet::new();
         let (mut ours, mut theirs) = (String::new(), String::new());
-        for number in (cut.resume..cut.end).filter_map(|at| recording.moment(at)) {
-            let Some(moment) = recording.moments.get(number) else {
+        for number in (cut.resume..cut.end).filter_map(|at| recording.utterance(at)) {
+            let Some(utterance) = recording.utterances.get(number) else {
                 continue;
             };
             let names = recording.names.get(number).into_iter().flatten().copied();
-            let into = if moment.source.by_model() {
-                need.names
-                    .extend(names.filter(|name| last.contains_key(name) && !told.contains(name)));
+            let into = if utterance.source.by_model() {
+                need.names.extend(
+                    names.filter(|name| last.contains_key(name) && !repeated.contains(name)),
+                );
                 &mut ours
             } else {
-                told.extend(names);
+                repeated.extend(names);
                 &mut theirs
             };
-            into.push_str(&moment.text);
+            into.push_str(&utterance.text);
             into.push('\n');
         }
         let theirs: HashSet<u64> = phrases(&theirs).into_iter().collect();
@@ -104,12 +107,24 @@ impl Need {
         need
     }
 
-    /// Whether a name was needed.
+    /// Returns true if a name was needed.
     pub(crate) fn has(&self, name: u32) -> bool {
         self.names.contains(&name) || self.quantities.contains(&name)
     }
 
-    /// Takes what the measure does not know out of the names.
+    /// Returns true if a name of the recording was needed.
+    pub fn has_name(&self, recording: &Recording<'_>, kind: NameKind, key: &str) -> bool {
+        let number = recording.interned.find(kind, key);
+        number.is_some_and(|number| self.has(number))
+    }
+
+    /// Returns for each phrase of a text, in order, true if it was needed.
+    pub fn has_phrases(&self, text: &str) -> impl Iterator<Item = bool> {
+        let phrases = phrases(text).into_iter();
+        phrases.map(|phrase| self.phrases.contains(&phrase))
+    }
+
+    /// Separates the names that the measure ignores.
     pub(crate) fn part(&mut self, interned: &Interned) {
         let (names, quantities) = std::mem::take(&mut self.names)
             .into_iter()
@@ -118,7 +133,7 @@ impl Need {
         self.quantities = quantities;
     }
 
-    /// How much of it a text supplies.
+    /// Scores a text by the share that it supplies.
     pub fn score(&self, text: &str, recording: &Recording<'_>) -> Score {
         let mut score = Score::default();
         if self.names.len() >= FEWEST_NAMES {
@@ -156,7 +171,7 @@ pub(crate) fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// The mean, if there is anything.
+/// Returns the mean, if there are values.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| {
         (sum + value, count + 1)
@@ -166,7 +181,7 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count_as_number)
 }
 
-/// The beginning of a text that is so many tokens of four characters.
+/// Cuts a text to a number of tokens of four characters.
 pub fn clip(text: &str, tokens: usize) -> &str {
     let end = text.char_indices().nth(tokens.saturating_mul(4));
     end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)

@@ -1,27 +1,27 @@
-//! What a parent needs of a finished subagent.
+//! Quality of pops: facts of a finished subagent that its parent needs afterwards.
 
 use std::collections::BTreeSet;
 
-use flamestack_core::anchor::moment::of_thread;
-use flamestack_core::anchor::name::NameKind;
-use flamestack_core::transcript::{Entry, What};
+use flamestack_core::transcript::{Entry, EntryKind};
+use flamestack_extract::lex::NameKind;
+use flamestack_extract::utterance::utterances_of;
 
 use crate::interned::Interned;
 use crate::need::{Need, Score};
 
-/// So many calls of the parent count.
+/// Number of calls of the parent that count.
 const HORIZON: usize = 60;
-/// A subagent with fewer calls has nothing to fold.
+/// Minimum number of calls of a subagent that is worth folding.
 const FEWEST_CALLS: usize = 5;
-/// A shorter answer needs no folding (in characters).
+/// Minimum length of an answer that is worth folding, in characters.
 const SHORTEST_ANSWER: usize = 200;
-/// With fewer names a subagent says nothing.
+/// Minimum number of names for a meaningful figure.
 const FEWEST_NAMES: usize = 3;
 
-/// A finished subagent and what its parent used of it.
+/// A finished subagent and the facts that its parent used.
 #[derive(Debug)]
 pub struct Pop {
-    /// What was said and done in it, its answer last.
+    /// Its transcript, with its answer last.
     pub entries: Vec<Entry>,
     pub(crate) need: Need,
     pub(crate) known: BTreeSet<u32>,
@@ -38,25 +38,25 @@ pub struct Pops {
 /// Finds the finished subagents of a session.
 pub fn pops(entries: &[Entry]) -> Pops {
     let mut interned = Interned::default();
-    let moments = of_thread(entries.iter().enumerate());
-    for moment in &moments {
-        interned.learn_all(&moment.text);
-        moment.paths.iter().for_each(|path| interned.learn(path));
+    let utterances = utterances_of(entries.iter().enumerate());
+    for utterance in &utterances {
+        interned.learn_all(&utterance.text);
+        utterance.paths.iter().for_each(|path| interned.learn(path));
     }
     let mut found: Vec<Option<(BTreeSet<u32>, bool)>> = vec![None; entries.len()];
-    for moment in &moments {
-        let mut names = interned.all(&moment.text);
-        let paths = moment.paths.iter();
+    for utterance in &utterances {
+        let mut names = interned.all(&utterance.text);
+        let paths = utterance.paths.iter();
         names.extend(paths.map(|path| interned.number(NameKind::Path, path)));
-        if let Some(place) = found.get_mut(moment.entry) {
-            *place = Some((names, moment.source.by_model()));
+        if let Some(place) = found.get_mut(utterance.entry) {
+            *place = Some((names, utterance.source.by_model()));
         }
     }
     let all = entries
         .iter()
         .enumerate()
-        .filter_map(|(at, entry)| match &entry.what {
-            What::SubagentEnded { id, text, .. } => {
+        .filter_map(|(at, entry)| match &entry.kind {
+            EntryKind::SubagentEnded { id, text, .. } => {
                 pop(entries, at, id, text, &found, &mut interned)
             }
             _ => None,
@@ -74,33 +74,33 @@ fn pop(
     interned: &mut Interned,
 ) -> Option<Pop> {
     let names_of = |at: usize| found.get(at).and_then(Option::as_ref);
-    // Some records mark the ids of subagents, and not everywhere.
+    // Some recordings prefix the ids of subagents, but not everywhere.
     let bare = |id: &'_ str| id.strip_prefix("sub:").unwrap_or(id).to_owned();
     let wanted = bare(id);
     let inside = |entry: &Entry| entry.agent.as_deref().map(bare).as_ref() == Some(&wanted);
-    let is_call = |entry: &Entry| matches!(entry.what, What::Call(_));
+    let is_call = |entry: &Entry| matches!(entry.kind, EntryKind::Call(_));
     let calls = entries.iter().filter(|e| inside(e) && is_call(e)).count();
     if calls < FEWEST_CALLS || answer.chars().count() < SHORTEST_ANSWER {
         return None;
     }
     let (mut prompt, mut began) = ("", None);
     for entry in entries {
-        if let What::SubagentStarted {
+        if let EntryKind::SubagentStarted {
             id: started,
-            prompt: told,
+            prompt: given,
             call,
             ..
-        } = &entry.what
+        } = &entry.kind
             && started == id
         {
-            prompt = told;
+            prompt = given;
             began = call.as_deref();
         }
     }
     // The call that began it and its answer are the subagent itself.
-    let own = |entry: &Entry| match &entry.what {
-        What::Call(call) => Some(call.id.as_str()) == began,
-        What::Answer(answer) => Some(answer.call.as_str()) == began,
+    let own = |entry: &Entry| match &entry.kind {
+        EntryKind::Call(call) => Some(call.id.as_str()) == began,
+        EntryKind::Answer(answer) => Some(answer.call.as_str()) == began,
         _ => false,
     };
     let mut known = BTreeSet::new();
@@ -116,7 +116,7 @@ fn pop(
         }
     }
     let mut need = Need::default();
-    let mut told: BTreeSet<u32> = BTreeSet::new();
+    let mut repeated: BTreeSet<u32> = BTreeSet::new();
     let mut calls = 0;
     for (at, entry) in entries.iter().enumerate().skip(end + 1) {
         if entry.agent.is_some() || own(entry) {
@@ -126,11 +126,11 @@ fn pop(
             continue;
         };
         if !by_model {
-            told.extend(names);
+            repeated.extend(names);
             continue;
         }
         let needed =
-            |name: &&u32| new.contains(name) && !known.contains(name) && !told.contains(name);
+            |name: &&u32| new.contains(name) && !known.contains(name) && !repeated.contains(name);
         need.names.extend(names.iter().filter(needed));
         calls += usize::from(is_call(entry));
         if calls >= HORIZON {
@@ -141,19 +141,19 @@ fn pop(
     if need.names.len() < FEWEST_NAMES {
         return None;
     }
-    let said = |what: What| Entry {
+    let said = |kind: EntryKind| Entry {
         id: None,
         message: None,
         at: None,
         agent: None,
-        what,
+        kind,
     };
-    let mut own_entries = vec![said(What::User {
-        voice: flamestack_core::transcript::Voice::Host,
+    let mut own_entries = vec![said(EntryKind::User {
+        speaker: flamestack_core::transcript::Speaker::Host,
         text: prompt.to_owned(),
     })];
     own_entries.extend(entries.iter().filter(|entry| inside(entry)).cloned());
-    own_entries.push(said(What::Assistant {
+    own_entries.push(said(EntryKind::Assistant {
         text: answer.to_owned(),
     }));
     Some(Pop {
@@ -164,7 +164,17 @@ fn pop(
 }
 
 impl Pops {
-    /// How much of what the parent of a subagent needed a text supplies.
+    /// Returns true if the parent of a subagent needed a name from it, false if it did not, and
+    /// nothing if the parent knew the name before.
+    pub fn needs_name(&self, pop: &Pop, kind: NameKind, key: &str) -> Option<bool> {
+        let number = self.interned.find(kind, key);
+        if number.is_some_and(|number| pop.known.contains(&number)) {
+            return None;
+        }
+        Some(number.is_some_and(|number| pop.need.has(number)))
+    }
+
+    /// Scores a text by the share of the parent's needs that it supplies.
     pub fn score(&self, pop: &Pop, text: &str) -> Score {
         let mut score = Score::default();
         pop.need.score_names(text, &self.interned, &mut score);

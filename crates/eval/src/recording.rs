@@ -1,52 +1,52 @@
-//! A recorded session made ready for measuring, and the places where it can be cut.
+//! A recorded session prepared for measuring, and the positions at which it is cut.
 
 use std::collections::BTreeSet;
 
-use flamestack_core::anchor::moment::{Moment, moments};
-use flamestack_core::anchor::name::NameKind;
-use flamestack_core::transcript::{Entry, What};
+use flamestack_core::transcript::{Entry, EntryKind};
+use flamestack_extract::lex::NameKind;
+use flamestack_extract::utterance::{Utterance, utterances};
 
 use crate::interned::Interned;
 use crate::words::phrases;
 
-/// So many calls after a cut count.
+/// Number of calls after a cut that count.
 pub const HORIZON: usize = 40;
-/// A session with fewer calls is not cut.
+/// Minimum number of calls of a session that is cut.
 const SHORTEST: usize = 60;
-/// Where a session is cut, as shares of its calls before the first compaction.
+/// Positions of the cuts, as shares of the calls before the first compaction.
 const PLACES: [f64; 3] = [0.4, 0.6, 0.8];
-/// A summary that is shorter says nothing (in characters).
+/// Minimum length of a meaningful summary, in characters.
 const SHORTEST_SUMMARY: usize = 400;
 
 /// A recorded session.
 pub struct Recording<'a> {
-    /// Everything that was seen.
+    /// The whole transcript.
     pub entries: &'a [Entry],
     /// The entries of the session's own thread.
     pub(crate) thread: Vec<usize>,
-    pub(crate) moments: Vec<Moment<'a>>,
-    /// For each entry of the thread, its moment.
-    pub(crate) moment_of: Vec<Option<usize>>,
+    pub(crate) utterances: Vec<Utterance<'a>>,
+    /// For each entry of the thread, its utterance.
+    pub(crate) utterance_of: Vec<Option<usize>>,
     pub(crate) names: Vec<BTreeSet<u32>>,
     pub(crate) phrases: Vec<Vec<u64>>,
     pub(crate) interned: Interned,
 }
 
-/// A place at which the work went on. Positions count the entries of the session's own thread.
+/// A position at which the work went on. Positions count the entries of the session's own thread.
 #[derive(Clone, Debug)]
 pub struct Cut<'a> {
     /// The first entry that is not known.
     pub at: usize,
-    /// The first entry that counts: behind the compaction, where there was one.
+    /// The first entry that counts: after the compaction, if there was one.
     pub resume: usize,
-    /// Behind the last entry that counts.
+    /// One past the last entry that counts.
     pub end: usize,
-    /// The host's summary, where it compacted here.
+    /// The host's summary, if it compacted here.
     pub summary: Option<&'a str>,
 }
 
 impl<'a> Recording<'a> {
-    /// Makes a session ready.
+    /// Prepares a session for measuring.
     pub fn new(entries: &'a [Entry]) -> Self {
         let thread: Vec<usize> = entries
             .iter()
@@ -54,37 +54,43 @@ impl<'a> Recording<'a> {
             .filter(|(_, entry)| entry.agent.is_none())
             .map(|(number, _)| number)
             .collect();
-        let moments = moments(entries);
+        let utterances = utterances(entries);
         let mut interned = Interned::default();
-        for moment in &moments {
-            interned.learn_all(&moment.text);
-            moment.paths.iter().for_each(|path| interned.learn(path));
+        for utterance in &utterances {
+            interned.learn_all(&utterance.text);
+            utterance.paths.iter().for_each(|path| interned.learn(path));
         }
-        let names = moments
+        let names = utterances
             .iter()
-            .map(|moment| {
-                let mut names = interned.all(&moment.text);
-                let paths = moment.paths.iter();
+            .map(|utterance| {
+                let mut names = interned.all(&utterance.text);
+                let paths = utterance.paths.iter();
                 names.extend(paths.map(|path| interned.number(NameKind::Path, path)));
                 names
             })
             .collect();
-        let mut moment_of = vec![None; thread.len()];
+        let mut utterance_of = vec![None; thread.len()];
         let mut place = 0;
-        for (number, moment) in moments.iter().enumerate() {
-            while thread.get(place).is_some_and(|entry| *entry < moment.entry) {
+        for (number, utterance) in utterances.iter().enumerate() {
+            while thread
+                .get(place)
+                .is_some_and(|entry| *entry < utterance.entry)
+            {
                 place += 1;
             }
-            if let Some(known) = moment_of.get_mut(place) {
+            if let Some(known) = utterance_of.get_mut(place) {
                 *known = Some(number);
             }
         }
-        let phrases = moments.iter().map(|moment| phrases(&moment.text)).collect();
+        let phrases = utterances
+            .iter()
+            .map(|utterance| phrases(&utterance.text))
+            .collect();
         Self {
             entries,
             thread,
-            moments,
-            moment_of,
+            utterances,
+            utterance_of,
             names,
             phrases,
             interned,
@@ -97,40 +103,42 @@ impl<'a> Recording<'a> {
         self.entries.get(*number)
     }
 
-    /// The moment at a position of the thread.
-    pub(crate) fn moment(&self, position: usize) -> Option<usize> {
-        self.moment_of.get(position).copied().flatten()
+    /// The utterance at a position of the thread.
+    pub(crate) fn utterance(&self, position: usize) -> Option<usize> {
+        self.utterance_of.get(position).copied().flatten()
     }
 
-    /// What was seen before a cut.
+    /// Returns the entries before a cut.
     pub fn before(&self, cut: &Cut<'_>) -> &'a [Entry] {
         let end = self.thread.get(cut.at).copied();
         let end = end.unwrap_or(self.entries.len());
         self.entries.get(..end).unwrap_or_default()
     }
 
-    fn positions(&self, wanted: impl Fn(&What) -> bool) -> Vec<usize> {
+    fn positions(&self, wanted: impl Fn(&EntryKind) -> bool) -> Vec<usize> {
         (0..self.thread.len())
-            .filter(|at| self.entry(*at).is_some_and(|entry| wanted(&entry.what)))
+            .filter(|at| self.entry(*at).is_some_and(|entry| wanted(&entry.kind)))
             .collect()
     }
 
     pub(crate) fn calls(&self) -> Vec<usize> {
-        self.positions(|what| matches!(what, What::Call(_)))
+        self.positions(|what| matches!(what, EntryKind::Call(_)))
     }
 
     fn compactions(&self) -> Vec<usize> {
-        self.positions(|what| matches!(what, What::Compacted { .. }))
+        self.positions(|what| matches!(what, EntryKind::Compacted { .. }))
     }
 
-    /// Where model calls begin: the first thing of the model's after something from outside.
+    /// Returns the starts of model calls: the first entry by the model after one that is not.
     pub(crate) fn model_calls(&self) -> Vec<usize> {
         let mut starts = Vec::new();
         let mut before = false;
         for at in 0..self.thread.len() {
-            let moment = self.moment(at).and_then(|number| self.moments.get(number));
-            if let Some(moment) = moment {
-                let by_model = moment.source.by_model();
+            let utterance = self
+                .utterance(at)
+                .and_then(|number| self.utterances.get(number));
+            if let Some(utterance) = utterance {
+                let by_model = utterance.source.by_model();
                 if by_model && !before {
                     starts.push(at);
                 }
@@ -140,12 +148,12 @@ impl<'a> Recording<'a> {
         starts
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     pub fn call_count(&self) -> usize {
         self.calls().len()
     }
 
-    /// Whether there are enough calls to say something about.
+    /// Returns true if there are enough calls for a meaningful figure.
     pub fn is_long(&self) -> bool {
         self.calls().len() >= SHORTEST
     }
@@ -188,7 +196,7 @@ impl<'a> Recording<'a> {
         let compactions = self.compactions();
         let calls = self.calls();
         let cut = |(nth, at): (usize, &usize)| {
-            let What::Compacted { summary, .. } = &self.entry(*at)?.what else {
+            let EntryKind::Compacted { summary, .. } = &self.entry(*at)?.kind else {
                 return None;
             };
             let summary = summary.as_deref()?;

@@ -1,4 +1,4 @@
-//! Means over many cuts.
+//! Means over many cuts. A cut is a place in a recording at which its history is replaced by a text.
 
 use crate::need::Score;
 
@@ -21,7 +21,7 @@ pub struct Means {
     pub prompts: Option<f64>,
     /// As in [`Score`].
     pub precision: Option<f64>,
-    /// How many cuts were measured.
+    /// Number of cuts measured.
     pub cuts: usize,
 }
 

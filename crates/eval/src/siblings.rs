@@ -1,14 +1,14 @@
-//! Which of the finished frames beside it does a frame need? How well a ranking knows is measured
-//! as nDCG@5: what the first five bring, against the best five.
+//! Ranking of the finished frames beside a frame by how much it needs them, scored as nDCG@5: the
+//! gain of the first five against that of the best five.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::context::Interest;
 use flamestack_core::frame::{Frame, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, Timestamp};
 use flamestack_core::note::Note;
-use flamestack_core::text::{Prose, Title};
-use flamestack_core::transcript::{CallKind, Voice, What};
+use flamestack_core::text::{Text, Title};
+use flamestack_core::transcript::{CallKind, EntryKind, Speaker};
+use flamestack_extract::relevance::Query;
 
 use crate::recording::Recording;
 
@@ -18,11 +18,11 @@ const FEWEST: usize = 4;
 const FEWEST_CALLS: usize = 3;
 /// With fewer names a frame needs nothing.
 const FEWEST_NAMES: usize = 2;
-/// What was met in so many calls before a frame is in front of the model anyway.
+/// Number of calls before a frame whose names the model still has in its prompt.
 const TAIL: usize = 10;
-/// How many of a ranking count.
+/// Number of ranked frames that count.
 const DEPTH: usize = 5;
-/// How much of a title, of criteria and of results is shown, in characters.
+/// Length of the title, criteria and results that are shown, in characters.
 const SHOWN: (usize, usize, usize) = (80, 400, 800);
 
 /// A prompt and what became of it.
@@ -35,7 +35,7 @@ struct Turn<'a> {
     names: BTreeSet<u32>,
 }
 
-/// How well the frames of a session are ranked for each that comes after them.
+/// Quality of the ranking of a session's frames for each frame after them.
 pub fn rankings(recording: &Recording<'_>) -> Vec<f64> {
     let turns = turns(recording);
     let mut spread: BTreeMap<u32, usize> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub fn rankings(recording: &Recording<'_>) -> Vec<f64> {
         if need.len() < FEWEST_NAMES || gains.iter().sum::<f64>() == 0.0 {
             continue;
         }
-        let interest = Interest::of(&turn.frame(Status::InProgress));
+        let interest = Query::of(&turn.frame(Status::InProgress));
         let mut comparison = interest.comparison();
         let mut order: Vec<(i64, usize)> = turns
             .iter()
@@ -94,9 +94,9 @@ fn turns<'a>(recording: &Recording<'a>) -> Vec<Turn<'a>> {
         let Some(entry) = recording.entry(at) else {
             continue;
         };
-        let prompt = match &entry.what {
-            What::User {
-                voice: Voice::Person | Voice::Slash,
+        let prompt = match &entry.kind {
+            EntryKind::User {
+                speaker: Speaker::Person | Speaker::Slash,
                 text,
             } if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
@@ -113,9 +113,9 @@ fn turns<'a>(recording: &Recording<'a>) -> Vec<Turn<'a>> {
         let Some(turn) = turns.last_mut() else {
             continue;
         };
-        match &entry.what {
-            What::Assistant { text } => turn.said = text,
-            What::Call(call) if matches!(call.kind, CallKind::Edit | CallKind::Write) => {
+        match &entry.kind {
+            EntryKind::Assistant { text } => turn.said = text,
+            EntryKind::Call(call) if matches!(call.kind, CallKind::Edit | CallKind::Write) => {
                 for path in &call.paths {
                     if !turn.files.contains(&path.as_str()) {
                         turn.files.push(path);
@@ -124,10 +124,10 @@ fn turns<'a>(recording: &Recording<'a>) -> Vec<Turn<'a>> {
             }
             _ => {}
         }
-        let moment = recording.moment(at);
-        let ours = moment.filter(|number| {
-            let moment = recording.moments.get(*number);
-            moment.is_some_and(|moment| moment.source.by_model())
+        let utterance = recording.utterance(at);
+        let ours = utterance.filter(|number| {
+            let utterance = recording.utterances.get(*number);
+            utterance.is_some_and(|utterance| utterance.source.by_model())
         });
         let names = ours.and_then(|number| recording.names.get(number));
         turn.names.extend(names.into_iter().flatten());
@@ -135,15 +135,20 @@ fn turns<'a>(recording: &Recording<'a>) -> Vec<Turn<'a>> {
     turns
 }
 
-/// The names that a frame used before anything told it again, and that were neither in its prompt
+/// The names that a frame used before anything repeated them, and that were neither in its prompt
 /// nor met just before.
 fn needed(recording: &Recording<'_>, start: usize, end: usize) -> BTreeSet<u32> {
     let names_at = |at: usize| {
-        let moment = recording.moment(at);
-        let names = moment.and_then(|moment| recording.names.get(moment));
+        let utterance = recording.utterance(at);
+        let names = utterance.and_then(|utterance| recording.names.get(utterance));
         names.into_iter().flatten().copied()
     };
-    let is_call = |at: usize| matches!(recording.entry(at).map(|it| &it.what), Some(What::Call(_)));
+    let is_call = |at: usize| {
+        matches!(
+            recording.entry(at).map(|it| &it.kind),
+            Some(EntryKind::Call(_))
+        )
+    };
     let mut need = BTreeSet::new();
     if (start..end).filter(|at| is_call(*at)).count() < FEWEST_CALLS {
         return need;
@@ -158,15 +163,15 @@ fn needed(recording: &Recording<'_>, start: usize, end: usize) -> BTreeSet<u32> 
             break;
         }
     }
-    let mut told = BTreeSet::new();
+    let mut repeated = BTreeSet::new();
     for at in start + 1..end {
-        let moment = recording.moment(at);
-        let moment = moment.and_then(|number| recording.moments.get(number));
-        if moment.is_some_and(|moment| moment.source.by_model()) {
-            let new = |name: &u32| known.contains(name) && !told.contains(name);
+        let utterance = recording.utterance(at);
+        let utterance = utterance.and_then(|number| recording.utterances.get(number));
+        if utterance.is_some_and(|utterance| utterance.source.by_model()) {
+            let new = |name: &u32| known.contains(name) && !repeated.contains(name);
             need.extend(names_at(at).filter(new));
         } else {
-            told.extend(names_at(at));
+            repeated.extend(names_at(at));
         }
     }
     need.retain(|name| !near.contains(name) && recording.interned.is_measured(*name));
@@ -179,7 +184,7 @@ impl Turn<'_> {
         beginning(line, SHOWN.0)
     }
 
-    /// What a reader would see of it.
+    /// Returns the text that a reader would see.
     fn shown(&self) -> String {
         let (criteria, said) = (beginning(self.goal, SHOWN.1), beginning(self.said, SHOWN.2));
         let files = self.files.join(", ");
@@ -187,7 +192,7 @@ impl Turn<'_> {
     }
 
     fn frame(&self, status: Status) -> Frame {
-        let prose = |text: String| (!text.is_empty()).then(|| Prose::recorded(text));
+        let prose = |text: String| (!text.is_empty()).then(|| Text::recorded(text));
         let files = self.files.iter().map(|path| (*path).to_owned());
         Frame {
             id: FrameId::from_entropy(self.start as u64),
@@ -202,7 +207,7 @@ impl Turn<'_> {
             results_compacted: None,
             summary: None,
             awaiting: None,
-            notes: files.map(Prose::recorded).map(Note::Artifact).collect(),
+            notes: files.map(Text::recorded).map(Note::Artifact).collect(),
             log: Vec::new(),
             blocked_on: None,
             invalidation: None,

@@ -1,26 +1,27 @@
-//! Putting Flamestack into a host program, and taking it out again.
+//! Installing Flamestack into a host program, and removing it.
 //!
-//! - `plugin`: the plugin's files, which the binary carries;
-//! - `entry`: the plugin's entry in a host's configuration file, comments and formatting kept;
-//! - `change`: files to write and to delete, all of them or none;
-//! - `ledger`: what was written, so that exactly that can be taken out again;
-//! - `seed`: what spares OpenCode's first request an npm install;
-//! - [`opencode`]: where OpenCode looks for all this;
-//! - [`program`]: which version of a program is there.
+//! - `plugin`: the plugin's files, which are embedded in the binary;
+//! - `entry`: the plugin's entry in a host's configuration file, edited with comments and formatting
+//!   kept;
+//! - `change`: writing and deleting files, all of them or none;
+//! - `manifest`: the record of what was written, so that exactly that can be removed;
+//! - `npm_stub`: files that keep OpenCode from running npm before its first request;
+//! - [`opencode`]: OpenCode's configuration files and folders;
+//! - [`program`]: the version of an installed program.
 //!
-//! Everything is planned first, from what is there, and then done: a file that cannot be understood
-//! or written stops the plan, and nothing has changed.
+//! Everything is planned first and then done: if a file cannot be parsed or written, planning fails and
+//! nothing has changed.
 
 mod change;
 mod entry;
 mod error;
-mod ledger;
+mod manifest;
+mod npm_stub;
 pub mod opencode;
 mod plan;
 mod plugin;
 pub mod program;
-mod seed;
 
-pub use entry::{Dialect, Entry};
+pub use entry::{ConfigFormat, PluginEntry};
 pub use error::InstallError;
-pub use plan::{Plan, Scope, Step, Verb};
+pub use plan::{InstallPlan, InstallScope, InstallStep, StepKind};

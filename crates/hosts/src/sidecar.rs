@@ -1,70 +1,67 @@
 //! `flame sidecar`: serves one host process over a pipe, as `docs/protocol.md` describes.
 //!
-//! - [`wire`]: what crosses the pipe;
-//! - `rpc`: lines in, lines out, and what is wrong with a bad one;
-//! - `serve`: who handles what, so that conversations do not wait for each other;
-//! - `methods`: what each method does;
-//! - `conversation`: what is kept of one conversation while it is served;
-//! - `compacting`: what its summariser is told, and what is put back;
-//! - `copying`: how one begins that is a copy of another one;
-//! - `direct`: a shorter way for a shim that waits;
-//! - `observing`: what happens in it, as the engine is told it;
-//! - `queues`: what is still to be handled, by conversation;
-//! - [`figures`]: how the shim's hooks fare;
-//! - [`probe`]: a turn with a real sidecar, for `flame doctor`;
-//! - `entries`: messages as the neutral entries that the engine takes.
+//! - [`wire`]: the types that cross the pipe;
+//! - `rpc`: JSON-RPC, one object per line;
+//! - `server`: one reader thread and a bounded number of workers;
+//! - `scheduler`: a queue for each session;
+//! - `methods`: the methods of the protocol;
+//! - `session`: the state of one session, its prompts and requests;
+//! - `ingest`: the events of a session, recorded by the engine;
+//! - `compaction`: summaries of a session;
+//! - `fork`: sessions that are copies of others;
+//! - [`hook_stats`]: counts and times of the shim's hooks;
+//! - [`probe`]: a turn with a real sidecar, for `flame doctor`.
 //!
-//! Nothing here knows a host's hooks; those are a shim's business.
+//! Nothing here knows a host's hooks, which are the shim's business. Messages come in OpenCode's own
+//! JSON and are read by [`crate::opencode`].
 
-mod compacting;
-mod conversation;
-mod copying;
-mod direct;
-mod entries;
-pub mod figures;
+mod compaction;
+mod fork;
+pub mod hook_stats;
+mod ingest;
 mod methods;
-mod observing;
 pub mod probe;
-mod queues;
 mod rpc;
-mod serve;
+mod scheduler;
+mod server;
+mod session;
 #[cfg(test)]
 mod typescript;
 pub mod wire;
 
 use std::time::Duration;
 
+use flamestack_brief::workflow::Workflows;
 use flamestack_engine::Engine;
-use flamestack_engine::brief::Workflows;
 use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
 pub use methods::commands;
-pub use serve::serve;
+pub use server::serve;
 
-/// An engine and how it is to serve a host.
+/// An engine and the settings for serving a host.
 pub struct Sidecar {
     /// The project's engine.
     pub engine: Engine,
     /// The directory that the host works in, as sessions know it.
     pub worktree: Option<String>,
-    /// Which tools are on offer.
+    /// The tools that are offered.
     pub tools: Profile,
-    /// Where what a model is told goes.
+    /// The place of the context in a request.
     pub placement: wire::Placement,
-    /// What is folded.
+    /// The messages that are folded.
     pub fold: FoldPolicy,
-    /// How a planned frame is taken up.
+    /// The session in which a planned frame is worked on.
     pub isolation: wire::Isolation,
     /// The workflows that briefs know.
     pub workflows: Workflows,
-    /// How many tokens a summariser is told.
+    /// Maximum number of tokens of the instructions for a summary.
     pub brief_budget: usize,
-    /// How many tokens of what a summary lost are put back.
+    /// Maximum number of tokens that are restored after a summary.
     pub restore_budget: usize,
-    /// Whose summary a compacted conversation goes on with.
+    /// The author of the summaries.
     pub summaries: Author,
-    /// How long a frame waits for a summary.
+    /// Maximum time that a frame waits for a summary.
     pub patience: Duration,
 }

@@ -1,35 +1,37 @@
-//! Raw text, compressed, under the hash of its content.
+//! Raw text, compressed and named by the hash of its content.
 //!
-//! A database of its own beside the journal: thousands of small texts fit into one file, and
-//! dropping them never touches the truth. A text is kept before the journal speaks of it, so what
-//! the journal names is there, and what it does not name is waste that [`crate::collect`] removes.
+//! A separate database next to the journal: thousands of small texts fit into one file, and deleting
+//! them never touches the journal. A text is stored before the journal refers to it, so every
+//! reference is valid, and unreferenced texts are waste that [`crate::collect`] removes.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flamestack_core::id::BlobId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use crate::error::StoreError;
-use crate::redact::redact;
+use crate::error::{Result, StoreError};
 use crate::sqlite::{cannot_be_written, private_file};
+use flamestack_redact::redact;
 
-/// Good compression of text at a speed that nobody notices.
+/// Compression level: good for text at a negligible cost.
 const LEVEL: i32 = 6;
-/// No text is larger than SQLite can hold; a damaged size must not be believed.
+/// Upper bound of a text's size, SQLite's own limit; guards against damaged sizes.
 const LARGEST: usize = 1_000_000_000;
 
 /// The raw texts of one project.
+#[derive(Clone)]
 pub struct Blobs {
     path: PathBuf,
 }
 
-/// A text that was kept.
+/// A text that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its name.
+    /// Its id.
     pub id: BlobId,
-    /// Its size as kept, that is, redacted but not compressed.
+    /// Its size in bytes, redacted but not compressed.
     pub bytes: u64,
 }
 
@@ -41,21 +43,21 @@ impl Blobs {
         }
     }
 
-    /// The file they are kept in.
+    /// The database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps a text, redacted. The same text twice is kept once.
-    pub fn put(&self, text: &str) -> Result<Kept, StoreError> {
+    /// Stores a text, redacted. Equal texts are stored once.
+    pub fn put(&self, text: &str) -> Result<Kept> {
         let mut kept = self.put_all(&[text])?;
         // One text in, one name out.
         kept.pop()
             .ok_or_else(|| StoreError::Io(std::io::ErrorKind::InvalidInput.into()))
     }
 
-    /// Keeps several texts at once, redacted: all of them, or none.
-    pub fn put_all(&self, texts: &[&str]) -> Result<Vec<Kept>, StoreError> {
+    /// Stores several texts in one transaction, redacted.
+    pub fn put_all(&self, texts: &[&str]) -> Result<Vec<Kept>> {
         let mut packed = Vec::with_capacity(texts.len());
         for text in texts {
             let text = redact(text);
@@ -66,7 +68,7 @@ impl Blobs {
             packed.push((kept, zstd::bulk::compress(text.as_bytes(), LEVEL)?));
         }
         match self.insert(&packed) {
-            // What cannot be read must not keep new text from being kept.
+            // Damage must not stop new text from being stored.
             Err(StoreError::Unreadable { problem, .. }) => {
                 self.begin_anew(&problem)?;
                 self.insert(&packed)?;
@@ -76,7 +78,7 @@ impl Blobs {
         Ok(packed.into_iter().map(|(kept, _)| kept).collect())
     }
 
-    fn insert(&self, texts: &[(Kept, Vec<u8>)]) -> Result<(), StoreError> {
+    fn insert(&self, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
         let mut connection = self.open()?;
         let mut insert = || -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
@@ -90,8 +92,8 @@ impl Blobs {
         insert().map_err(|error| StoreError::from(error).at(&self.path))
     }
 
-    /// Moves a damaged database out of the way and takes over what can still be read of it.
-    fn begin_anew(&self, problem: &str) -> Result<(), StoreError> {
+    /// Moves a damaged database away and copies what can still be read of it.
+    fn begin_anew(&self, problem: &str) -> Result<()> {
         let mut place = self.path.with_extension("db.damaged");
         let mut attempt = 1;
         while place.exists() {
@@ -100,7 +102,7 @@ impl Blobs {
         }
         fs_err::rename(&self.path, &place)?;
         tracing::error!(place = %place.display(), "Raw text set aside: {problem}");
-        let salvage = || -> Result<(), StoreError> {
+        let salvage = || -> Result<()> {
             let damaged = Connection::open_with_flags(&place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             let mut rows = damaged.prepare("SELECT hash, bytes, data FROM blobs")?;
             let mut rows = rows.query([])?;
@@ -116,32 +118,27 @@ impl Blobs {
             }
             Ok(())
         };
-        // Reading ends where the damage is; what was read until then is taken over.
+        // Reading stops at the damage; what was read until then is copied.
         match salvage() {
             Err(error @ (StoreError::Io(_) | StoreError::Busy)) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// A text, unless it was dropped.
-    pub fn get(&self, id: &BlobId) -> Result<Option<String>, StoreError> {
-        if !self.path.exists() {
-            return Ok(None);
-        }
-        let row: Option<(i64, Vec<u8>)> = self
-            .open_to_read()?
-            .query_row(
-                "SELECT bytes, data FROM blobs WHERE hash = ?1",
-                [id.as_str()],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()
-            .map_err(|error| StoreError::from(error).at(&self.path))?;
-        row.map(|(bytes, packed)| self.unpack(id, bytes, &packed))
-            .transpose()
+    /// Returns a text, unless it was deleted.
+    pub fn get(&self, id: &BlobId) -> Result<Option<String>> {
+        self.reader().get(id)
     }
 
-    fn unpack(&self, id: &BlobId, bytes: i64, packed: &[u8]) -> Result<String, StoreError> {
+    /// Returns a reader of several texts, which opens the database once, with the first of them.
+    pub fn reader(&self) -> BlobReader {
+        BlobReader {
+            blobs: self.clone(),
+            connection: OnceCell::new(),
+        }
+    }
+
+    fn unpack(&self, id: &BlobId, bytes: i64, packed: &[u8]) -> Result<String> {
         let damaged = |problem: String| StoreError::Unreadable {
             path: self.path.clone(),
             problem,
@@ -156,8 +153,8 @@ impl Blobs {
             .map_err(|error| damaged(format!("the text {id} is not UTF-8: {error}")))
     }
 
-    /// All texts that are kept.
-    pub fn names(&self) -> Result<Vec<String>, StoreError> {
+    /// Returns the names of all stored texts.
+    pub fn names(&self) -> Result<Vec<String>> {
         if !self.path.exists() {
             return Ok(Vec::new());
         }
@@ -169,8 +166,8 @@ impl Blobs {
         Ok(names)
     }
 
-    /// How much room a text takes, compressed.
-    pub fn stored_size(&self, hash: &str) -> Result<u64, StoreError> {
+    /// Returns the compressed size of a text.
+    pub fn stored_size(&self, hash: &str) -> Result<u64> {
         if !self.path.exists() {
             return Ok(0);
         }
@@ -185,8 +182,8 @@ impl Blobs {
         Ok(size.unwrap_or_default().unsigned_abs())
     }
 
-    /// Drops texts and gives their room back to the disk.
-    pub fn drop_all(&self, hashes: &[String]) -> Result<(), StoreError> {
+    /// Deletes texts and returns their space to the file system.
+    pub fn drop_all(&self, hashes: &[String]) -> Result<()> {
         if hashes.is_empty() || !self.path.exists() {
             return Ok(());
         }
@@ -203,7 +200,7 @@ impl Blobs {
     }
 
     /// Opens what is there, also where nothing can be written.
-    fn open_to_read(&self) -> Result<Connection, StoreError> {
+    fn open_to_read(&self) -> Result<Connection> {
         match self.open() {
             Err(StoreError::Io(error)) if cannot_be_written(&error) => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -214,8 +211,8 @@ impl Blobs {
         }
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        let attempt = || -> Result<Connection, StoreError> {
+    fn open(&self) -> Result<Connection> {
+        let attempt = || -> Result<Connection> {
             private_file(&self.path)?;
             let connection = Connection::open(&self.path)?;
             connection.busy_timeout(Duration::from_secs(30))?;
@@ -233,9 +230,40 @@ impl Blobs {
     }
 }
 
+/// An open connection to the raw texts of a project.
+pub struct BlobReader {
+    blobs: Blobs,
+    connection: OnceCell<Connection>,
+}
+
+impl BlobReader {
+    /// Returns a text, unless it was dropped.
+    pub fn get(&self, id: &BlobId) -> Result<Option<String>> {
+        if self.connection.get().is_none() {
+            if !self.blobs.path.exists() {
+                return Ok(None);
+            }
+            // Nothing else sets it: a cell belongs to one thread.
+            drop(self.connection.set(self.blobs.open_to_read()?));
+        }
+        let Some(connection) = self.connection.get() else {
+            return Ok(None);
+        };
+        let row: Option<(i64, Vec<u8>)> = connection
+            .prepare_cached("SELECT bytes, data FROM blobs WHERE hash = ?1")
+            .and_then(|mut select| {
+                let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                select.query_row([id.as_str()], row).optional()
+            })
+            .map_err(|error| StoreError::from(error).at(&self.blobs.path))?;
+        row.map(|(bytes, packed)| self.blobs.unpack(id, bytes, &packed))
+            .transpose()
+    }
+}
+
 fn name(content: &[u8]) -> BlobId {
     let hex = blake3::hash(content).to_hex();
-    // A hash in hex is always a name; the alternative does not exist.
+    // A hash in hex is always a valid id.
     BlobId::from_hex(&hex).unwrap_or_else(|| unreachable!("a hash is 64 hex digits"))
 }
 

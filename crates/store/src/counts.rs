@@ -1,38 +1,44 @@
-//! How many tokens texts have, by the hash of the text.
+//! Token counts by the hash of the text.
 //!
-//! Loading a tokenizer's tables takes longer than everything else that a hook does, and from one
-//! message to the next nearly all texts of a context are the same. Only who renders looks here and
-//! adds what was missing, all of it at once; who writes never counts. Losing it costs time and
-//! nothing else, so nothing that goes wrong here is an error of anybody who asks.
+//! From one message to the next nearly all texts of a context are the same, so a count is computed
+//! once. Only renderers read and add counts, all new ones at once; writers never count. Losing the
+//! file costs time and nothing else, so no failure here is an error of the caller.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
-use crate::error::StoreError;
-use crate::sqlite::private_file;
+use crate::disposable::{DisposableDb, Format};
+use crate::error::{Result, StoreError};
 
-/// The file's format; another one means that it is made anew.
-const VERSION: i64 = 1;
-/// A file of more pages than this is emptied before it grows on.
+/// The file and its table. No caller waits for what only saves time.
+const FORMAT: Format = Format {
+    file: "counts.db",
+    version: 1,
+    schema: SCHEMA,
+    busy_timeout: Duration::ZERO,
+};
+const SCHEMA: &str = "DROP TABLE IF EXISTS counts;
+    CREATE TABLE counts (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+/// A file with more pages than this is emptied before it grows further.
 const MOST_PAGES: i64 = 2_048;
-/// How many counts a process keeps in memory.
-const MOST_KEPT: usize = 65_536;
+/// Maximum number of counts that a process keeps in memory.
+const MOST_CACHED: usize = 65_536;
 
 /// The counts of one project.
 pub struct TokenCounts {
-    path: PathBuf,
+    db: DisposableDb,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     file: File,
-    kept: HashMap<u128, u64>,
-    /// What the file does not have yet.
+    cached: HashMap<u128, u64>,
+    /// Counts that are not in the file yet.
     new: Vec<(u128, u64)>,
 }
 
@@ -41,24 +47,24 @@ enum File {
     #[default]
     Closed,
     Open(Connection),
-    /// It was not there, or could not be read.
+    /// It does not exist or could not be read.
     Absent,
 }
 
 impl TokenCounts {
-    /// The counts in a store's directory. Nothing is opened before it is needed, and nothing is
-    /// made before there is something to keep.
+    /// Returns the counts in a store's directory. The file is opened when it is needed, and created
+    /// when there is something to save.
     pub fn new(dir: &Path) -> Self {
         Self {
-            path: dir.join("counts.db"),
+            db: DisposableDb::new(dir, FORMAT),
             state: Mutex::default(),
         }
     }
 
-    /// A count that was kept before.
+    /// Returns a count that was stored before.
     pub fn get(&self, key: u128) -> Option<u64> {
         let mut state = self.state();
-        if let Some(tokens) = state.kept.get(&key) {
+        if let Some(tokens) = state.cached.get(&key) {
             return Some(*tokens);
         }
         if matches!(state.file, File::Closed) {
@@ -80,17 +86,17 @@ impl TokenCounts {
         }
     }
 
-    /// Keeps a count in memory; [`Self::save`] takes it to the file.
+    /// Stores a count in memory; [`Self::save`] writes it to the file.
     pub fn put(&self, key: u128, tokens: u64) {
         let mut state = self.state();
         state.keep(key, tokens);
-        if state.new.len() < MOST_KEPT {
+        if state.new.len() < MOST_CACHED {
             state.new.push((key, tokens));
         }
     }
 
-    /// Takes what is new to the file, unless somebody else writes to it just now: then it comes
-    /// along the next time.
+    /// Writes new counts to the file, unless another process is writing: then they are written the
+    /// next time.
     pub fn save(&self) {
         let mut state = self.state();
         if state.new.is_empty() {
@@ -104,58 +110,41 @@ impl TokenCounts {
         }
     }
 
-    /// Deletes the file. It is made anew when there is something to keep.
-    pub fn drop_all(&self) -> Result<(), StoreError> {
+    /// Deletes the file. It is created again when there is something to save.
+    pub fn drop_all(&self) -> Result<()> {
         *self.state() = State::default();
-        self.remove_files()
+        self.db.delete()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What is kept is complete at any moment: a panic elsewhere cannot have spoiled it.
+        // The state is consistent at any moment, so a panic elsewhere cannot have spoiled it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn opened(&self) -> File {
-        if !self.path.exists() {
+        if !self.db.path().exists() {
             return File::Absent;
         }
-        match self.open() {
+        match self.db.open() {
             Ok(connection) => File::Open(connection),
             Err(error) => {
-                tracing::debug!(path = %self.path.display(), "token counts not used: {error}");
+                tracing::debug!("token counts not used: {error}");
                 File::Absent
             }
         }
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
-        // Nobody waits for what only saves time.
-        connection.busy_timeout(Duration::ZERO)?;
-        connection.pragma_update(None, "synchronous", "OFF")?;
-        Ok(connection)
-    }
-
-    fn add(&self, state: &mut State, new: &[(u128, u64)]) -> Result<(), StoreError> {
+    fn add(&self, state: &mut State, new: &[(u128, u64)]) -> Result<()> {
         if !matches!(state.file, File::Open(_)) {
-            private_file(&self.path)?;
-            state.file = File::Open(self.open()?);
+            state.file = File::Open(self.db.open()?);
         }
         let File::Open(connection) = &mut state.file else {
             return Ok(());
         };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
-        let version: i64 = pragma("user_version")?;
-        let pages: i64 = pragma("page_count")?;
-        if version != VERSION || pages > MOST_PAGES {
-            transaction.execute_batch(&format!(
-                "DROP TABLE IF EXISTS counts;
-                 CREATE TABLE counts (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL)
-                     STRICT, WITHOUT ROWID;
-                 PRAGMA user_version = {VERSION};"
-            ))?;
+        let pages: i64 = transaction.pragma_query_value(None, "page_count", |row| row.get(0))?;
+        if pages > MOST_PAGES {
+            transaction.execute_batch(SCHEMA)?;
         }
         {
             let mut insert =
@@ -168,45 +157,28 @@ impl TokenCounts {
         Ok(())
     }
 
-    /// There is no file until there is something to keep; one that cannot be read is deleted.
+    /// Stops using the file until there is something to save, and deletes it if it is damaged.
     fn give_up(&self, state: &mut State, error: &StoreError) {
         if matches!(error, StoreError::Busy) {
             return;
         }
-        tracing::debug!(path = %self.path.display(), "token counts not used: {error}");
         state.file = File::Absent;
-        if matches!(error, StoreError::Unreadable { .. })
-            && let Err(error) = self.remove_files()
-        {
+        if let Err(error) = self.db.discard_if_damaged(error) {
             tracing::debug!("token counts not deleted: {error}");
         }
-    }
-
-    fn remove_files(&self) -> Result<(), StoreError> {
-        for suffix in ["", "-journal"] {
-            let mut path = self.path.clone().into_os_string();
-            path.push(suffix);
-            match fs_err::remove_file(PathBuf::from(path)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error.into());
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }
 
 impl State {
     fn keep(&mut self, key: u128, tokens: u64) {
-        if self.kept.len() >= MOST_KEPT {
-            self.kept.clear();
+        if self.cached.len() >= MOST_CACHED {
+            self.cached.clear();
         }
-        self.kept.insert(key, tokens);
+        self.cached.insert(key, tokens);
     }
 }
 
-fn ask(connection: &Connection, key: u128) -> Result<Option<u64>, StoreError> {
+fn ask(connection: &Connection, key: u128) -> Result<Option<u64>> {
     let mut statement = connection.prepare_cached("SELECT tokens FROM counts WHERE key = ?1")?;
     let mut found = statement.query([key.to_le_bytes()])?;
     match found.next()? {

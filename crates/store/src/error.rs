@@ -1,19 +1,22 @@
-//! What can go wrong in keeping things.
+//! Errors of the store.
 
 use std::path::PathBuf;
+
+/// The result of an operation on a store.
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// A failure of the store. Nothing was changed when one of these is returned from a commit.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be read as one; see [`crate::set_aside`].
+    /// The database is damaged; see [`crate::set_aside`].
     #[error("the store cannot be read: {problem}")]
     Unreadable {
         /// The database file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         problem: String,
     },
-    /// A database, but not one of ours.
+    /// The database belongs to another program.
     #[error("`{}` is a database of another program", path.display())]
     NotOurs {
         /// The file.
@@ -27,18 +30,18 @@ pub enum StoreError {
         /// The newest format known here.
         known: i64,
     },
-    /// An event that cannot be understood.
+    /// An event that cannot be decoded.
     #[error("event {seq} of the journal cannot be understood: {problem}")]
     BadEvent {
-        /// Its place in the journal.
+        /// Its sequence number.
         seq: i64,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A row of a projection that makes no sense.
+    /// A row of a projection that cannot be decoded.
     #[error("a projection is damaged: {problem}")]
     BadRow {
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
     /// The store, or the directory it is in, cannot be written.
@@ -83,8 +86,10 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl flamestack_core::tree_query::QueryError for StoreError {}
+
 impl StoreError {
-    /// Names the file in question, where the engine could not.
+    /// Adds the file to an error of the database engine.
     pub(crate) fn at(self, file: &std::path::Path) -> Self {
         match self {
             Self::Unreadable { path, problem } if path.as_os_str().is_empty() => Self::Unreadable {

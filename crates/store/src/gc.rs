@@ -1,7 +1,7 @@
-//! Keeping a project's files under a size.
+//! Garbage collection: keeping a project's files under a size.
 //!
-//! What can be made again goes first: the search index and rendered logs. Then the raw text of
-//! finished frames, oldest first; each leaves a tombstone in the journal. The journal itself is
+//! Files that can be made again go first: the search index and rendered logs. Then the raw text of
+//! finished frames, oldest first, each leaving a tombstone in the journal. The journal itself is
 //! never cut.
 
 use std::path::Path;
@@ -9,50 +9,50 @@ use std::path::Path;
 use flamestack_core::id::BlobId;
 
 use crate::blobs::Blobs;
-use crate::error::StoreError;
+use crate::error::Result;
 use crate::index::Index;
-use crate::store::Reading;
+use crate::projections::Reading;
 
-/// What can be made again.
+/// Disposable databases.
 const INDEXES: [&str; 3] = ["index.db", "relevance.db", "counts.db"];
 
-/// What a project takes on disk, in bytes.
+/// Sizes of a project's files, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// The journal with its projections.
     pub journal: u64,
     /// Raw text.
     pub blobs: u64,
-    /// The search index, the index of relevance, and the counts of tokens.
+    /// The search index, the sibling index and the token counts.
     pub index: u64,
     /// Rendered logs.
     pub logs: u64,
 }
 
 impl Sizes {
-    /// All of it.
+    /// Returns the sum.
     pub fn total(&self) -> u64 {
         self.journal + self.blobs + self.index + self.logs
     }
 }
 
-/// What is to go, and what that leaves.
+/// A plan of what to delete, with the sizes before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Sizes before.
     pub before: Sizes,
-    /// Sizes after, by estimate where nothing was dropped yet.
+    /// Estimated sizes after.
     pub after: Sizes,
-    /// Whether the index and the rendered logs go.
+    /// True if the disposable databases and the rendered logs are deleted.
     pub drop_index: bool,
-    /// Raw text that goes: name and size, uncompressed.
+    /// Raw text to delete: id and uncompressed size.
     pub drop_blobs: Vec<(BlobId, u64)>,
-    /// Raw text that the journal does not know, left by a process that died.
+    /// Raw text that the journal does not refer to, left by a process that died.
     pub orphans: Vec<String>,
 }
 
-/// Measures a project's files; a project without any takes no room.
-pub fn sizes(dir: &Path) -> Result<Sizes, StoreError> {
+/// Measures a project's files.
+pub fn sizes(dir: &Path) -> Result<Sizes> {
     let mut sizes = Sizes::default();
     let entries = match fs_err::read_dir(dir) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(sizes),
@@ -78,8 +78,8 @@ pub fn sizes(dir: &Path) -> Result<Sizes, StoreError> {
     Ok(sizes)
 }
 
-/// Decides what has to go for a project to stay under `limit` bytes. Changes nothing.
-pub fn collect(dir: &Path, reading: &dyn Reading, limit: u64) -> Result<Collected, StoreError> {
+/// Plans what to delete to keep a project under `limit` bytes. Changes nothing.
+pub fn collect(dir: &Path, reading: &dyn Reading, limit: u64) -> Result<Collected> {
     let blobs = Blobs::new(dir);
     let before = sizes(dir)?;
     let mut collected = Collected {

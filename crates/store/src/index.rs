@@ -1,106 +1,109 @@
 //! Full-text search over titles, criteria, results, decisions, other notes and raw text.
 //!
 //! An index of its own beside the journal. Writers never touch it: a search first brings it up to
-//! the journal's last event, so it costs nothing until somebody searches, and it can be deleted at
+//! the journal's last event, so it costs nothing until the first search, and it can be deleted at
 //! any time. It matches by groups of three characters, which serves identifiers, paths and
 //! languages without blanks alike.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::Frame;
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
-use flamestack_core::text::Prose;
+use flamestack_core::text::Text;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::blobs::Blobs;
-use crate::error::StoreError;
-use crate::record;
-use crate::sqlite::{cannot_be_written, private_file};
-use crate::store::Reading;
+use crate::disposable::{DisposableDb, Format};
+use crate::error::{Result, StoreError};
+use crate::projections::Reading;
+use crate::sqlite::{cannot_be_written, rows};
 use crate::transcript;
 
-/// How many events are indexed in one transaction.
+/// Number of events indexed in one transaction.
 const STEP: usize = 5000;
-/// More events than a command has.
+/// Upper bound of the number of events of one command.
 const LARGEST_COMMAND: usize = 1_000_000;
-/// How much of the beginning and of the end of a raw text is indexed, in bytes.
+/// Number of bytes indexed at the beginning and at the end of a raw text.
 const INDEXED_ENDS: usize = 128 * 1024;
-/// The index's format; another one means that it is made anew.
-const VERSION: i64 = 2;
+/// The file and its tables. A search waits for other processes, since they may be indexing.
+const FORMAT: Format = Format {
+    file: "index.db",
+    version: 2,
+    schema: "DROP TABLE IF EXISTS docs;
+        DROP TABLE IF EXISTS places;
+        DROP TABLE IF EXISTS position;
+        CREATE VIRTUAL TABLE docs USING fts5(
+            text, frame UNINDEXED, field UNINDEXED, tokenize = 'trigram');
+        CREATE TABLE places (frame TEXT NOT NULL, field TEXT NOT NULL, doc INTEGER NOT NULL);
+        CREATE INDEX places_by_frame ON places (frame, field);
+        CREATE TABLE position (seq INTEGER NOT NULL);
+        INSERT INTO position VALUES (0);",
+    busy_timeout: Duration::from_secs(30),
+};
 
 /// The search index of one project.
 pub struct Index {
-    path: PathBuf,
+    db: DisposableDb,
 }
 
-/// How many words of a query are looked for: nobody types more, and SQLite takes no thousand.
+/// Maximum number of words of a query; SQLite refuses a thousand.
 const MOST_WORDS: usize = 100;
 
-/// What SQLite puts before and behind what matched: no text needs these characters.
+/// Marks that SQLite puts around a match: characters that occur in no text.
 const BEGINS: char = '\u{1}';
 const ENDS: char = '\u{2}';
 
-/// A place where something was found.
+/// A search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// The frame it belongs to.
     pub frame: FrameId,
-    /// Which of its texts: `title`, `criteria`, `results`, `decision`, `log` and so on.
+    /// The field that matched: `title`, `criteria`, `results`, `decision`, `log` and so on.
     pub field: String,
-    /// The text around the find, with `[` and `]` around what matched.
+    /// The text around the match, with `[` and `]` around the matching part.
     pub excerpt: String,
     /// The same text as it was written.
     pub passage: String,
 }
 
-/// The answer to a search.
+/// The results of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
-    /// What was found, best first.
+    /// The results, best first.
     pub hits: Vec<Hit>,
-    /// There is more than was asked for.
+    /// True if there are more results than the limit.
     pub more: bool,
 }
 
 impl Index {
-    /// The index in a store's directory.
+    /// Returns the index in a store's directory. Nothing is opened before it is needed.
     pub fn new(dir: &Path) -> Self {
         Self {
-            path: dir.join("index.db"),
+            db: DisposableDb::new(dir, FORMAT),
         }
     }
 
-    /// The file it is kept in.
+    /// The database file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.db.path()
     }
 
-    /// Deletes the index. The next search makes it anew.
-    pub fn drop_all(&self) -> Result<(), StoreError> {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut path = self.path.clone().into_os_string();
-            path.push(suffix);
-            match fs_err::remove_file(PathBuf::from(path)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error.into());
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+    /// Deletes the index. The next search builds it again.
+    pub fn drop_all(&self) -> Result<()> {
+        self.db.delete()
     }
 
-    /// The index up to the journal's last event; `progress` hears how far it is.
+    /// Brings the index up to the journal's last event and returns its connection.
     fn caught_up(
         &self,
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Connection, StoreError> {
+    ) -> Result<Connection> {
         match self.try_catch_up(reading, blobs, progress) {
             Err(error) if is_damage(&error) => {
                 self.discard(&error)?;
@@ -115,7 +118,7 @@ impl Index {
         reading: &dyn Reading,
         blobs: &Blobs,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Connection, StoreError> {
+    ) -> Result<Connection> {
         let mut connection = self.open()?;
         let end = reading.position()?;
         loop {
@@ -141,7 +144,7 @@ impl Index {
         }
     }
 
-    /// Brings the index up to date and finds texts that hold every word of the query, best first.
+    /// Brings the index up to date and finds texts that contain every word of the query, best first.
     pub fn search(
         &self,
         reading: &dyn Reading,
@@ -149,7 +152,7 @@ impl Index {
         query: &str,
         limit: usize,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Searched, StoreError> {
+    ) -> Result<Searched> {
         let index = self.caught_up(reading, blobs, progress)?;
         match Self::find(&index, query, limit) {
             Err(error) if is_damage(&error) => {
@@ -161,7 +164,7 @@ impl Index {
         }
     }
 
-    fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched, StoreError> {
+    fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched> {
         let mut words: Vec<&str> = Vec::new();
         for word in query.split_whitespace() {
             if words.len() < MOST_WORDS && !words.contains(&word) {
@@ -174,7 +177,7 @@ impl Index {
         let long_enough = |word: &&str| word.chars().count() >= 3;
         let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let (long, short): (Vec<&str>, Vec<&str>) = words.into_iter().partition(long_enough);
-        // Words of one or two characters have no group of three; they are looked for directly.
+        // Words of one or two characters have no trigram, so they are matched by LIKE.
         let directly = short.iter().map(|word| format!("%{}%", escape_like(word)));
         let mut conditions = String::new();
         for n in 0..short.len() {
@@ -206,11 +209,9 @@ impl Index {
                 searched.more = true;
                 break;
             }
-            let frame: String = row.get(0)?;
             let found: String = row.get(2)?;
             searched.hits.push(Hit {
-                frame: record::frame_id(&frame)
-                    .map_err(|problem| StoreError::BadRow { problem })?,
+                frame: rows::id(row, 0)?,
                 field: row.get(1)?,
                 excerpt: found.replace(BEGINS, "[").replace(ENDS, "]"),
                 passage: found.replace([BEGINS, ENDS], ""),
@@ -219,47 +220,23 @@ impl Index {
         Ok(searched)
     }
 
-    /// Deletes an index that does not work: it is no loss.
-    fn discard(&self, error: &StoreError) -> Result<(), StoreError> {
-        tracing::warn!(path = %self.path.display(), "Search index made anew: {error}");
-        self.drop_all()
+    /// Deletes an index that does not work.
+    fn discard(&self, error: &StoreError) -> Result<()> {
+        tracing::warn!(path = %self.path().display(), "search index rebuilt: {error}");
+        self.db.delete()
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        let connection = match private_file(&self.path) {
-            // What can only be read can be searched too, each time from the beginning.
-            Err(error) if cannot_be_written(&error) => Connection::open_in_memory()?,
-            other => {
-                other?;
-                Connection::open(&self.path)?
-            }
-        };
-        connection.busy_timeout(Duration::from_secs(30))?;
-        // Losing the last moments of an index that can be made again costs nothing.
-        connection.pragma_update(None, "synchronous", "OFF")?;
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version != VERSION {
-            connection.execute_batch(
-                "BEGIN IMMEDIATE;
-                 DROP TABLE IF EXISTS docs;
-                 DROP TABLE IF EXISTS places;
-                 DROP TABLE IF EXISTS position;
-                 CREATE VIRTUAL TABLE docs USING fts5(
-                     text, frame UNINDEXED, field UNINDEXED, tokenize = 'trigram');
-                 CREATE TABLE places (frame TEXT NOT NULL, field TEXT NOT NULL, doc INTEGER NOT NULL);
-                 CREATE INDEX places_by_frame ON places (frame, field);
-                 CREATE TABLE position (seq INTEGER NOT NULL);
-                 INSERT INTO position VALUES (0);
-                 COMMIT;",
-            )?;
-            connection.pragma_update(None, "user_version", VERSION)?;
+    fn open(&self) -> Result<Connection> {
+        match self.db.open() {
+            // A read-only store can be searched too, indexing it from the beginning each time.
+            Err(StoreError::Io(error)) if cannot_be_written(&error) => self.db.in_memory(),
+            other => other,
         }
-        Ok(connection)
     }
 }
 
-/// Whether an error of the index means that it is damaged. A journal that is damaged fails again
-/// with a fresh index.
+/// Returns true if an error means that the index is damaged. A damaged journal fails again with a
+/// fresh index.
 fn is_damage(error: &StoreError) -> bool {
     matches!(
         error,
@@ -267,14 +244,14 @@ fn is_damage(error: &StoreError) -> bool {
     )
 }
 
-fn position(connection: &Connection) -> Result<Seq, StoreError> {
+fn position(connection: &Connection) -> Result<Seq> {
     let seq = connection
         .query_row("SELECT seq FROM position", [], |row| row.get(0))
         .optional()?;
     Ok(Seq(seq.unwrap_or_default()))
 }
 
-/// A word as FTS5 takes it literally.
+/// Quotes a word so that FTS5 takes it literally.
 fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
@@ -285,9 +262,9 @@ fn escape_like(word: &str) -> String {
         .replace('_', "\\_")
 }
 
-/// The frames that say something else after an event. They are indexed whole and as they are now,
-/// so indexing an event twice, or several events of one frame, comes to the same.
-fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>, StoreError> {
+/// Returns the frames whose text changes with an event. Frames are indexed whole and as they are now,
+/// so indexing an event twice, or several events of one frame, has the same result.
+fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>> {
     match &recorded.event {
         Event::CommandUndone { batch } => {
             let undone = reading.events_after(Seq(batch.0 - 1), LARGEST_COMMAND)?;
@@ -312,13 +289,8 @@ fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<Fra
     }
 }
 
-/// Takes everything a frame says out of the index and puts in what it says now.
-fn reindex(
-    index: &Connection,
-    reading: &dyn Reading,
-    blobs: &Blobs,
-    id: &FrameId,
-) -> Result<(), StoreError> {
+/// Replaces the indexed text of a frame by its current text.
+fn reindex(index: &Connection, reading: &dyn Reading, blobs: &Blobs, id: &FrameId) -> Result<()> {
     forget(index, id)?;
     let Some(frame) = reading.whole_frame(id)? else {
         return Ok(());
@@ -338,7 +310,7 @@ fn reindex(
     Ok(())
 }
 
-fn texts(frame: &Frame) -> [(&'static str, Option<&Prose>); 6] {
+fn texts(frame: &Frame) -> [(&'static str, Option<&Text>); 6] {
     [
         ("criteria", frame.criteria.as_ref()),
         ("criteria", frame.criteria_compacted.as_ref()),
@@ -352,7 +324,7 @@ fn texts(frame: &Frame) -> [(&'static str, Option<&Prose>); 6] {
     ]
 }
 
-fn add_note(index: &Connection, frame: &FrameId, note: &Note) -> Result<(), StoreError> {
+fn add_note(index: &Connection, frame: &FrameId, note: &Note) -> Result<()> {
     let field = note.kind().label();
     match note {
         Note::Decision {
@@ -372,7 +344,7 @@ fn add_log(
     blobs: &Blobs,
     frame: &FrameId,
     entry: &flamestack_core::frame::LogEntry,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     match blobs.get(&entry.blob) {
         Ok(Some(text)) => {
             let text = if entry.label.as_str() == transcript::LABEL {
@@ -388,13 +360,13 @@ fn add_log(
                 add(index, frame, "log", end)
             }
         }
-        // Text that is lost cannot be found; the rest can.
+        // Lost raw text cannot be indexed; everything else can.
         Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The beginning and the end of a text that is too long to be indexed whole.
+/// Returns the beginning and the end of a text that is too long to be indexed whole.
 fn ends(text: &str) -> (&str, &str) {
     if text.len() <= 2 * INDEXED_ENDS {
         return (text, "");
@@ -404,7 +376,7 @@ fn ends(text: &str) -> (&str, &str) {
     (text.split_at(first).0, text.split_at(last).1)
 }
 
-fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<(), StoreError> {
+fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<()> {
     index
         .prepare_cached("INSERT INTO docs (text, frame, field) VALUES (?1, ?2, ?3)")?
         .execute(params![text, frame.as_str(), field])?;
@@ -415,7 +387,7 @@ fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<(
     Ok(())
 }
 
-fn forget(index: &Connection, frame: &FrameId) -> Result<(), StoreError> {
+fn forget(index: &Connection, frame: &FrameId) -> Result<()> {
     index
         .prepare_cached(
             "DELETE FROM docs WHERE rowid IN (SELECT doc FROM places WHERE frame = ?1)",

@@ -1,31 +1,35 @@
-//! Where Flamestack keeps things: the journal of events, the projections folded from it, raw text
-//! and the search index.
+//! Storage: the journal of events, the projections folded from it, raw text and disposable indexes.
 //!
-//! The journal is the truth; everything else can be deleted and made again. [`Store`] and
-//! [`Reading`] speak the language of the domain, so that another engine can stand behind them;
-//! [`SqliteStore`] is the embedded one. What is written passes [`redact`] first, always. The rules
-//! of the stack are `flamestack-core`'s business.
+//! The journal is the truth; everything else can be deleted and made again. [`Journal`] is what another
+//! storage engine has to provide, [`Projections`] are always SQLite, and [`Store`] joins the two with
+//! one write path, on which everything is redacted. [`SqliteStore`] is the embedded store. The
+//! format of raw transcripts is in [`transcript`]; the rules of the stack are in `flamestack-core`.
 
 mod blobs;
 mod counts;
+mod disposable;
 mod error;
 mod gc;
 mod index;
-mod kinship;
+mod journal;
+mod projections;
 mod record;
-pub mod redact;
+mod sibling_index;
 mod sqlite;
 mod store;
 pub mod transcript;
+mod write;
 
-pub use blobs::{Blobs, Kept};
+pub use blobs::{BlobReader, Blobs, Kept};
 pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use index::{Hit, Index, Searched};
-pub use kinship::{Kinship, Scored};
+pub use journal::{Journal, JournalLock};
+pub use projections::{Ended, FinishedSpan, FrameRow, Named, Projections, Reading, Slice, Totals};
+pub use sibling_index::{Scored, SiblingIndex};
 pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
 pub use store::{
-    Committed, Ended, Finding, FinishedSpan, FrameRow, Named, NextStep, Reading, Rebuilt,
-    Recovered, Rejection, Slice, Step, Store, Totals, Verified, Version,
+    Committed, Decide, Finding, NextStep, OpenStore, Rebuilt, Recovered, Rejection, Step, Store,
+    Verified, Version,
 };

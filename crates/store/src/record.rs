@@ -1,391 +1,274 @@
-//! How an event is written down.
+//! The journal's format.
 //!
-//! The journal's format is a contract with every store ever written, so it has types of its own:
-//! the domain may be renamed, this may only grow. Texts come back as they were recorded, without
-//! being checked again.
+//! The format is a contract with every store ever written, so it is declared apart from the domain: a
+//! type or a field may be renamed there (and gets a `rename` here), but what is written may only grow.
+//! Texts are read back as recorded, without being validated again.
 
-mod compaction;
-mod description;
-mod read;
-mod start;
-mod write;
+pub(crate) mod form;
+mod frame;
+mod session;
+#[cfg(test)]
+mod tests;
 
-use flamestack_core::event::Event;
-use serde::{Deserialize, Serialize};
+use flamestack_core::compaction::{AnchorReport, Checkpoint};
+use flamestack_core::delivery::Sending;
+use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
+use flamestack_core::frame::{Frame, LogEntry, Origin, Outcome, Rank};
+use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef};
+use flamestack_core::note::Note;
+use flamestack_core::session::{ActivitySnapshot, Description, Model};
+use flamestack_core::subagent::{End, Start};
+use flamestack_core::text::Text;
+use flamestack_core::transcript::Usage;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use compaction::{CheckpointRecord, VerdictRecord};
-pub(crate) use compaction::{awaiting, awaiting_text, compaction, compaction_text};
-pub(crate) use description::{description, description_text};
-pub(crate) use read::{frame_id, session};
+use form::{Form, Stored, stored_by};
+pub(crate) use frame::NoteRecord;
+pub(crate) use session::UsageRecord;
+
+/// Writes a value as JSON.
+pub(crate) fn encode<T: Stored>(value: &T) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Form(value))
+}
+
+/// Reads a value back.
+pub(crate) fn decode<T: Stored>(json: &str) -> Result<T, String> {
+    let Form(value) = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    Ok(value)
+}
+
+stored_by! {
+    Event: EventRecord;
+}
 
 /// An event as JSON.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Record {
+#[serde(remote = "Event", tag = "kind", rename_all = "snake_case")]
+enum EventRecord {
     SessionOpened {
-        session: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(skip_serializing_if = "Option::is_none")]
         worktree: Option<String>,
     },
     SessionFocused {
-        session: String,
-        from: Option<String>,
-        to: Option<String>,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form", default)]
+        from: Option<FrameId>,
+        #[serde(with = "form", default)]
+        to: Option<FrameId>,
     },
     SessionBound {
-        session: String,
-        frame: String,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form")]
+        frame: FrameId,
     },
     SessionUnbound {
-        session: String,
-        frame: String,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form")]
+        frame: FrameId,
     },
     SessionPrompted {
-        session: String,
+        #[serde(with = "form")]
+        session: SessionRef,
     },
     SessionTurned {
-        session: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        said: Option<String>,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        said: Option<Text>,
     },
     SessionInterrupted {
-        session: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        how: Option<String>,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        how: Option<Text>,
     },
     SessionCompacted {
-        session: String,
+        #[serde(with = "form")]
+        session: SessionRef,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         automatic: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         tokens_before: Option<u64>,
     },
-    CompactionBegun(CheckpointRecord),
-    CompactionChecked(VerdictRecord),
+    CompactionBegun(#[serde(with = "form")] Box<Checkpoint>),
+    CompactionChecked(#[serde(with = "form")] Box<AnchorReport>),
     SummaryAwaited {
-        frame: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        given: Option<ResultsRecord>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<Outcome>,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        given: Option<Results>,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        note: Option<Text>,
     },
     SummaryArrived {
-        frame: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        summary: Option<String>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        summary: Option<Text>,
     },
     SessionSpent {
-        session: String,
-        #[serde(flatten)]
-        usage: UsageRecord,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form", flatten)]
+        usage: Usage,
     },
     SessionReverted {
-        session: String,
+        #[serde(with = "form")]
+        session: SessionRef,
         to: String,
-        masked: Vec<i64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<String>,
-        was: GlimpseRecord,
-        seen: GlimpseRecord,
+        #[serde(with = "form")]
+        masked: Vec<Seq>,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        stood: Option<FrameId>,
+        #[serde(with = "form")]
+        was: ActivitySnapshot,
+        #[serde(with = "form")]
+        seen: ActivitySnapshot,
     },
     SessionRestored {
-        session: String,
-        reverted: i64,
-        shown: Vec<i64>,
-        seen: GlimpseRecord,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form")]
+        reverted: Seq,
+        #[serde(with = "form")]
+        shown: Vec<Seq>,
+        #[serde(with = "form")]
+        seen: ActivitySnapshot,
     },
-    SubagentStarted(StartRecord),
+    SubagentStarted(#[serde(with = "form")] Box<Start>),
     SubagentEnded {
-        session: String,
-        end: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        output: Option<String>,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form")]
+        end: End,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        output: Option<Text>,
     },
     SessionWaiting {
-        session: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        on: Option<String>,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        on: Option<Text>,
     },
-    /// The marks are 16 hex digits each, without anything between them.
+    /// Fingerprints of 16 hex digits each, without separators.
     SessionWitnessed {
-        session: String,
-        marks: String,
+        #[serde(with = "form")]
+        session: SessionRef,
+        #[serde(with = "form::marks")]
+        marks: Vec<Fingerprint>,
     },
     FrameOpened {
-        frame: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<String>,
-        rank: i64,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        parent: Option<FrameId>,
+        #[serde(with = "form")]
+        rank: Rank,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         planned: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        origin: Option<String>,
-        #[serde(flatten)]
-        goal: GoalRecord,
+        #[serde(with = "form", default, skip_serializing_if = "frame::is_asked")]
+        origin: Origin,
+        #[serde(with = "form", flatten)]
+        goal: Goal,
     },
     FrameStarted {
-        frame: String,
+        #[serde(with = "form")]
+        frame: FrameId,
     },
     FrameClosed {
-        frame: String,
-        outcome: String,
-        #[serde(flatten)]
-        results: ResultsRecord,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        cascaded: Vec<String>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        outcome: Closing,
+        #[serde(with = "form", flatten)]
+        results: Results,
+        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
+        cascaded: Vec<FrameId>,
     },
     FrameBlocked {
-        frame: String,
-        reason: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        results: Option<ResultsRecord>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        reason: Text,
+        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+        results: Option<Results>,
     },
     FrameUnblocked {
-        frame: String,
+        #[serde(with = "form")]
+        frame: FrameId,
     },
     FrameReopened {
-        frame: String,
+        #[serde(with = "form")]
+        frame: FrameId,
     },
     FrameEdited {
-        frame: String,
-        edit: EditRecord,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        edit: Edit,
     },
     FrameInvalidated {
-        frame: String,
-        reason: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        cascaded: Vec<String>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        reason: Text,
+        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
+        cascaded: Vec<FrameId>,
     },
     FrameMoved {
-        frame: String,
-        parent: Option<String>,
-        rank: i64,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form", default)]
+        parent: Option<FrameId>,
+        #[serde(with = "form")]
+        rank: Rank,
     },
     FrameDeleted {
-        frame: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        with: Vec<String>,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<FrameId>,
     },
     Noted {
-        frame: String,
-        note: NoteRecord,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        note: Note,
     },
     Logged {
-        frame: String,
-        entry: LogRecord,
+        #[serde(with = "form")]
+        frame: FrameId,
+        #[serde(with = "form")]
+        entry: LogEntry,
     },
-    FrameImported {
-        frame: Box<FrameRecord>,
-    },
+    FrameImported(#[serde(with = "frame::imported")] Box<Frame>),
     FrameCopied {
-        of: String,
-        frame: Box<FrameRecord>,
+        #[serde(with = "form")]
+        of: FrameId,
+        #[serde(with = "form")]
+        frame: Box<Frame>,
     },
     StackImported {
         source: String,
         foreign: String,
     },
     CommandUndone {
-        batch: i64,
+        #[serde(with = "form")]
+        batch: Seq,
     },
     BlobDropped {
-        blob: String,
+        #[serde(with = "form")]
+        blob: BlobId,
         bytes: u64,
     },
-    SessionDescribed(DescriptionRecord),
-    ModelUsed {
-        name: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        window: Option<u64>,
-    },
-    ContextSent(SendingRecord),
-}
-
-#[derive(Serialize, Deserialize)]
-struct DescriptionRecord {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    directory: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    host_version: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    copy_of: Option<String>,
-    /// Lines added, lines deleted, files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    diff: Option<(u64, u64, u64)>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StartRecord {
-    session: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    goal: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    /// 16 hex digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SendingRecord {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    header: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    update: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    after: Option<ReasonRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    frame: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    known: Vec<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ReasonRecord {
-    Compaction(u32),
-    Resume,
-}
-
-#[derive(Serialize, Deserialize)]
-struct UsageRecord {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default)]
-    input: u64,
-    #[serde(default)]
-    cache_read: u64,
-    #[serde(default)]
-    cache_write: u64,
-    #[serde(default)]
-    output: u64,
-    #[serde(default)]
-    reasoning: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    micro_dollars: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GlimpseRecord {
-    prompts: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    opening: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    said: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    interrupted: bool,
-    #[serde(default)]
-    interruptions: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GoalRecord {
-    title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    criteria: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    criteria_compacted: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ResultsRecord {
-    results: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    results_compacted: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EditRecord {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    criteria: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    criteria_compacted: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    results: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    results_compacted: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "note", rename_all = "snake_case")]
-enum NoteRecord {
-    Artifact {
-        text: String,
-    },
-    Decision {
-        text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    },
-    FailedAttempt {
-        text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    },
-    Command {
-        text: String,
-        exit_code: i32,
-    },
-    Test {
-        text: String,
-        passed: bool,
-    },
-    Commit {
-        text: String,
-    },
-    Directive {
-        text: String,
-    },
-}
-
-#[derive(Serialize, Deserialize)]
-struct LogRecord {
-    label: String,
-    blob: String,
-    bytes: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct FrameRecord {
-    id: String,
-    parent: Option<String>,
-    rank: i64,
-    status: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
-    #[serde(flatten)]
-    goal: GoalRecord,
-    results: Option<String>,
-    results_compacted: Option<String>,
-    notes: Vec<NoteRecord>,
-    log: Vec<LogRecord>,
-    blocked_on: Option<String>,
-    invalidation_reason: Option<String>,
-    invalidated_at: Option<i64>,
-    span: Option<(String, Option<String>, Option<String>)>,
-    session: Option<String>,
-    aliases: Vec<String>,
-    foreign: Option<String>,
-    created_at: i64,
-    updated_at: i64,
-}
-
-/// Writes an event as JSON.
-pub(crate) fn encode(event: &Event) -> Result<String, serde_json::Error> {
-    serde_json::to_string(&Record::from(event))
-}
-
-/// Reads an event back.
-pub(crate) fn decode(json: &str) -> Result<Event, String> {
-    let record: Record = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    Event::try_from(record)
+    SessionDescribed(#[serde(with = "form")] Box<Description>),
+    ModelUsed(#[serde(with = "form")] Model),
+    ContextSent(#[serde(with = "form")] Box<Sending>),
 }

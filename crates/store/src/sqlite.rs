@@ -1,11 +1,11 @@
 //! The embedded store: one SQLite database in WAL mode.
 //!
 //! Any number of processes may open it. A writer takes the write lock before it reads what it
-//! decides on, so no decision is made on a state that somebody else changes meanwhile; readers see
-//! one point of the journal and are never in the way.
+//! decides on, so no decision is made on a state that another process changes meanwhile. Readers see
+//! one point of the journal and block no writer.
 
-mod append;
-mod crowd;
+mod batch;
+mod journal;
 mod open;
 mod pages;
 mod path;
@@ -13,38 +13,43 @@ mod project;
 mod reading;
 mod recover;
 mod revert;
-mod rows;
+pub(crate) mod rows;
 mod runs;
 mod sent;
 mod sessions;
 mod spans;
+mod statements;
 mod verify;
 mod view;
 
 use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
-use flamestack_core::decide::{Decision, Rejected};
+use flamestack_core::decide::Rejected;
 use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::Connection;
 
+use self::journal::SqliteJournal;
 pub(crate) use self::open::cannot_be_written;
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
-use crate::error::StoreError;
+use crate::error::{Result, StoreError};
+use crate::journal::JournalLock;
+use crate::projections::{Projections, Reading};
 use crate::store::{
-    Committed, NextStep, Reading, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+    Committed, Decide, NextStep, Rebuilt, Recovered, Rejection, Store, Verified, Version,
 };
+use crate::write::WritePath;
 
-// Older ones can corrupt a database when a checkpoint and a WAL reset meet.
+// Older versions can corrupt a database when a checkpoint and a WAL reset coincide.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// A journal and its projections in an SQLite database.
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
-    /// How often this process has written; SQLite tells only of others.
+    /// Number of commits by this process; `data_version` only counts those of others.
     written: u64,
 }
 
@@ -54,24 +59,13 @@ impl SqliteStore {
         &self.path
     }
 
-    /// A store with nothing in it that vanishes with its connection: what a project looks like
-    /// that has no store yet.
-    pub fn empty() -> Result<Self, StoreError> {
+    /// Returns an empty store in memory, which represents a project without a store.
+    pub fn empty() -> Result<Self> {
         Ok(Self {
             connection: open::in_memory()?,
             path: PathBuf::new(),
             written: 0,
         })
-    }
-
-    /// Brings back what can be read of a store that was set aside, behind what is here now.
-    pub fn recover(
-        &mut self,
-        from: &Path,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Recovered, StoreError> {
-        self.written += 1;
-        recover::recover(&mut self.connection, from, progress)
     }
 }
 
@@ -80,24 +74,20 @@ impl Store for SqliteStore {
         &mut self,
         at: Timestamp,
         actor: &Actor,
-        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
+        decide: &mut Decide<'_>,
     ) -> Result<Committed, Rejection> {
-        self.commit_once(at, actor, decide)
-            .map_err(|rejected| match rejected {
-                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
-                refused @ Rejected::Refused(_) => refused,
-            })
+        let committed = self.writing(|path| path.commit(at, actor, decide))?;
+        self.written += u64::from(!committed.events.is_empty());
+        Ok(committed)
     }
 
     fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
-        self.commit_steps_once(next)
-            .map_err(|rejected| match rejected {
-                Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
-                refused @ Rejected::Refused(_) => refused,
-            })
+        let recorded = self.writing(|path| path.commit_steps(next))?;
+        self.written += u64::from(!recorded.is_empty());
+        Ok(recorded)
     }
 
-    fn version(&self) -> Result<Version, StoreError> {
+    fn version(&self) -> Result<Version> {
         let others = self
             .connection
             .prepare_cached("PRAGMA data_version")
@@ -109,81 +99,48 @@ impl Store for SqliteStore {
         })
     }
 
-    fn read(
-        &self,
-        work: &mut dyn FnMut(&dyn Reading) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let mut attempt = || -> Result<(), StoreError> {
-            // Dropping it rolls back; a reading has nothing to keep.
-            let _snapshot = Held::reading(&self.connection)?;
+    fn read(&self, work: &mut dyn FnMut(&dyn Reading) -> Result<()>) -> Result<()> {
+        let mut attempt = || -> Result<()> {
+            // Dropping it rolls back; there is nothing to commit.
+            let _snapshot = Transaction::reading(&self.connection)?;
             work(&SqliteView::new(&self.connection))
         };
         attempt().map_err(|error| self.judged(error))
     }
 
-    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt, StoreError> {
+    fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt> {
         self.written += 1;
         let rebuilt = verify::rebuild(&mut self.connection, progress);
         rebuilt.map_err(|error| self.judged(error))
     }
 
-    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, StoreError> {
+    fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified> {
         let verified = verify::verify(&self.connection, &self.path, progress);
         verified.map_err(|error| self.judged(error))
+    }
+
+    fn recover(&mut self, from: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Recovered> {
+        self.written += 1;
+        recover::recover(&mut self.connection, from, progress)
     }
 }
 
 impl SqliteStore {
-    fn commit_once(
-        &mut self,
-        at: Timestamp,
-        actor: &Actor,
-        decide: &mut dyn FnMut(&dyn Reading) -> Result<Decision, Rejection>,
-    ) -> Result<Committed, Rejection> {
-        let unreadable = Rejected::Unreadable;
-        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
-        let decision = decide(&SqliteView::new(&self.connection))?;
-        if decision.events.is_empty() {
-            return Ok(Committed {
-                events: Vec::new(),
-                remarks: decision.remarks,
-            });
-        }
-        let events = append::append(&self.connection, at, actor, decision.events, None)
-            .map_err(unreadable)?;
-        for recorded in &events {
-            project::project(&self.connection, recorded).map_err(unreadable)?;
-        }
-        transaction.commit().map_err(unreadable)?;
-        self.written += 1;
-        Ok(Committed {
-            events,
-            remarks: decision.remarks,
+    fn writing<T>(
+        &self,
+        work: impl FnOnce(WritePath<'_>) -> Result<T, Rejection>,
+    ) -> Result<T, Rejection> {
+        let path = WritePath {
+            journal: &SqliteJournal(&self.connection),
+            projections: &SqliteView::new(&self.connection),
+        };
+        work(path).map_err(|rejected| match rejected {
+            Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
+            refused @ Rejected::Refused(_) => refused,
         })
     }
 
-    fn commit_steps_once(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
-        let unreadable = Rejected::Unreadable;
-        let transaction = Held::writing(&self.connection).map_err(unreadable)?;
-        let mut recorded: Vec<Recorded> = Vec::new();
-        while let Some(step) = next(&SqliteView::new(&self.connection))? {
-            let batch = recorded.first().map(|first| first.batch);
-            let events = append::append(&self.connection, step.at, &step.actor, step.events, batch)
-                .map_err(unreadable)?;
-            for entry in &events {
-                project::project(&self.connection, entry).map_err(unreadable)?;
-            }
-            recorded.extend(events);
-        }
-        if recorded.is_empty() {
-            return Ok(recorded);
-        }
-        transaction.commit().map_err(unreadable)?;
-        self.written += 1;
-        Ok(recorded)
-    }
-
-    /// An error that names the file. Once it cannot be read, it is left exactly as it is.
+    /// Adds the file to an error. An unreadable file is left exactly as it is from then on.
     fn judged(&self, error: StoreError) -> StoreError {
         let error = error.at(&self.path);
         match &error {
@@ -198,34 +155,46 @@ impl SqliteStore {
     }
 }
 
-/// One point of the journal, or the write lock of one command; without a commit, nothing has
-/// happened. Unlike the library's own transactions, it prepares its statements once.
-struct Held<'c> {
+impl Projections for SqliteView<'_> {
+    fn apply(&self, event: &Recorded) -> Result<()> {
+        project::project(self.connection, event)
+    }
+
+    fn reading(&self) -> &dyn Reading {
+        self
+    }
+}
+
+/// A transaction that rolls back unless it is committed. Unlike rusqlite's own, it caches its
+/// prepared statements.
+struct Transaction<'c> {
     connection: &'c Connection,
 }
 
-impl<'c> Held<'c> {
-    fn reading(connection: &'c Connection) -> Result<Self, StoreError> {
+impl<'c> Transaction<'c> {
+    fn reading(connection: &'c Connection) -> Result<Self> {
         connection.prepare_cached("BEGIN")?.execute([])?;
         Ok(Self { connection })
     }
 
-    fn writing(connection: &'c Connection) -> Result<Self, StoreError> {
+    fn writing(connection: &'c Connection) -> Result<Self> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self { connection })
     }
+}
 
-    fn commit(self) -> Result<(), StoreError> {
+impl JournalLock for Transaction<'_> {
+    fn commit(self: Box<Self>) -> Result<()> {
         self.connection.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.connection.is_autocommit() {
             let rolled_back = self.connection.prepare_cached("ROLLBACK");
-            // What fails here fails again, and is told, with the next command.
+            // A failure here fails again, and is reported, with the next command.
             let _ = rolled_back.and_then(|mut rollback| rollback.execute([]));
         }
     }

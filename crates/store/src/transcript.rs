@@ -1,285 +1,277 @@
-//! How the raw text of a session is written down: one entry a line, as JSON.
+//! The stored format of a session's raw text: one entry per line, as JSON.
 //!
-//! Like the journal's, this format may only grow. A line that cannot be read is told as it stands:
-//! redaction may have taken a part of it away.
+//! Like the journal's, this format may only grow. A line that cannot be parsed, perhaps because
+//! redaction removed a part of it, is shown verbatim.
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{
-    Answer, Call, CallKind, Entry, Todo, TodoStatus, Usage, Voice, What,
+    Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus, Usage,
 };
-use serde::{Deserialize, Serialize};
+use flamestack_redact::redact;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::redact::redact;
+use crate::record::{UsageRecord, form};
 
 /// The label of such texts in a frame's log.
 pub const LABEL: &str = "transcript";
-/// How much of a tool's answer is told, in characters: its beginning, and its end.
-const TOLD_FIRST: usize = 1200;
-const TOLD_LAST: usize = 600;
+/// Number of characters shown of the beginning and of the end of a tool result.
+const SHOWN_FIRST: usize = 1200;
+const SHOWN_LAST: usize = 600;
+
+/// An entry, written and read as a line.
+#[derive(Serialize, Deserialize)]
+struct Line(#[serde(with = "EntryLine")] Entry);
 
 #[derive(Serialize, Deserialize)]
-struct Line {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+#[serde(remote = "Entry")]
+struct EntryLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[serde(flatten)]
-    what: WhatLine,
+    #[serde(with = "KindLine", flatten)]
+    kind: EntryKind,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "t", rename_all = "snake_case")]
-enum WhatLine {
+#[serde(remote = "EntryKind", tag = "t", rename_all = "snake_case")]
+enum KindLine {
     User {
-        voice: String,
+        #[serde(rename = "voice", with = "SpeakerName")]
+        speaker: Speaker,
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Assistant {
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Thinking {
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
-    Call {
-        call: String,
-        tool: String,
-        does: String,
-        arguments: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        paths: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        command: Option<String>,
-    },
-    Answer {
-        call: String,
-        ok: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        exit_code: Option<i32>,
-        text: String,
-    },
+    Call(#[serde(with = "CallLine")] Call),
+    Answer(#[serde(with = "AnswerLine")] Answer),
     Attached {
+        #[serde(serialize_with = "all_redacted")]
         paths: Vec<String>,
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
     SubagentStarted {
-        subagent: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "subagent")]
+        id: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
+        #[serde(serialize_with = "redacted")]
         title: String,
+        #[serde(serialize_with = "redacted")]
         prompt: String,
     },
     SubagentEnded {
-        subagent: String,
+        #[serde(rename = "subagent")]
+        id: String,
         ok: bool,
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Compacted {
         automatic: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            serialize_with = "maybe_redacted",
+            skip_serializing_if = "Option::is_none"
+        )]
         summary: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         tokens_before: Option<u64>,
     },
-    Todos {
-        items: Vec<TodoLine>,
-    },
+    Todos(#[serde(with = "todos")] Vec<Todo>),
     Plan {
+        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Changed {
+        #[serde(serialize_with = "all_redacted")]
         paths: Vec<String>,
     },
     Interrupted {
+        #[serde(serialize_with = "redacted")]
         how: String,
     },
+    Failed {
+        #[serde(serialize_with = "redacted")]
+        why: String,
+    },
     Waiting {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            serialize_with = "maybe_redacted",
+            skip_serializing_if = "Option::is_none"
+        )]
         on: Option<String>,
     },
     TurnEnded,
     Titled {
+        #[serde(serialize_with = "redacted")]
         title: String,
     },
-    Usage {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-        input: u64,
-        cache_read: u64,
-        cache_write: u64,
-        output: u64,
-        reasoning: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        micro_dollars: Option<u64>,
-    },
+    Usage(#[serde(with = "UsageRecord")] Usage),
 }
 
 #[derive(Serialize, Deserialize)]
-struct TodoLine {
+#[serde(remote = "Call")]
+struct CallLine {
+    #[serde(rename = "call")]
+    id: String,
+    tool: String,
+    #[serde(rename = "does", with = "CallKindName")]
+    kind: CallKind,
+    #[serde(serialize_with = "redacted_json")]
+    arguments: String,
+    #[serde(
+        serialize_with = "all_redacted",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    paths: Vec<String>,
+    #[serde(
+        serialize_with = "maybe_redacted",
+        skip_serializing_if = "Option::is_none"
+    )]
+    command: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Answer")]
+struct AnswerLine {
+    call: String,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(serialize_with = "redacted")]
     text: String,
-    status: String,
 }
 
-const VOICES: [(Voice, &str); 4] = [
-    (Voice::Person, "person"),
-    (Voice::Slash, "slash"),
-    (Voice::Shell, "shell"),
-    (Voice::Host, "host"),
-];
-
-const KINDS: [(CallKind, &str); 12] = [
-    (CallKind::Read, "read"),
-    (CallKind::Search, "search"),
-    (CallKind::Edit, "edit"),
-    (CallKind::Write, "write"),
-    (CallKind::Execute, "execute"),
-    (CallKind::Delegate, "delegate"),
-    (CallKind::Todo, "todo"),
-    (CallKind::Web, "web"),
-    (CallKind::Ask, "ask"),
-    (CallKind::Plan, "plan"),
-    (CallKind::Stack, "stack"),
-    (CallKind::Other, "other"),
-];
-
-const STATUSES: [(TodoStatus, &str); 4] = [
-    (TodoStatus::Pending, "pending"),
-    (TodoStatus::Active, "active"),
-    (TodoStatus::Done, "done"),
-    (TodoStatus::Cancelled, "cancelled"),
-];
-
-fn name<T: PartialEq>(names: &[(T, &'static str)], value: &T) -> String {
-    let found = names.iter().find(|(known, _)| known == value);
-    found
-        .map(|(_, name)| (*name).to_owned())
-        .unwrap_or_default()
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Todo")]
+struct TodoLine {
+    #[serde(serialize_with = "redacted")]
+    text: String,
+    #[serde(with = "TodoStatusName")]
+    status: TodoStatus,
 }
 
-fn named<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
-    let found = names.iter().find(|(_, known)| *known == name);
-    found.map(|(value, _)| *value)
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Speaker", rename_all = "snake_case")]
+enum SpeakerName {
+    Person,
+    Slash,
+    Shell,
+    Host,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CallKind", rename_all = "snake_case")]
+enum CallKindName {
+    Read,
+    Search,
+    Edit,
+    Write,
+    Execute,
+    Delegate,
+    Todo,
+    Web,
+    Ask,
+    Plan,
+    Stack,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TodoStatus", rename_all = "snake_case")]
+enum TodoStatusName {
+    Active,
+    Done,
+    Cancelled,
+    #[serde(other)]
+    Pending,
+}
+
+/// A to-do list as the only field of its entry.
+mod todos {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Todo, TodoLine};
+
+    #[derive(Serialize, Deserialize)]
+    struct Todos<T> {
+        items: Vec<T>,
+    }
+
+    #[derive(Serialize)]
+    struct Written<'a>(#[serde(with = "TodoLine")] &'a Todo);
+
+    #[derive(Deserialize)]
+    struct Read(#[serde(with = "TodoLine")] Todo);
+
+    pub(super) fn serialize<S: Serializer>(
+        items: &[Todo],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let items = items.iter().map(Written).collect();
+        Todos { items }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Todo>, D::Error> {
+        let Todos { items } = Todos::deserialize(deserializer)?;
+        Ok(items.into_iter().map(|Read(item)| item).collect())
+    }
 }
 
 /// Writes an entry as a line, redacted, with its line break.
 ///
-/// Each text is redacted before it becomes JSON: behind a backslash, a secret does not look like
-/// one.
+/// Each text is redacted before it becomes JSON, because escapes would hide a secret.
 pub fn encode(entry: &Entry) -> String {
-    let line = Line {
-        id: entry.id.clone(),
-        message: entry.message.clone(),
-        at: entry.at.map(|Timestamp(at)| at),
-        agent: entry.agent.clone(),
-        what: what_line(&entry.what),
-    };
-    let mut json = serde_json::to_string(&line).unwrap_or_default();
-    json.push('\n');
-    json
+    let mut json = Vec::new();
+    // Strings and numbers always serialise.
+    let _ = EntryLine::serialize(entry, &mut serde_json::Serializer::new(&mut json));
+    json.push(b'\n');
+    String::from_utf8(json).unwrap_or_default()
 }
 
-fn safe(text: &str) -> String {
-    redact(text).into_owned()
+/// Parses a line.
+pub fn decode(line: &str) -> Option<Entry> {
+    let Line(entry) = serde_json::from_str(line).ok()?;
+    Some(entry)
 }
 
-fn all_safe(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| safe(text)).collect()
+fn redacted<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&redact(text))
 }
 
-fn what_line(what: &What) -> WhatLine {
-    match what {
-        What::User { voice, text } => WhatLine::User {
-            voice: name(&VOICES, voice),
-            text: safe(text),
-        },
-        What::Assistant { text } => WhatLine::Assistant { text: safe(text) },
-        What::Thinking { text } => WhatLine::Thinking { text: safe(text) },
-        What::Call(call) => WhatLine::Call {
-            call: call.id.clone(),
-            tool: call.tool.clone(),
-            does: name(&KINDS, &call.kind),
-            arguments: safe_json(&call.arguments),
-            paths: all_safe(&call.paths),
-            command: call.command.as_deref().map(safe),
-        },
-        What::Answer(answer) => WhatLine::Answer {
-            call: answer.call.clone(),
-            ok: answer.ok,
-            exit_code: answer.exit_code,
-            text: safe(&answer.text),
-        },
-        What::Attached { paths, text } => WhatLine::Attached {
-            paths: all_safe(paths),
-            text: safe(text),
-        },
-        What::SubagentStarted {
-            id,
-            call,
-            kind,
-            title,
-            prompt,
-        } => WhatLine::SubagentStarted {
-            subagent: id.clone(),
-            call: call.clone(),
-            kind: kind.clone(),
-            title: safe(title),
-            prompt: safe(prompt),
-        },
-        What::SubagentEnded { id, ok, text } => WhatLine::SubagentEnded {
-            subagent: id.clone(),
-            ok: *ok,
-            text: safe(text),
-        },
-        What::Compacted {
-            automatic,
-            summary,
-            tokens_before,
-        } => WhatLine::Compacted {
-            automatic: *automatic,
-            summary: summary.as_deref().map(safe),
-            tokens_before: *tokens_before,
-        },
-        What::Todos(items) => WhatLine::Todos {
-            items: items
-                .iter()
-                .map(|item| TodoLine {
-                    text: safe(&item.text),
-                    status: name(&STATUSES, &item.status),
-                })
-                .collect(),
-        },
-        What::Plan { text } => WhatLine::Plan { text: safe(text) },
-        What::Changed { paths } => WhatLine::Changed {
-            paths: all_safe(paths),
-        },
-        What::Interrupted { how } => WhatLine::Interrupted { how: safe(how) },
-        What::Waiting { on } => WhatLine::Waiting {
-            on: on.as_deref().map(safe),
-        },
-        What::TurnEnded => WhatLine::TurnEnded,
-        What::Titled { title } => WhatLine::Titled { title: safe(title) },
-        What::Usage(usage) => WhatLine::Usage {
-            model: usage.model.clone(),
-            input: usage.input,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            output: usage.output,
-            reasoning: usage.reasoning,
-            micro_dollars: usage.micro_dollars,
-        },
-    }
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
+fn maybe_redacted<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().map(redact).serialize(serializer)
 }
 
-/// The arguments of a call, each text in them redacted as the text that it is.
-fn safe_json(arguments: &str) -> String {
+fn all_redacted<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(|text| redact(text)))
+}
+
+/// Redacts the arguments of a call, each string in them by itself.
+fn redacted_json<S: Serializer>(arguments: &str, serializer: S) -> Result<S::Ok, S::Error> {
     fn walk(value: &mut serde_json::Value, changed: &mut bool) {
         match value {
             serde_json::Value::String(text) => {
@@ -301,129 +293,20 @@ fn safe_json(arguments: &str) -> String {
             _ => {}
         }
     }
-    // Without an escape there is nothing that only the value would show.
+    // Without an escape the JSON text shows everything that the values show.
     if arguments.contains('\\')
         && let Ok(mut value) = serde_json::from_str(arguments)
     {
         let mut changed = false;
         walk(&mut value, &mut changed);
         if changed {
-            return safe(&value.to_string());
+            return redacted(&value.to_string(), serializer);
         }
     }
-    safe(arguments)
+    redacted(arguments, serializer)
 }
 
-/// Reads a line back.
-pub fn decode(line: &str) -> Option<Entry> {
-    let line: Line = serde_json::from_str(line).ok()?;
-    Some(Entry {
-        id: line.id,
-        message: line.message,
-        at: line.at.map(Timestamp),
-        agent: line.agent,
-        what: what(line.what)?,
-    })
-}
-
-fn what(line: WhatLine) -> Option<What> {
-    Some(match line {
-        WhatLine::User { voice, text } => What::User {
-            voice: named(&VOICES, &voice)?,
-            text,
-        },
-        WhatLine::Assistant { text } => What::Assistant { text },
-        WhatLine::Thinking { text } => What::Thinking { text },
-        WhatLine::Call {
-            call,
-            tool,
-            does,
-            arguments,
-            paths,
-            command,
-        } => What::Call(Call {
-            id: call,
-            tool,
-            kind: named(&KINDS, &does).unwrap_or(CallKind::Other),
-            arguments,
-            paths,
-            command,
-        }),
-        WhatLine::Answer {
-            call,
-            ok,
-            exit_code,
-            text,
-        } => What::Answer(Answer {
-            call,
-            ok,
-            exit_code,
-            text,
-        }),
-        WhatLine::Attached { paths, text } => What::Attached { paths, text },
-        WhatLine::SubagentStarted {
-            subagent,
-            call,
-            kind,
-            title,
-            prompt,
-        } => What::SubagentStarted {
-            id: subagent,
-            call,
-            kind,
-            title,
-            prompt,
-        },
-        WhatLine::SubagentEnded { subagent, ok, text } => What::SubagentEnded {
-            id: subagent,
-            ok,
-            text,
-        },
-        WhatLine::Compacted {
-            automatic,
-            summary,
-            tokens_before,
-        } => What::Compacted {
-            automatic,
-            summary,
-            tokens_before,
-        },
-        WhatLine::Todos { items } => What::Todos(
-            items
-                .into_iter()
-                .map(|item| Todo {
-                    text: item.text,
-                    status: named(&STATUSES, &item.status).unwrap_or(TodoStatus::Pending),
-                })
-                .collect(),
-        ),
-        WhatLine::Plan { text } => What::Plan { text },
-        WhatLine::Changed { paths } => What::Changed { paths },
-        WhatLine::Interrupted { how } => What::Interrupted { how },
-        WhatLine::Waiting { on } => What::Waiting { on },
-        WhatLine::TurnEnded => What::TurnEnded,
-        WhatLine::Titled { title } => What::Titled { title },
-        WhatLine::Usage {
-            model,
-            input,
-            cache_read,
-            cache_write,
-            output,
-            reasoning,
-            micro_dollars,
-        } => What::Usage(Usage {
-            model,
-            input,
-            cache_read,
-            cache_write,
-            output,
-            reasoning,
-            micro_dollars,
-        }),
-    })
-}
-
-/// A transcript as Markdown, with long answers of tools cut in the middle.
+/// Renders a transcript as Markdown, with long tool results cut in the middle.
 pub fn markdown(transcript: &str) -> String {
     let mut text = String::with_capacity(transcript.len());
     for line in transcript.lines() {
@@ -436,33 +319,33 @@ pub fn markdown(transcript: &str) -> String {
             Some(agent) => format!(" (in {agent})"),
             None => String::new(),
         };
-        tell(&mut text, &heading, &entry.what);
+        render(&mut text, &heading, &entry.kind);
     }
     text
 }
 
-fn tell(text: &mut String, inside: &str, what: &What) {
+fn render(text: &mut String, inside: &str, what: &EntryKind) {
     let mut part = |heading: &str, body: &str| {
         // Writing into a string cannot fail.
         let _ = write!(text, "### {heading}{inside}\n\n{}\n\n", body.trim_end());
     };
     match what {
-        What::User { voice, text } => {
-            let who = match voice {
-                Voice::Person => "User",
-                Voice::Slash => "User (command)",
-                Voice::Shell => "User (shell)",
-                Voice::Host => "Host",
+        EntryKind::User { speaker, text } => {
+            let who = match speaker {
+                Speaker::Person => "User",
+                Speaker::Slash => "User (command)",
+                Speaker::Shell => "User (shell)",
+                Speaker::Host => "Host",
             };
             part(who, &trimmed(text));
         }
-        What::Assistant { text } => part("Assistant", text),
-        What::Thinking { text } => part("Reasoning", &trimmed(text)),
-        What::Call(call) => match &call.command {
+        EntryKind::Assistant { text } => part("Assistant", text),
+        EntryKind::Thinking { text } => part("Reasoning", &trimmed(text)),
+        EntryKind::Call(call) => match &call.command {
             Some(command) => part(&call.tool, &fenced(command)),
-            None => part(&call.tool, &fenced(&condense(&call.arguments, TOLD_FIRST))),
+            None => part(&call.tool, &fenced(&condense(&call.arguments, SHOWN_FIRST))),
         },
-        What::Answer(answer) => {
+        EntryKind::Answer(answer) => {
             let heading = match (answer.ok, answer.exit_code) {
                 (_, Some(code)) => format!("Answer (exit {code})"),
                 (true, None) => "Answer".to_owned(),
@@ -470,16 +353,16 @@ fn tell(text: &mut String, inside: &str, what: &What) {
             };
             part(&heading, &fenced(&trimmed(&answer.text)));
         }
-        What::Attached { paths, text } => {
+        EntryKind::Attached { paths, text } => {
             part(&format!("Attached {}", paths.join(", ")), &trimmed(text));
         }
-        What::SubagentStarted { title, prompt, .. } => {
+        EntryKind::SubagentStarted { title, prompt, .. } => {
             part(
                 &format!("Subagent: {}", condense(title, 120)),
                 &trimmed(prompt),
             );
         }
-        What::SubagentEnded { ok, text, .. } => part(
+        EntryKind::SubagentEnded { ok, text, .. } => part(
             if *ok {
                 "Subagent ended"
             } else {
@@ -487,38 +370,38 @@ fn tell(text: &mut String, inside: &str, what: &What) {
             },
             &trimmed(text),
         ),
-        What::Compacted { summary, .. } => {
+        EntryKind::Compacted { summary, .. } => {
             part(
                 "Compacted",
                 summary.as_deref().unwrap_or("(the summary cannot be read)"),
             );
         }
-        What::Todos(items) => {
-            let items: Vec<String> = items
-                .iter()
-                .map(|item| {
-                    let mark = match item.status {
-                        TodoStatus::Pending => " ",
-                        TodoStatus::Active => ">",
-                        TodoStatus::Done => "x",
-                        TodoStatus::Cancelled => "-",
-                    };
-                    format!("- [{mark}] {}", condense(&item.text, 200))
-                })
-                .collect();
-            part("To-do list", &items.join("\n"));
-        }
-        What::Plan { text } => part("Plan", text),
-        What::Changed { paths } => part("Files changed", &paths.join("\n")),
-        What::Interrupted { how } => part("Interrupted by the user", how),
-        What::Titled { title } => part("Title", title),
-        What::Waiting { on: Some(on) } => part("Waiting for the user", on),
-        What::Waiting { on: None } | What::TurnEnded | What::Usage(_) => {}
+        EntryKind::Todos(items) => part("To-do list", &check_list(items)),
+        EntryKind::Plan { text } => part("Plan", text),
+        EntryKind::Changed { paths } => part("Files changed", &paths.join("\n")),
+        EntryKind::Interrupted { how } => part("Interrupted by the user", how),
+        EntryKind::Failed { why } => part("Ended by an error", why),
+        EntryKind::Titled { title } => part("Title", title),
+        EntryKind::Waiting { on: Some(on) } => part("Waiting for the user", on),
+        EntryKind::Waiting { on: None } | EntryKind::TurnEnded | EntryKind::Usage(_) => {}
     }
 }
 
+fn check_list(items: &[Todo]) -> String {
+    let line = |item: &Todo| {
+        let mark = match item.status {
+            TodoStatus::Pending => " ",
+            TodoStatus::Active => ">",
+            TodoStatus::Done => "x",
+            TodoStatus::Cancelled => "-",
+        };
+        format!("- [{mark}] {}", condense(&item.text, 200))
+    };
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn fenced(text: &str) -> String {
-    // More backticks than the text has in a row.
+    // A fence longer than any run of backticks in the text.
     let longest = text
         .split(|c| c != '`')
         .map(str::len)
@@ -530,11 +413,11 @@ fn fenced(text: &str) -> String {
 
 fn trimmed(text: &str) -> String {
     let length = text.chars().count();
-    if length <= TOLD_FIRST + TOLD_LAST {
+    if length <= SHOWN_FIRST + SHOWN_LAST {
         return text.to_owned();
     }
-    let first: String = text.chars().take(TOLD_FIRST).collect();
-    let last: String = text.chars().skip(length - TOLD_LAST).collect();
-    let left_out = length - TOLD_FIRST - TOLD_LAST;
+    let first: String = text.chars().take(SHOWN_FIRST).collect();
+    let last: String = text.chars().skip(length - SHOWN_LAST).collect();
+    let left_out = length - SHOWN_FIRST - SHOWN_LAST;
     format!("{first}\n… {left_out} characters left out …\n{last}")
 }

@@ -1,16 +1,18 @@
-//! What the tests of several crates share: arbitrary commands, and short ways to write them.
+//! Shared by the tests of several crates: arbitrary commands, and short ways to write them.
 //!
 //! Nothing here is part of the product.
 
+mod frames;
 mod wish;
 
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Goal, Results};
-use flamestack_core::text::{Prose, Title};
+use flamestack_core::text::{Text, Title};
 
+pub use frames::{finished, frame};
 pub use wish::{Wish, rewinding, wishes};
 
-/// Somebody at the terminal of a worktree.
+/// The shell session of a worktree.
 pub fn shell(worktree: &str) -> Actor {
     Actor {
         session: flamestack_core::SessionRef::shell(worktree),
@@ -37,6 +39,6 @@ pub fn results(text: &str) -> Results {
 }
 
 /// A text that needs no check.
-pub fn prose(text: &str) -> Prose {
-    Prose::recorded(text.to_owned())
+pub fn prose(text: &str) -> Text {
+    Text::recorded(text.to_owned())
 }

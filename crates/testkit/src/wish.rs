@@ -1,25 +1,25 @@
 //! Arbitrary commands for property tests.
 
 use flamestack_core::Model;
-use flamestack_core::brief::{Anchor, AnchorKind};
 use flamestack_core::command::{Actor, Command, Fork, Place, PlanItem, Under};
-use flamestack_core::compaction::{Checkpoint, CompactionKind, Verdict};
-use flamestack_core::context::{Delivery, Reason, Sending};
+use flamestack_core::compaction::{Anchor, AnchorKind};
+use flamestack_core::compaction::{AnchorReport, Checkpoint, CompactionKind, SummaryClaims};
+use flamestack_core::delivery::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::session::Description;
 use flamestack_core::text::Title;
-use flamestack_core::transcript::{Entry, Todo, TodoStatus, Usage, Voice, What};
+use flamestack_core::transcript::{Entry, EntryKind, Speaker, Todo, TodoStatus, Usage};
 use proptest::prelude::*;
 
 use crate::{goal, prose, results, shell};
 
-/// A command in the abstract: who asks for what, with frames given by number.
+/// A command in the abstract: a session and a request, with frames given by number.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// Which of three sessions asks.
+    /// Number of the session, one of three.
     who: u8,
     verb: u8,
     /// Numbers that stand for the frames it is about.
@@ -28,7 +28,7 @@ pub struct Wish {
     text: u8,
 }
 
-/// Sequences of commands between which conversations are wound back and forward again and again.
+/// Sequences of commands between which sessions are reverted and restored again and again.
 pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<Wish>> {
     (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
         for (place, wish) in wishes.iter_mut().enumerate() {
@@ -57,12 +57,12 @@ pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
 }
 
 impl Wish {
-    /// Who asks.
+    /// The session that issues the command.
     pub fn actor(&self) -> Actor {
         let name = ["main", "feature", "review"]
             .get(usize::from(self.who))
             .unwrap_or(&"main");
-        // A host that names its messages, with a few calls in each; a person names none.
+        // A host names its messages, with a few calls in each; the shell names none.
         let message = (self.who == 2).then(|| format!("msg_{}", self.text / 64));
         Actor {
             message,
@@ -70,36 +70,36 @@ impl Wish {
         }
     }
 
-    /// What is seen of the session instead of a command, if this is that kind of wish.
+    /// The observed entries, if this is an observation and no command.
     pub fn seen(&self) -> Option<Vec<Entry>> {
         if self.verb < 22 {
             return None;
         }
-        let what = self.what();
+        let kind = self.entry_kind();
         let named = |n: u16| format!("{}-{}", self.verb, n % 40);
         Some(vec![Entry {
             id: (self.text % 4 != 3).then(|| named(self.a)),
             message: Some(named(self.b)),
             at: None,
             agent: (self.text % 16 == 15).then(|| "agent0".to_owned()),
-            what,
+            kind,
         }])
     }
 
-    fn what(&self) -> What {
+    fn entry_kind(&self) -> EntryKind {
         let text = format!("text {}", self.text % 5);
         let agent = format!("agent{}", self.b % 3);
         let some = |n: u16, most: u16| (0..most).filter(move |item| n >> item & 1 == 1);
         match self.verb {
-            22 | 23 => What::User {
-                voice: if self.b % 8 == 7 {
-                    Voice::Host
+            22 | 23 => EntryKind::User {
+                speaker: if self.b % 8 == 7 {
+                    Speaker::Host
                 } else {
-                    Voice::Person
+                    Speaker::Person
                 },
                 text,
             },
-            24 => What::Todos(
+            24 => EntryKind::Todos(
                 some(self.b, 4)
                     .map(|item| Todo {
                         text: format!("item {item}"),
@@ -112,33 +112,33 @@ impl Wish {
                     })
                     .collect(),
             ),
-            25 => What::SubagentStarted {
+            25 => EntryKind::SubagentStarted {
                 id: agent,
                 call: None,
                 kind: None,
                 title: text,
                 prompt: String::new(),
             },
-            26 => What::SubagentEnded {
+            26 => EntryKind::SubagentEnded {
                 id: agent,
                 ok: !self.a.is_multiple_of(3),
                 text,
             },
-            27 => What::Changed { paths: vec![text] },
+            27 => EntryKind::Changed { paths: vec![text] },
             28 => match self.a % 5 {
-                0 => What::Interrupted { how: text },
-                1 => What::TurnEnded,
-                4 => What::Waiting {
+                0 => EntryKind::Interrupted { how: text },
+                1 => EntryKind::TurnEnded,
+                4 => EntryKind::Waiting {
                     on: self.b.is_multiple_of(2).then_some(text),
                 },
-                2 => What::Compacted {
+                2 => EntryKind::Compacted {
                     automatic: true,
                     summary: Some(text),
                     tokens_before: Some(7),
                 },
-                _ => What::Titled { title: text },
+                _ => EntryKind::Titled { title: text },
             },
-            _ => What::Usage(Usage {
+            _ => EntryKind::Usage(Usage {
                 input: u64::from(self.a),
                 output: u64::from(self.b),
                 ..Usage::default()
@@ -150,9 +150,9 @@ impl Wish {
     pub fn command(&self, known: &[FrameId], fresh: &mut dyn FnMut() -> FrameId) -> Command {
         let frame = |n: u16| -> Option<FrameId> {
             let place = usize::from(n).checked_rem(known.len())?;
-            known.get(place).cloned()
+            known.get(place).copied()
         };
-        // Most of the time the session's own frame, as in life.
+        // Mostly the session's own frame, as in real work.
         let some = |n: u16| {
             if n.is_multiple_of(3) {
                 frame(n / 3)
@@ -268,12 +268,18 @@ impl Wish {
                 tokens: Some(u64::from(self.b)),
                 anchors,
             })),
-            1 => Command::Summarise(Box::new(Verdict {
-                summary: Some(prose(&format!("SUMMARY: {text}\nARTIFACTS: a, b"))),
-                said_nothing: self.b % 7 == 1,
-                lost: anchors,
-                ..Verdict::default()
-            })),
+            1 => Command::Summarise {
+                report: Box::new(AnchorReport {
+                    summary: Some(prose(&format!("SUMMARY: {text}\nARTIFACTS: a, b"))),
+                    said_nothing: self.b % 7 == 1,
+                    lost: anchors,
+                    ..AnchorReport::default()
+                }),
+                claims: SummaryClaims {
+                    results: text.to_owned(),
+                    notes: ["a", "b"].map(|path| Note::Artifact(prose(path))).into(),
+                },
+            },
             2 => Command::AwaitSummary {
                 frame,
                 outcome: None,
@@ -293,7 +299,7 @@ impl Wish {
         }
     }
 
-    /// What only a host asks for.
+    /// A command that only hosts issue.
     fn host(&self, text: &str, fresh: &mut dyn FnMut() -> FrameId) -> Command {
         match self.b % 3 {
             0 if self.a % 3 == 2 => self.fork(fresh),
@@ -355,7 +361,7 @@ impl Wish {
         Command::Send(Box::new(Sending {
             delivery,
             after,
-            known: frame.iter().cloned().collect(),
+            known: frame.iter().copied().collect(),
             frame,
         }))
     }

@@ -1,18 +1,19 @@
 //! Token counts as models see them.
 //!
-//! Kept apart from the core because loading a vocabulary takes 50 to 110 ms: nobody who does not
-//! render a context should pay for it, so nothing is loaded before the first count.
+//! Other hosts start a process for each event, so the vocabulary is linked in as it is used: see
+//! `build.rs`. Nothing is loaded or built at run time.
 
 mod memo;
+mod pieces;
+mod vocabulary;
 
 pub use memo::{Counts, Memo};
 
-use flamestack_core::tokens::{Estimate, Seam, Tokenizer};
+use flamestack_extract::tokens::{Estimate, Seam, Tokenizer};
 
 /// The vocabulary of the GPT models since 4o.
 ///
-/// The best offline measure for other vendors too: none of theirs is public, see
-/// [`flamestack_core::tokens::Scaled`].
+/// The best offline measure for other vendors too: none of theirs is public.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct O200k;
 
@@ -22,20 +23,19 @@ impl Tokenizer for O200k {
     }
 
     fn count(&self, text: &str) -> usize {
-        match tiktoken::get_encoding("o200k_base") {
-            Some(encoding) => encoding.count(text),
-            None => Estimate.count(text),
-        }
+        let mut counter = vocabulary::Counter::default();
+        let pieces = pieces::pieces(text);
+        pieces.map(|piece| counter.count(piece.as_bytes())).sum()
     }
 
     fn seam(&self) -> Seam {
-        // Its splitting pattern ends a piece behind `>` and a line break whatever comes next but
-        // a slash or another line break; pieces are encoded one by one.
+        // Its splitting pattern ends a piece after `>` and a line break unless a slash or another
+        // line break follows; pieces are encoded one by one.
         Seam::Exact
     }
 }
 
-/// The tokenizer that a setting names.
+/// Returns the tokenizer that a setting names.
 pub fn by_name(name: &str) -> Option<Box<dyn Tokenizer + Send + Sync>> {
     match name {
         "o200k" => Some(Box::new(O200k)),

@@ -1,23 +1,22 @@
-//! Counts that are remembered by the content they were made of.
+//! Counts that are remembered by the hash of the counted text.
 //!
-//! Loading a vocabulary takes longer than everything else that a hook does. A context is counted
-//! entry by entry, and from one message to the next nearly all entries are the same, so a process
-//! that finds their counts remembered never loads one.
+//! A context is counted entry by entry, and from one message to the next nearly all entries are the
+//! same.
 
-use flamestack_core::tokens::{Seam, Tokenizer};
+use flamestack_extract::tokens::{Seam, Tokenizer};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Where counts are kept.
+/// A store of counts.
 ///
 /// Keys are hashes of the counted text. Losing an entry costs time and nothing else.
 pub trait Counts {
-    /// A count that was kept before.
+    /// Returns a count that was stored before.
     fn get(&self, key: u128) -> Option<usize>;
-    /// Keeps a count.
+    /// Stores a count.
     fn put(&self, key: u128, tokens: usize);
 }
 
-/// A tokenizer that counts no text twice.
+/// A tokenizer that counts each text once.
 #[derive(Clone, Debug)]
 pub struct Memo<T, C> {
     tokenizer: T,
@@ -25,7 +24,7 @@ pub struct Memo<T, C> {
 }
 
 impl<T: Tokenizer, C: Counts> Memo<T, C> {
-    /// Remembers the counts of a tokenizer.
+    /// Creates a tokenizer that remembers the counts of another one.
     pub fn new(tokenizer: T, counts: C) -> Self {
         Self { tokenizer, counts }
     }
@@ -40,7 +39,7 @@ impl<T: Tokenizer, C: Counts> Tokenizer for Memo<T, C> {
         if text.is_empty() {
             return 0;
         }
-        // Different tokenizers may share one place.
+        // Different tokenizers may share one store.
         let name = xxh3_128(self.tokenizer.name().as_bytes());
         let key = xxh3_128(text.as_bytes()) ^ name;
         self.counts.get(key).unwrap_or_else(|| {
@@ -73,9 +72,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Kept(RefCell<BTreeMap<u128, usize>>);
+    struct Stored(RefCell<BTreeMap<u128, usize>>);
 
-    impl Counts for Kept {
+    impl Counts for Stored {
         fn get(&self, key: u128) -> Option<usize> {
             self.0.borrow().get(&key).copied()
         }
@@ -101,9 +100,9 @@ mod tests {
 
     #[test]
     fn nothing_is_counted_twice() {
-        let (slow, kept) = (Slow::default(), Kept::default());
+        let (slow, stored) = (Slow::default(), Stored::default());
         for text in ["one", "two!", "one", "two!", ""] {
-            let memo = Memo::new(&slow, &kept);
+            let memo = Memo::new(&slow, &stored);
             assert_eq!(memo.count(text), text.len());
         }
         assert_eq!(slow.0.get(), 2);

@@ -1,6 +1,6 @@
-//! What the core relies on when it counts a context line by line.
+//! Properties that make it sound to count a context line by line.
 
-use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_tokens::{O200k, by_name};
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ fn known_counts() {
     assert!(by_name("gpt").is_none());
 }
 
-/// Why the rendered context is not indented.
+/// The reason why a rendered context is not indented.
 #[test]
 fn a_blank_before_a_tag_costs_a_token() {
     let line = |indent: &str| O200k.count(&format!("<a>\n{indent}<title>x</title>\n"));

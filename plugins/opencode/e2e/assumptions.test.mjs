@@ -28,7 +28,7 @@ export default {
       "experimental.chat.messages.transform": async (_input, output) => {
         note("messages.transform", output.messages[0]?.info.sessionID)
         const first = output.messages.find((one) => one.info.role === "user")
-        const part = { ...first.parts[0], id: "prt_0probe", type: "text", text: "in front of everything", synthetic: true }
+        const part = { ...first.parts[0], id: "prt_0probe", type: "text", text: "before everything", synthetic: true }
         output.messages.unshift({ info: { ...first.info, id: "msg_0probe" }, parts: [part] })
       },
       "experimental.chat.system.transform": async (input) => note("system.transform", input.sessionID),
@@ -84,6 +84,6 @@ test("4. a plugin may keep files in the project", () => {
 })
 
 test("5. a message put in front reaches the model, and is not shown", async () => {
-  for (const request of lab.model.work(session)) assert.equal(request.userTexts[0], "in front of everything")
-  assert.ok(!JSON.stringify(await lab.messages(session)).includes("in front of everything"))
+  for (const request of lab.model.work(session)) assert.equal(request.userTexts[0], "before everything")
+  assert.ok(!JSON.stringify(await lab.messages(session)).includes("before everything"))
 })

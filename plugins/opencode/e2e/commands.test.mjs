@@ -20,7 +20,7 @@ async function type(session, command, words) {
   await idle
 }
 
-test("/push, /plan and /pop: the model is told what to do, and the stack follows", async () => {
+test("/push, /plan and /pop: the model is instructed, and the stack follows", async () => {
   const session = await lab.session({ title: "Shop" })
   const available = await lab.api("GET", "/command")
   for (const name of ["push", "pop", "plan"]) assert.ok(available.some((one) => one.name === name && one.description))

@@ -39,7 +39,7 @@ test("the summariser reads folded history and no updates; afterwards the work go
   await lab.prompt(session, "After the summary")
   const next = lab.model.work(session).at(-1)
   assert.ok(next.says("the summary of the scripted model"))
-  assert.ok(next.system.join("\n").includes("The outer frame"), "the header tells where the work stands")
+  assert.ok(next.system.join("\n").includes("The outer frame"), "the header names the active frame")
   assert.ok(next.says("Never touch the vault"), "and what the user wants")
 
   const titles = lab.model.requests.filter((request) => request.kind === "title")

@@ -61,7 +61,7 @@ test("written, edited, patched, made by a command, failed and failed again: each
     assert.equal(kept.filter((one) => one === heading).length, times, `${heading}: ${kept}`)
   }
 
-  // Another process is told everything again.
+  // Another process receives everything again.
   await lab.halt()
   await lab.serve()
   lab.model.on("What was that?", { text: "Files." })

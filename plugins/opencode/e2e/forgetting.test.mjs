@@ -46,8 +46,8 @@ async function session() {
   )
   await lab.prompt(id, `Mend it. ${DIRECTIVE}`)
   // Other tests have frames of the same names.
-  const told = lab.model.work(id).at(-1).raw
-  const found = (title) => new RegExp(`([a-z0-9]{8})(?: “|  )${title}`).exec(told)?.[1]
+  const sent = lab.model.work(id).at(-1).raw
+  const found = (title) => new RegExp(`([a-z0-9]{8})(?: “|  )${title}`).exec(sent)?.[1]
   const [goal, done, cancelled] = [found(GOAL), found(DONE), found(CANCELLED)]
   lab.flame(["note", "failed", FAILED, "--frame", goal])
   lab.model.on(
@@ -61,7 +61,7 @@ async function session() {
   return id
 }
 
-/** What our brief says under a heading. */
+/** Returns the text of our brief under a heading. */
 function section(request, heading) {
   const text = request.messages.map((one) => JSON.stringify(one)).join("\n").replaceAll("\\n", "\n")
   const found = new RegExp(`## ${heading}\n((?:- .*\n)*)`).exec(text)
@@ -73,7 +73,7 @@ function check(request, n, kept = KEPT) {
   for (const heading of ["Remaining", "Next Action", "Current Step"]) {
     for (const title of [DONE, CANCELLED]) assert.ok(!section(request, heading).includes(title), `${title} under ${heading}`)
   }
-  assert.ok(!request.says("All frames are completed."), "what was put behind a summary is not a summary's to say")
+  assert.ok(!request.says("All frames are completed."), "text after a summary is not part of it")
   assert.ok((request.raw.match(/<stack-restored/g) ?? []).length <= 1, "one block at most")
 }
 

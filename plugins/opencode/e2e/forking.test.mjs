@@ -14,7 +14,7 @@ const bash = (command) => call("bash", { command, description: "Work" })
 const push = (title) => call("stack_frame_push", { title, successCriteria: `${title} works` })
 const pop = (results) => call("stack_frame_pop", { status: "completed", results })
 
-/** What is below the frame of a session, without the totals of the project. */
+/** Returns the tree below the frame of a session, without the totals of the project. */
 const tree = (session) => {
   const shown = lab.flame(["tree", "--all", `opencode:${session}`, "--session", `opencode:${session}`])
   return shown.split("\n\n")[0]

@@ -13,7 +13,7 @@ const activate = (...titles) => (request) => {
   const id = (title) => new RegExp(`([a-z0-9]{8})  ${title}`).exec(request.raw)[1]
   return { calls: titles.map((title) => ({ name: "stack_frame_activate", args: { sessionID: id(title) } })) }
 }
-/** What the tools answered last in a request. */
+/** Returns the newest answers of tools in a request. */
 const answers = (request) => {
   const last = request.messages.findLastIndex((one) => one.role !== "tool")
   return request.messages.slice(last + 1).map((one) => one.content)
@@ -58,34 +58,34 @@ test("a child session does the work, and its results return to the parent", asyn
   assert.deepEqual(lab.model.problems, [])
 })
 
-test("children of children, and several at once: nobody waits for ever", async () => {
+test("children of children, and several at once: no session waits for ever", async () => {
   const session = await lab.session({ title: "House" })
   lab.model.on(
     "Build the house",
-    call("stack_frame_push", { title: "House", successCriteria: "It stands" }),
+    call("stack_frame_push", { title: "House", successCriteria: "It is built" }),
     plan("Wall", "Door"),
     activate("Wall", "Door"),
-    { text: "It stands." },
+    { text: "It is built." },
   )
   lab.model.on("Wall works", plan("Stone"), activate("Stone"), call("stack_frame_pop", { status: "completed", results: "The wall is up" }), { text: "Up." })
   lab.model.on("Stone works", { text: "The stones are cut" })
   lab.model.on("Door works", { text: "The door closes" })
   await lab.prompt(session, "Build the house")
-  const told = answers(lab.model.work(session).at(-1))
-  assert.deepEqual(told.map((text) => text.slice(9)), ["“Wall” is completed\nThe wall is up", "“Door” is completed\nThe door closes"])
+  const results = answers(lab.model.work(session).at(-1))
+  assert.deepEqual(results.map((text) => text.slice(9)), ["“Wall” is completed\nThe wall is up", "“Door” is completed\nThe door closes"])
   assert.match(tree(session), /✓ \w{8} {2}Wall[\s\S]*✓ \w{8} {2}Stone[\s\S]*✓ \w{8} {2}Door/)
   const [wall] = await lab.api("GET", `/session/${session}/children`)
   assert.match(answers(lab.model.work(wall.id).at(-1))[0], /no frame is active now/, "what is above is its parent's")
   assert.deepEqual(lab.model.problems, [])
 })
 
-test("a child that fails: its frame has failed, and the parent is told why", async () => {
+test("a child that fails: its frame has failed, and the parent learns why", async () => {
   const session = await lab.session({ title: "Bank" })
   lab.model.on("Borrow some", call("stack_frame_push", { title: "Bank", successCriteria: "Money" }), plan("Loan"), activate("Loan"), { text: "None." })
   lab.model.on("Loan works", { refuse: { message: "no credit", type: "refused" } })
   await lab.prompt(session, "Borrow some")
-  const [told] = answers(lab.model.work(session).at(-1))
-  assert.match(told, /^\w{8} “Loan” has failed\n.*no credit$/)
+  const [result] = answers(lab.model.work(session).at(-1))
+  assert.match(result, /^\w{8} “Loan” has failed\n.*no credit$/)
   assert.match(tree(session), /✗ \w{8} {2}Loan/)
 })
 

@@ -12,7 +12,7 @@ const call = (name, args) => ({ calls: [{ name, args }] })
 const bash = (command) => call("bash", { command, description: "Work" })
 const push = (title) => call("stack_frame_push", { title, successCriteria: `${title} works` })
 const pop = (results) => call("stack_frame_pop", { status: "completed", results })
-// Put together, so that nobody takes this file for a leak.
+// Put together, so that this file is not taken for a leak.
 const secret = `ghp_${"a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"}`
 
 test("the log of a finished frame tells what was said and done, without secrets and at no great length", async () => {
@@ -39,17 +39,17 @@ test("the log of a finished frame tells what was said and done, without secrets 
 
 test("a deleted session leaves nothing to do, and can be read", async () => {
   const session = await lab.session({ title: "Deleted" })
-  lab.model.on("Begin and leave", push("Left behind"), bash("echo left-work"), { text: "Half of it" })
+  lab.model.on("Begin and leave", push("Left unfinished"), bash("echo left-work"), { text: "Half of it" })
   await lab.prompt(session, "Begin and leave")
-  const [, id] = /→ (\w+) {2}Left behind/.exec(lab.flame(["tree"]))
+  const [, id] = /→ (\w+) {2}Left unfinished/.exec(lab.flame(["tree"]))
   await lab.api("DELETE", `/session/${session}`)
   let tree = ""
-  for (let tries = 0; !/– \w+ {2}Left behind/.test(tree) && tries < 200; tries += 1) {
+  for (let tries = 0; !/– \w+ {2}Left unfinished/.test(tree) && tries < 200; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     tree = lab.flame(["tree", "--all"])
   }
-  assert.match(tree, /– \w+ {2}Left behind/)
-  assert.doesNotMatch(lab.flame(["tree"]), /→ \w+ {2}Left behind/)
+  assert.match(tree, /– \w+ {2}Left unfinished/)
+  assert.doesNotMatch(lab.flame(["tree"]), /→ \w+ {2}Left unfinished/)
   const log = lab.flame(["log", id])
   assert.match(log, /its session was deleted/)
   assert.match(log, /left-work/, "nothing is lost")

@@ -1,4 +1,4 @@
-// A prompt that is too large, whoever notices: nothing is lost, nothing goes round in circles, and
+// A prompt that is too large, noticed by OpenCode or by the provider: nothing is lost, nothing goes round in circles, and
 // what the user said is answered.
 
 import assert from "node:assert/strict"
@@ -25,12 +25,12 @@ test("a window that is always full: after three compactions nothing is added, an
     await lab.prompt(id, "Go on for long")
     const summaries = lab.model.requests.filter((request) => request.kind === "summary")
     assert.equal(summaries.length, 4)
-    const told = summaries.map((request) => request.says("Recorded state of this session"))
-    assert.deepEqual(told, [true, true, false, false], "what the summarisers were told")
+    const instructed = summaries.map((request) => request.says("Recorded state of this session"))
+    assert.deepEqual(instructed, [true, true, false, false], "which summarisers were given the recorded state")
     const shown = JSON.parse(lab.flame(["show", `opencode:${id}`, "--json"])).compactions
     assert.deepEqual(shown.compactions.map((one) => one.restoredTokens > 0), [true, true, false, false])
     const work = lab.model.work(id)
-    assert.ok(work.at(-4).says("A frame in a small window"), "after the first compaction it is told")
+    assert.ok(work.at(-4).says("A frame in a small window"), "after the first compaction the frame is sent")
     assert.ok(!work.at(-1).says("<stack-"), `after the fourth nothing is added\n${work.at(-1).raw}`)
     assert.ok((await lab.logged(/compactions in a row made no room/)).length > 0, "the floor is named")
     // A turn that succeeded ends the streak.
@@ -54,7 +54,7 @@ test("a provider that refuses the prompt as too long: the user's words are answe
     const answer = await lab.prompt(id, "Add the vault key to the list")
     assert.equal(lab.model.requests.filter((request) => request.kind === "summary").length, 1, "compacted once")
     const next = lab.model.work(id).at(-1)
-    assert.ok(next.says("A frame that goes on"), "the frame is told")
+    assert.ok(next.says("A frame that goes on"), "the frame is sent")
     assert.ok(next.says("Add the vault key to the list"), "and what the user said")
     assert.ok(JSON.stringify(answer).includes("Added to the list."), JSON.stringify(answer))
   } finally {
@@ -69,7 +69,7 @@ test("a crash between the summary and the frame's end: the frame ends when the s
     lab.model.on("Work in a frame", call("stack_frame_push", { title: "The frame that waits", successCriteria: "Found" }), { text: "Begun." })
     await lab.prompt(id, "Work in a frame")
     const [, frame] = /([a-z0-9]{8}) “The frame that waits” is in progress/.exec(lab.model.work(id).at(-1).raw)
-    // Popped at the tool, with nobody there who would have a summary made: the host is gone by then.
+    // Popped at the tool, when no host is left that would have a summary made.
     await lab.halt()
     lab.flame(["tool", "stack_frame_pop", JSON.stringify({ status: "completed" }), "--session", `opencode:${id}`])
     assert.equal(JSON.parse(lab.flame(["show", frame, "--json"])).awaitsSummary, true)

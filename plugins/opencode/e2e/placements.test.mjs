@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { Lab } from "./lab/opencode.mjs"
 import { WIRES } from "./lab/wires.mjs"
 
-const push = { name: "stack_frame_push", args: { title: "The frame", successCriteria: "It is told" } }
+const push = { name: "stack_frame_push", args: { title: "The frame", successCriteria: "It is sent" } }
 const bash = { name: "bash", args: { command: "echo work", description: "Work" } }
 
 test("auto: one header, byte for byte the store's, in every request until the next compaction", async () => {
@@ -40,7 +40,7 @@ test("auto: one header, byte for byte the store's, in every request until the ne
 })
 
 for (const placement of ["system", "message"]) {
-  test(`${placement}: each request says where the work stands, on every kind of API`, async () => {
+  test(`${placement}: each request names the active frame, on every kind of API`, async () => {
     const lab = await Lab.start({ env: { FLAME_INJECT_PLACEMENT: placement } })
     try {
       for (const wire of Object.keys(WIRES)) {
@@ -51,8 +51,8 @@ for (const placement of ["system", "message"]) {
         assert.ok(!before.says("<stack-context"), "nothing to tell yet")
         assert.equal(behind.length, 2)
         for (const request of behind) {
-          const told = placement === "system" ? request.system.join("\n") : request.userTexts.join("\n")
-          assert.match(told, /<stack-context[\s\S]*The frame/, wire)
+          const sent = placement === "system" ? request.system.join("\n") : request.userTexts.join("\n")
+          assert.match(sent, /<stack-context[\s\S]*The frame/, wire)
           const elsewhere = placement === "system" ? request.userTexts : request.system
           assert.ok(!elsewhere.join("\n").includes("<stack-context"), wire)
         }

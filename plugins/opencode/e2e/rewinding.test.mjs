@@ -14,7 +14,7 @@ const bash = (command) => call("bash", { command, description: "Work" })
 const push = (title) => call("stack_frame_push", { title, successCriteria: `${title} works` })
 const pop = (results) => call("stack_frame_pop", { status: "completed", results })
 
-/** Asks until the answer is right: the plugin tells what happened, and nobody waits for that. */
+/** Asks until the answer is right: the plugin reports what happened, and OpenCode does not wait for that. */
 async function soon(ask, right) {
   let answer
   for (let tries = 0; tries < 200; tries += 1) {

@@ -11,7 +11,7 @@ after(() => lab.stop())
 const call = (name, args) => ({ calls: [{ name, args }] })
 
 test("sessions and a subagent do not see each other's frames", async () => {
-  // Each waits for the others before it asks where it stands.
+  // Each waits for the others before it asks for its status.
   let arrived = 0
   let open
   const all = new Promise((resolve) => (open = resolve))
@@ -22,14 +22,14 @@ test("sessions and a subagent do not see each other's frames", async () => {
     return reply
   }
   const push = (title) => call("stack_frame_push", { title, successCriteria: `${title} works` })
-  lab.model.on("Do alpha", push("Alpha frame"), meet(call("stack_status", {})), { text: "Alpha stands" })
+  lab.model.on("Do alpha", push("Alpha frame"), meet(call("stack_status", {})), { text: "Alpha is done" })
   lab.model.on("Do beta", push("Beta frame"), call("task", {
     description: "Look into gamma",
     prompt: "Do gamma",
     subagent_type: "general",
-  }), { text: "Beta stands" })
-  lab.model.on("Do gamma", meet(push("Gamma frame")), call("stack_status", {}), { text: "Gamma stands" })
-  lab.model.on("Do delta", push("Delta frame"), meet(call("stack_status", {})), { text: "Delta stands" })
+  }), { text: "Beta is done" })
+  lab.model.on("Do gamma", meet(push("Gamma frame")), call("stack_status", {}), { text: "Gamma is done" })
+  lab.model.on("Do delta", push("Delta frame"), meet(call("stack_status", {})), { text: "Delta is done" })
 
   const [alpha, beta, delta] = [await lab.session({ title: "A" }), await lab.session({ title: "B" }), await lab.session({ title: "D" })]
   await Promise.all([lab.prompt(alpha, "Do alpha"), lab.prompt(beta, "Do beta"), lab.prompt(delta, "Do delta")])

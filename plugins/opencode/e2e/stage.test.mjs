@@ -23,7 +23,7 @@ function write(path, ...lines) {
   writeFileSync(place, `${lines.join("\n")}\n`)
 }
 
-/** Turns that fill a session with what nobody needs later. */
+/** Turns that fill a session with text that is not needed later. */
 async function chatter(session, turns) {
   for (let n = 1; n <= turns; n += 1) {
     const said = `Look around, ${session} ${n}`
@@ -32,7 +32,7 @@ async function chatter(session, turns) {
   }
 }
 
-/** What the model is sent after a compaction by hand. */
+/** Returns what the model is sent after a manual compaction. */
 async function afterManual(session) {
   await lab.summarize(session)
   const said = `Go on, ${session} ${lab.model.requests.length}`
@@ -41,7 +41,7 @@ async function afterManual(session) {
   return lab.model.work(session).at(-1)
 }
 
-/** What the model is sent after a compaction that OpenCode makes because the window is full. */
+/** Returns what the model is sent after a compaction that OpenCode makes because the window is full. */
 async function afterAutomatic(session) {
   const said = `Read all of it, ${session} ${lab.model.requests.length}`
   lab.model.on(said, { ...bash("echo all-of-it"), tokens: FULL }, { text: "Never said" })
@@ -56,11 +56,11 @@ async function afterAutomatic(session) {
   return next
 }
 
-/** A request without JSON's marks, so that what is told can be looked for as it is written. */
+/** A request without JSON's marks, so that its text can be searched for as it is written. */
 const text = (request) =>
   [...request.system, ...request.messages.map((one) => JSON.stringify(one.content))].join("\n").replaceAll("\\n", "\n")
 
-/** What one section of the brief in a request says. */
+/** Returns one section of the brief in a request. */
 function section(request, heading) {
   const briefs = text(request).split("## Stage-Aware Continuation")
   assert.equal(briefs.length, 2, "there is one brief, not none and not several")
@@ -116,8 +116,8 @@ test("a long session that works through a specification", async () => {
   })
 
   const first = await afterManual(session)
-  const told = lab.model.requests.findLast((one) => one.kind === "summary")
-  assert.ok(told.says("spec-execute") && told.says("Merge carts at login"), "the summariser was told")
+  const summary = lab.model.requests.findLast((one) => one.kind === "summary")
+  assert.ok(summary.says("spec-execute") && summary.says("Merge carts at login"), "the summariser was given the stage")
   tells(first, at(2, "Merge carts at login"))
 
   tasks(2)
@@ -129,7 +129,7 @@ test("a long session that works through a specification", async () => {
   tells(third, at(4, "Mail the receipt"))
   assert.ok(!section(third, "Next Action").includes("Expire old carts"), "what is done is not to be done")
 
-  // Another agent is handed the same, and nobody has to know the session's name.
+  // Another agent is handed the same, without knowing the session's name.
   const handed = JSON.parse(lab.flame(["brief", "--json"]))
   assert.equal(handed.session, `opencode:${session}`)
   assert.equal(handed.workflow.stage, "spec-execute")

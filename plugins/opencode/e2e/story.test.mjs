@@ -51,8 +51,8 @@ test("plan three, finish one, begin the next, interrupt, resume", async () => {
   lab.model.on("Now the checkout", activate("Checkout"), bash("echo checkout-work"), { text: "I think", hang: true })
   const thinking = lab.model.waits()
   await lab.begin(session, "Now the checkout")
-  const told = await thinking
-  assert.ok(told.userTexts.at(-1).includes("Prices are kept in cents"))
+  const request = await thinking
+  assert.ok(request.userTexts.at(-1).includes("Prices are kept in cents"))
   const interrupted = lab.next((event) => event.type === "session.error" && event.properties.sessionID === session)
   await lab.api("POST", `/session/${session}/abort`)
   assert.equal((await interrupted).properties.error.name, "MessageAbortedError")
@@ -65,8 +65,8 @@ test("plan three, finish one, begin the next, interrupt, resume", async () => {
   assert.ok(!resumed.says("cart-work"), "folded after a restart too")
   assert.ok(resumed.says("The cart keeps items in cart.txt"))
   assert.ok(resumed.says("checkout-work"), "open work is not folded")
-  assert.ok(shared(told, resumed).bytes >= told.prompt.length - 2, "nothing that was sent has changed")
-  assert.ok(answered.says("Checkout"), "the status says where the work stands")
+  assert.ok(shared(request, resumed).bytes >= request.prompt.length - 2, "nothing that was sent has changed")
+  assert.ok(answered.says("Checkout"), "the status names the active frame")
 
   // All of it once more, byte for byte: every request is the host's messages and what the store has.
   const { requests, frames, sent } = await assertFromStore(lab, session)

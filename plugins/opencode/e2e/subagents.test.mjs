@@ -26,7 +26,7 @@ const standing = (session) => sessions().find((one) => one.session === `opencode
 /** Statuses by goal. */
 const statuses = (session) => Object.fromEntries(standing(session).subagents.map((one) => [one.goal, one.status]))
 
-/** Asks until it is so: the sidecar is told beside the host, and nothing says when it has read it. */
+/** Asks until it is so: the sidecar receives events asynchronously, and nothing says when it has read them. */
 async function settled(check) {
   for (let left = 200; ; left -= 1) {
     try {
@@ -93,7 +93,7 @@ test("a tree three deep with subagents beside each other", async () => {
   await idle
   await settled(() => assert.deepEqual(new Set(Object.values(statuses(session))), new Set(["done"])))
   const last = lab.model.work(session).at(-1)
-  for (const found of ["Nothing on the left", "It is deeper"]) assert.ok(last.says(found), `the parent was told ${found}`)
+  for (const found of ["Nothing on the left", "It is deeper"]) assert.ok(last.says(found), `the parent received ${found}`)
 
   // What the host says all of it cost.
   const family = [session, ...standing(session).subagents.map((one) => one.session.replace("opencode:", ""))]
@@ -130,9 +130,9 @@ test("a resumed subagent goes on in its frame", async () => {
 
 test("what is short is only logged", async () => {
   const session = await lab.session({ title: "Short" })
-  lab.model.on("Ask somebody", calls(task("Say a word")), { text: "Asked" })
+  lab.model.on("Ask a subagent", calls(task("Say a word")), { text: "Asked" })
   lab.model.on("Say a word", { text: "Word" })
-  await lab.prompt(session, "Ask somebody")
+  await lab.prompt(session, "Ask a subagent")
   await settled(() => assert.equal(standing(session).subagents.at(0)?.status, "done"))
   const [short] = standing(session).subagents
   assert.deepEqual([short.frame, short.output], [null, "Word"])

@@ -27,7 +27,7 @@ after(async () => {
 const call = (name, args) => ({ calls: [{ name, args }] })
 const goal = (title) => ({ title, successCriteria: `${title} works` })
 const shows = (...texts) => terminal.until(texts.join(", "), (screen) => texts.every((text) => screen.includes(text)))
-/** A dialog; the same title stands in the menu of commands too. */
+/** A dialog; the menu of commands shows the same title. */
 const dialog = (title, ...texts) => {
   const opened = (screen) => new RegExp(`${title} +esc$`, "m").test(screen) && texts.every((text) => screen.includes(text))
   return terminal.until(title, opened)
@@ -60,8 +60,8 @@ test("/status and /tree are there beside the tree in the sidebar, and no model i
 
   await terminal.enter("/status")
   // In one line, for which the sidebar has no room.
-  await dialog("Flamestack: where this session stands", "opencode:ses_")
-  await closes("Flamestack: where this session stands")
+  await dialog("Flamestack: status of this session", "opencode:ses_")
+  await closes("Flamestack: status of this session")
   assert.equal(lab.model.requests.length, asked, "no model was asked")
 
   // A command of the plugin's other half goes to the model, and what came of it to the sidebar.

@@ -11,7 +11,7 @@ after(() => lab.stop())
 const call = (name, args) => ({ calls: [{ name, args }] })
 const task = (prompt) => call("task", { description: prompt, prompt, subagent_type: "general" })
 const ours = (request) => request.tools.filter((tool) => tool.name.startsWith("stack_"))
-/** What the last tool answered in a request. */
+/** Returns the answer of the last tool in a request. */
 const answer = (request) => request.messages.findLast((one) => one.role === "tool").content
 
 test("every tool is offered with its whole schema", async () => {
@@ -45,7 +45,7 @@ test("how subagents are tracked is changed by a model, and counts at once", asyn
   assert.deepEqual(framed, { "Say one word": false, "Say another word": true })
 })
 
-test("a subagent says what it came to, and its parent is told so", async () => {
+test("a subagent reports its result, and its parent receives it", async () => {
   const session = await lab.session({ title: "Ends" })
   lab.model.on("Have it looked at", task("Look at the roof"), call("stack_subagent_list", {}), { text: "Looked at." })
   lab.model.on(

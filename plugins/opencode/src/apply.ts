@@ -1,149 +1,84 @@
-// Doing to OpenCode's list of messages and system prompt what the sidecar said.
+// Applies the sidecar's plan to a host's list of messages, whatever the messages look like.
 //
-// The host hands out its own objects: lists are changed in place, because that is what it reads
-// afterwards, and messages are copied before anything in them changes, because it may keep them.
+// The host reads its own list afterwards, so lists are changed in place. It may keep its messages,
+// so a message is copied before anything in it changes.
 
-import type { Part as HostPart, TextPart, UserMessage } from "@opencode-ai/sdk"
+import { OWN_TEXTS } from "./generated.js"
 import type { Seen } from "./memory.js"
-import type { HostMessage } from "./messages.js"
-import type { Prepared } from "./protocol.js"
+import type { Insertion, RequestPlan } from "./protocol.js"
 
-/** How a text that Flamestack added to a message begins. */
-const UPDATE = "<stack-update"
+/** The properties of a host's messages that a plan needs. */
+export type Shape<M> = {
+  id: (message: M) => string | undefined
+  isUser: (message: M) => boolean
+  /** Makes a user message that exists in this request only. */
+  inserted: (list: M[], insertion: Insertion) => M | undefined
+  /** Returns the message with one more text at its end. */
+  withText: (message: M, text: string) => M
+}
 
-/** Providers whose APIs take a system prompt in several blocks; the others get a single one. */
-const TAKES_BLOCKS = new Set([
-  "@ai-sdk/anthropic",
-  "@ai-sdk/amazon-bedrock",
-  "@ai-sdk/azure",
-  "@ai-sdk/google",
-  "@ai-sdk/google-vertex",
-  "@ai-sdk/google-vertex/anthropic",
-  "@ai-sdk/openai",
-])
-
-/** Leaves out, puts in and appends; a request that is answered, not summarised. */
-export function applyToRequest(messages: HostMessage[], plan: Prepared, seen?: Seen): void {
-  if (plan.insert.length > 0) replace(messages, folded(messages, plan, seen))
-  else if (plan.drop.length > 0) leaveOut(messages, worked(messages, plan, seen).stays)
+/** Folds the messages of a request and appends the text that belongs at their end. */
+export function applyToRequest<M>(shape: Shape<M>, messages: M[], plan: RequestPlan, seen?: Seen): void {
+  fold(shape, messages, plan, seen)
   if (plan.tail === undefined) return
-  const index = messages.findLastIndex((message) => message.info.role === "user")
+  const index = messages.findLastIndex(shape.isUser)
   const newest = messages[index]
-  if (newest) messages[index] = { info: newest.info, parts: [...newest.parts, words(newest, "tail", plan.tail)] }
+  if (newest !== undefined) messages[index] = shape.withText(newest, plan.tail)
 }
 
-/** Leaves out what is folded and what Flamestack added itself; nothing is told to a summariser. */
-export function applyToSummary(messages: HostMessage[], plan: Prepared | undefined): void {
-  const strip = new Set(plan?.strip)
-  for (const { parts } of messages) {
-    for (const part of parts) {
-      if (part.type === "text" && part.synthetic && part.text.startsWith(UPDATE)) strip.add(part.id)
+/** Drops the messages that a plan drops and puts the results of popped frames in their places. */
+export function fold<M>(shape: Shape<M>, messages: M[], plan: RequestPlan, seen?: Seen): void {
+  if (plan.drop.length === 0 && plan.insert.length === 0) return
+  const { insert, kept } = applied(shape, messages, plan, seen)
+  if (insert.size === 0) {
+    // Moved to the front in place: a new list would be garbage, collected while a request waits.
+    for (let index = 0; index < kept.length; index += 1) messages[index] = messages[kept[index] as number] as M
+    messages.length = kept.length
+    return
+  }
+  const folded: M[] = []
+  for (const place of kept) {
+    const message = messages[place] as M
+    for (const insertion of insert.get(shape.id(message) ?? "") ?? []) {
+      const inserted = shape.inserted(messages, insertion)
+      if (inserted !== undefined) folded.push(inserted)
     }
+    folded.push(message)
   }
-  const left = plan ? folded(messages, plan) : messages
-  replace(messages, strip.size > 0 ? left.flatMap((message) => stripped(message, strip)) : left)
-  const rewrite = new Map(plan?.rewrite?.map(({ part, text }) => [part, text]))
-  if (rewrite.size === 0) return
-  for (const [index, message] of messages.entries()) {
-    if (!message.parts.some((part) => rewrite.has(part.id))) continue
-    const parts = message.parts.map((part) => {
-      const text = part.type === "text" ? rewrite.get(part.id) : undefined
-      return text === undefined ? part : { ...part, text }
-    }) as HostPart[]
-    messages[index] = { info: message.info, parts }
-  }
+  messages.splice(0, messages.length, ...folded)
 }
 
-/** Puts the end of the system prompt in its place. */
-export function applyToSystem(system: string[], text: string | undefined, provider: string | undefined): void {
-  if (text === undefined || text === "") return
-  if (system.length > 0 && !TAKES_BLOCKS.has(provider ?? "")) system[0] = `${system[0]}\n${text}`
-  else system.push(text)
-}
-
-/** What of a message stays without some of its parts. */
-function stripped(message: HostMessage, strip: Set<string>): HostMessage[] {
-  if (!message.parts.some((part) => strip.has(part.id))) return [message]
-  const parts = message.parts.filter((part) => !strip.has(part.id))
-  return parts.length > 0 ? [{ info: message.info, parts }] : []
-}
-
-function replace(messages: HostMessage[], by: HostMessage[]): void {
-  if (messages === by) return
-  for (let index = 0; index < by.length; index += 1) messages[index] = by[index] as HostMessage
-  messages.length = by.length
-}
-
-/** Moves what stays to the front. Nothing is made for that: garbage would be collected while a request waits. */
-function leaveOut(messages: HostMessage[], stays: number[]): void {
-  for (let index = 0; index < stays.length; index += 1) messages[index] = messages[stays[index] as number] as HostMessage
-  messages.length = stays.length
-}
-
-/** What stays of a list of messages, and what is put in. */
-function folded(messages: HostMessage[], plan: Prepared, seen?: Seen): HostMessage[] {
-  const { insert, stays } = worked(messages, plan, seen)
-  const host = insert.size > 0 ? messages.find((message) => message.info.role === "user") : undefined
-  const result: HostMessage[] = []
-  for (const place of stays) {
-    const message = messages[place] as HostMessage
-    if (host) for (const one of insert.get(message.info.id) ?? []) result.push(inserted(host, one.id, one.text))
-    result.push(message)
-  }
-  return result
-}
-
-/** A plan, and which places of a list stay, as far as was found out. */
-type Worked = {
+/** A plan, and the places of a list that it keeps, for as much of the list as was looked at. */
+type Applied = {
   drop: Set<string>
-  insert: Map<string, Prepared["insert"]>
-  stays: number[]
-  /** How many messages were looked at, and of which list. */
+  insert: Map<string, Insertion[]>
+  kept: number[]
+  /** Number of messages that were looked at, and the list that they are in. */
   through: number
   list: number | undefined
 }
-const works = new WeakMap<Prepared, Worked>()
+const appliedPlans = new WeakMap<RequestPlan, Applied>()
 
-/** The same plan is applied to request after request: only what is new is looked up. */
-function worked(messages: HostMessage[], plan: Prepared, seen: Seen | undefined): Worked {
-  let work = works.get(plan)
+/** The same plan is applied to request after request, so only new messages are looked up in it. */
+function applied<M>(shape: Shape<M>, messages: M[], plan: RequestPlan, seen: Seen | undefined): Applied {
+  let work = appliedPlans.get(plan)
   if (!work) {
-    work = { drop: new Set(plan.drop), insert: new Map(), stays: [], through: 0, list: undefined }
+    work = { drop: new Set(plan.drop), insert: new Map(), kept: [], through: 0, list: undefined }
     for (const one of plan.insert) work.insert.set(one.before, [...(work.insert.get(one.before) ?? []), one])
-    works.set(plan, work)
+    appliedPlans.set(plan, work)
   }
-  const { drop, stays, through, list } = work
+  const { drop, kept, through, list } = work
   const from = seen && seen.before === list ? Math.min(seen.known, through) : 0
-  while (stays.length > 0 && (stays.at(-1) as number) >= from) stays.pop()
+  while (kept.length > 0 && (kept.at(-1) as number) >= from) kept.pop()
   for (let place = from; place < messages.length; place += 1) {
-    if (!drop.has((messages[place] as HostMessage).info.id)) stays.push(place)
+    if (!drop.has(shape.id(messages[place] as M) ?? "")) kept.push(place)
   }
   work.through = messages.length
   work.list = seen?.list
   return work
 }
 
-/** A message of the user's side that exists in this request only, shaped like one of the host's. */
-function inserted(host: HostMessage, id: string, text: string): HostMessage {
-  const info: UserMessage = { ...(host.info as UserMessage), id: `msg_${id}` }
-  const message: HostMessage = { info, parts: [] }
-  return { info, parts: [words(message, id, text)] }
-}
-
-/** A text part for a message that sorts behind the parts that are there. */
-export function words(message: HostMessage, name: string, text: string): TextPart {
-  const last = message.parts.reduce((most, part) => (part.id > most ? part.id : most), "")
-  return {
-    id: last === "" ? `prt_${name}` : `${last}${name}`,
-    sessionID: message.info.sessionID,
-    messageID: message.info.id,
-    type: "text",
-    text,
-    synthetic: true,
-  }
-}
-
-/** Appends words to a user's message for good, as a part of their own. */
-export function appendTo(message: UserMessage, parts: HostPart[], text: string): void {
-  parts.push(words({ info: message, parts }, "flame", text))
+/** Returns true if Flamestack added this text; known without the sidecar, which may not answer. */
+export function isOwn(text: string): boolean {
+  return OWN_TEXTS.some((start) => text.startsWith(start))
 }

@@ -1,10 +1,10 @@
-// Where the `flame` program is.
+// Finds the `flame` program.
 
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 
-/** The program and the arguments that make it a sidecar, by the first of these that says so. */
+/** Returns the command of the sidecar: the option, `FLAME_BIN`, the platform's package, or `flame`. */
 export function sidecarCommand(
   option: unknown,
   environment: Record<string, string | undefined> = process.env,
@@ -16,7 +16,7 @@ export function sidecarCommand(
   return [packaged() ?? "flame", "sidecar"]
 }
 
-/** The binary of the package for this platform, if it was installed beside this one. */
+/** Returns the binary of the package for this platform, if it is installed. */
 function packagedBinary(): string | undefined {
   try {
     const require = createRequire(import.meta.url)

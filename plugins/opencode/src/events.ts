@@ -1,39 +1,66 @@
-// OpenCode's events as happenings of the protocol.
+// OpenCode's events in the protocol's words.
 //
-// Events come often and unawaited. They are translated at once and leave together at the end of
-// the tick, one notification a conversation, in their order.
+// Events come often and are not awaited. They are translated at once and sent together at the end of
+// the tick, in order, one notification per session.
 
 import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"
-import type { Conversation } from "./conversations.js"
+import type { SessionState } from "./sessions.js"
 import { isFinal, message } from "./messages.js"
-import type { Happening, SessionFacts } from "./protocol.js"
+import type { HostEvent, SessionFacts } from "./protocol.js"
 
-/** Where this plugin keeps its word in a session's metadata. */
+/** The key of this plugin's link in a session's metadata. */
 export const LINK = "flamestack"
 
-/** What OpenCode calls a session that it has not named yet. */
+/** The title of a session that OpenCode has not named yet. */
 const UNNAMED = /^(New|Child) session - \d{4}-\d\d-\d\dT/
 
 /**
- * What the link says: whose it is (a copy of the session carries the original's), the session that it is a copy of,
- * and the frame it was made for.
+ * The session that the link was written for (a fork carries its original's), the session that it is a fork of,
+ * and the frame that it was made for.
  */
 export type Link = { session?: string; copyOf?: string; frame?: string }
 
-/** What translating needs from the rest of the shim. */
+/** The rest of the plugin, as translating needs it. */
 export type Surroundings = {
-  conversations: { of(id: string): Conversation; forget(id: string): void; edited(id: string, message: string): void }
-  tell: (session: string, happenings: Happening[]) => void
+  sessions: { of(id: string): SessionState; forget(id: string): void; edited(id: string, message: string): void }
+  queue: EventQueue
   /** Writes the link into a session. */
   link: (session: SessionInfo, link: Link) => void
-  /** A session is a copy of another one, whose messages the sidecar is to be told. */
+  /** Asks for the messages of the session that this one is a copy of. */
   copy: (session: string, original: string) => void
+}
+
+/** Collects the events of each session until the end of the tick. */
+export class EventQueue {
+  #waiting = new Map<string, HostEvent[]>()
+  readonly #send: (session: string, events: HostEvent[]) => void
+
+  constructor(send: (session: string, events: HostEvent[]) => void) {
+    this.#send = send
+  }
+
+  add(session: string, event: HostEvent): void {
+    const waiting = this.#waiting.get(session)
+    if (waiting) {
+      waiting.push(event)
+      return
+    }
+    this.#waiting.set(session, [event])
+    queueMicrotask(() => this.flush(session))
+  }
+
+  /** Sends what waits, so that it arrives before the next request. */
+  flush(session: string): void {
+    const events = this.#waiting.get(session)
+    this.#waiting.delete(session)
+    if (events) this.#send(session, events)
+  }
 }
 
 /** A session as this version of OpenCode describes it; its types are older. */
 export type SessionInfo = Session & { agent?: string; metadata?: Record<string, unknown> }
 
-/** Events that the types do not have. */
+/** Events that the types lack. */
 type Asking = {
   type: string
   properties?: {
@@ -50,25 +77,24 @@ type Tracked = { facts: string; revert: string | undefined }
 
 export class Events {
   readonly #around: Surroundings
-  #queue = new Map<string, Happening[]>()
   #messages = new Map<string, HostInfo>()
   #sessions = new Map<string, Tracked>()
   #prompted = new Set<string>()
   /** The message of each call to a subagent that may still be asked about. */
   #calls = new Map<string, string>()
-  /** What each session waits for, by the host's id of the question. */
+  /** The questions that each session waits for, by the host's id. */
   #asked = new Map<string, Map<string, string>>()
 
   constructor(around: Surroundings) {
     this.#around = around
   }
 
-  /** A user's message whose words the sidecar has got already. */
+  /** Notes a user's message that the sidecar has got already. */
   prompted(id: string): void {
     this.#prompted.add(id)
   }
 
-  /** The message that holds a call. */
+  /** Returns the message that holds a call. */
   messageOf(call: string): string | undefined {
     return this.#calls.get(call)
   }
@@ -87,7 +113,7 @@ export class Events {
         this.#add(event.properties.info.id, { kind: "deleted" })
         this.#sessions.delete(event.properties.info.id)
         this.#asked.delete(event.properties.info.id)
-        this.#around.conversations.forget(event.properties.info.id)
+        this.#around.sessions.forget(event.properties.info.id)
         break
       case "message.updated":
         this.#message(event.properties.info)
@@ -96,11 +122,11 @@ export class Events {
         this.#removed(event.properties.sessionID, event.properties.messageID)
         break
       case "message.part.updated":
-        this.#around.conversations.edited(event.properties.part.sessionID, event.properties.part.messageID)
+        this.#around.sessions.edited(event.properties.part.sessionID, event.properties.part.messageID)
         this.#part(event.properties.part)
         break
       case "message.part.removed":
-        this.#around.conversations.edited(event.properties.sessionID, event.properties.messageID)
+        this.#around.sessions.edited(event.properties.sessionID, event.properties.messageID)
         break
       case "todo.updated":
         this.#add(event.properties.sessionID, {
@@ -109,7 +135,7 @@ export class Events {
         })
         break
       case "session.compacted":
-        this.#around.conversations.of(event.properties.sessionID).compacting = false
+        this.#around.sessions.of(event.properties.sessionID).compacting = false
         this.#add(event.properties.sessionID, { kind: "compacted" })
         break
       case "session.error":
@@ -121,7 +147,7 @@ export class Events {
     }
   }
 
-  /** Takes what is known of a session, from an event or from asking. */
+  /** Takes the description of a session, from an event or an answer of the host. */
   session(info: SessionInfo, fresh = false): void {
     const link = (info.metadata?.[LINK] ?? {}) as Link
     const facts: SessionFacts = { directory: info.directory }
@@ -138,7 +164,7 @@ export class Events {
     if (before?.facts !== text) this.#add(info.id, { kind: "session", ...facts })
     if (original !== undefined && before === undefined) this.#around.copy(info.id, original)
     if (link.session !== info.id) {
-      // What a copy was made for stays with the original.
+      // The frame that the original was made for is not its copy's.
       const { frame } = isCopy(link, info) ? {} : link
       this.#around.link(info, {
         session: info.id,
@@ -148,7 +174,7 @@ export class Events {
     }
     const revert = info.revert?.messageID
     if (revert !== undefined && revert !== before?.revert) this.#add(info.id, { kind: "reverted", message: revert })
-    // Of a session that was there before the plugin was it is not known how it was left.
+    // A session that is older than the plugin may have been reverted and restored unseen.
     if (revert === undefined && (before ? before.revert !== undefined : !fresh)) this.#add(info.id, { kind: "reverted" })
     this.#sessions.set(info.id, { facts: text, revert })
   }
@@ -157,10 +183,10 @@ export class Events {
   copied(session: string, from: string, infos: HostInfo[]): void {
     const messages = infos.map(({ id, role, time }) => ({ id, role, at: time.created }))
     this.#add(session, { kind: "copied", from, messages })
-    this.flush(session)
+    this.#around.queue.flush(session)
   }
 
-  /** Whether a session was described already. */
+  /** Returns true if a session was described already. */
   knows(session: string): boolean {
     return this.#sessions.has(session)
   }
@@ -176,27 +202,27 @@ export class Events {
     if (part.type === "tool" && part.tool === "task") this.#calls.set(part.callID, part.messageID)
     const info = this.#messages.get(part.messageID)
     if (!info || this.#prompted.has(part.messageID)) return
-    // A subagent's conversation is known while its call still runs.
+    // A subagent's session is known while its call still runs.
     const linked = part.type === "tool" && part.tool === "task" && part.state.status === "running"
     if (!linked && !isFinal(part, info.role)) return
-    const told = message(info, [part])
-    if (told.parts.length > 0) this.#add(part.sessionID, { kind: "message", ...told })
+    const sent = message(info, [part])
+    if (sent.parts.length > 0) this.#add(part.sessionID, { kind: "message", ...sent })
   }
 
   #removed(session: string, message: string): void {
     this.#add(session, { kind: "removed", message })
     const tracked = this.#sessions.get(session)
-    // Wound back and then removed: that was for good, and no step forward again.
+    // Reverted and then removed, which is final: the end of this revert is no restore.
     if (tracked?.revert === message) tracked.revert = undefined
   }
 
   #failed(session: string | undefined, name: string | undefined): void {
     if (session === undefined) return
-    this.#around.conversations.of(session).compacting = false
+    this.#around.sessions.of(session).compacting = false
     if (name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
   }
 
-  /** Permissions and questions: newer than the types, and none of them has a hook. */
+  /** Takes permissions and questions, which are newer than the types and have no hooks. */
   #question({ type, properties }: Asking): void {
     const session = properties?.sessionID
     if (session === undefined) return
@@ -221,7 +247,7 @@ export class Events {
 
   #idle(session: string): void {
     this.#asked.delete(session)
-    this.#around.conversations.of(session).compacting = false
+    this.#around.sessions.of(session).compacting = false
     this.#add(session, { kind: "idle" })
     for (const [id, info] of this.#messages) {
       if (info.sessionID !== session) continue
@@ -231,21 +257,8 @@ export class Events {
     }
   }
 
-  #add(session: string, happening: Happening): void {
-    const waiting = this.#queue.get(session)
-    if (waiting) {
-      waiting.push(happening)
-      return
-    }
-    this.#queue.set(session, [happening])
-    queueMicrotask(() => this.flush(session))
-  }
-
-  /** Sends what waits, so that it arrives before a question that is asked next. */
-  flush(session: string): void {
-    const happenings = this.#queue.get(session)
-    this.#queue.delete(session)
-    if (happenings) this.#around.tell(session, happenings)
+  #add(session: string, event: HostEvent): void {
+    this.#around.queue.add(session, event)
   }
 }
 

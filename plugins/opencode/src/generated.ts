@@ -278,7 +278,7 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "string"
         },
         "tokens": {
-          "description": "At most so many tokens",
+          "description": "Maximum number of tokens",
           "type": "number"
         }
       },
@@ -289,12 +289,12 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Search titles, criteria, results, notes and logs of all frames. A text is found when it holds all words.",
+    "description": "Search titles, criteria, results, notes and logs of all frames. A text matches if it contains all words.",
     "name": "stack_search",
     "schema": {
       "properties": {
         "limit": {
-          "description": "At most so many finds",
+          "description": "Maximum number of hits",
           "type": "number"
         },
         "query": {
@@ -314,7 +314,7 @@ export const TOOLS: ToolDeclaration[] = [
     "schema": {
       "properties": {
         "note": {
-          "description": "What the summary should pay heed to",
+          "description": "What the summary should emphasise",
           "type": "string"
         }
       },
@@ -351,7 +351,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Forget kept contexts, of one session or all. They are made again when asked for.",
+    "description": "Drop cached contexts, of one session or all. They are rebuilt on demand.",
     "name": "stack_cache_clear",
     "schema": {
       "properties": {
@@ -383,7 +383,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Say that a subagent has ended (by default the one that this session is).",
+    "description": "Report the end of a subagent (by default the one that this session is).",
     "name": "stack_subagent_complete",
     "schema": {
       "properties": {
@@ -400,7 +400,7 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "string"
         },
         "summary": {
-          "description": "What it came to",
+          "description": "Result of its work",
           "type": "string"
         }
       },
@@ -413,7 +413,7 @@ export const TOOLS: ToolDeclaration[] = [
     "schema": {
       "properties": {
         "reset": {
-          "description": "Count anew from now on",
+          "description": "Restart the statistics",
           "type": "boolean"
         },
         "showActive": {
@@ -476,6 +476,9 @@ export const CORE: string[] = [
   "stack_status",
   "stack_recall"
 ]
+
+/** The beginnings of the texts that Flamestack adds to a session. */
+export const OWN_TEXTS: string[] = ["<stack-update","<stack-context","<frame-results"]
 
 /** The commands that a person may type. */
 export const COMMANDS: CommandDeclaration[] = [

@@ -1,28 +1,28 @@
-// Knowing messages again: which of a request's messages the sidecar has been told already.
+// Finds the messages of a request that the sidecar has got already.
 //
-// A host makes its messages anew for every request, so all of them are looked at every time; of each
-// one little is kept, and little looked at.
+// A host makes its messages anew for every request, so all of them are compared every time. Little is
+// kept of each one, and little is compared.
 
-/** What is kept of a message besides its id to know it again, and how. */
+/** Recognises a message by its id and a mark. */
 export type Marking<M, K> = {
   id: (host: M) => string
   mark: (host: M) => K
   alike: (host: M, mark: K) => boolean
 }
 
-/** How a list of messages compares to the list before it. */
+/** The comparison of a list of messages with the list before it. */
 export type Seen = {
-  /** Its name, and that of the list before. */
+  /** The number of the list, and of the one before it. */
   list: number
   before: number
-  /** How many messages at its beginning are as they were in the list before. */
+  /** Number of messages at its beginning that are unchanged. */
   known: number
 }
 
-/** How many lists there were, of all conversations. */
+/** Number of lists so far, of all sessions. */
 let lists = 0
 
-/** The messages of one conversation, as they were last told. */
+/** The messages of one session, as they were last sent. */
 export class Memory<M, K> {
   readonly #marking: Marking<M, K>
   #marks: K[] = []
@@ -35,7 +35,7 @@ export class Memory<M, K> {
     this.#marking = marking
   }
 
-  /** How many messages are known, unless something in their midst is another: that, `keep` finds out. */
+  /** Guesses the number of unchanged messages from the last of them; `keep` compares all. */
   likely(list: M[]): number {
     const most = Math.min(this.#marks.length, list.length, ...this.#changed)
     const last = list[most - 1]
@@ -43,7 +43,7 @@ export class Memory<M, K> {
     return this.#marking.id(last) === this.#ids[most - 1] ? most : this.#known(list)
   }
 
-  /** From now on this list is what was told. */
+  /** Remembers this list as the one that was sent. */
   keep(list: M[]): Seen {
     const known = this.#known(list)
     for (const id of this.#ids.splice(known)) this.#places.delete(id)
@@ -61,13 +61,13 @@ export class Memory<M, K> {
     return { list: this.#list, before, known }
   }
 
-  /** Something in a message has changed, which its mark may not show. */
+  /** Notes a change in a message that its mark may not show. */
   changed(id: string): void {
     const place = this.#places.get(id)
     if (place !== undefined) this.#changed.add(place)
   }
 
-  /** Nothing was told. */
+  /** Forgets all messages. */
   forget(): void {
     this.keep([])
   }

@@ -1,118 +1,66 @@
-// OpenCode's messages and parts in the protocol's words, and by what they are known again.
+// OpenCode's messages as the sidecar gets them, and the marks by which unchanged ones are recognised.
+//
+// The sidecar reads OpenCode's own JSON. What it has no use for stays here: diffs, copies of outputs and
+// attached files can be megabytes.
 
 import type { Message as HostInfo, Part as HostPart } from "@opencode-ai/sdk"
-import type { Message, Part, Usage } from "./protocol.js"
+import type { HostMessage as SentMessage } from "./protocol.js"
 
 /** A message as OpenCode's hooks hold it. */
 export type HostMessage = { info: HostInfo; parts: HostPart[] }
 
-/** A message of OpenCode in the protocol's words. */
-export function message(info: HostInfo, parts: HostPart[]): Message {
-  const result: Message = { id: info.id, role: info.role, at: info.time.created, parts: [] }
-  for (const one of parts) {
-    const mapped = part(one)
-    if (mapped) result.parts.push(mapped)
-  }
-  if (info.role === "assistant") {
-    if (info.summary === true) result.summary = true
-    if (info.time.completed !== undefined) result.usage = usage(info)
-    if (info.error) result.error = info.error.name === "MessageAbortedError" ? "aborted" : describe(info.error)
-  }
-  return result
+/** Returns a message with the fields that the sidecar reads. */
+export function message(info: HostInfo, parts: HostPart[]): SentMessage {
+  const { id, role, time } = info
+  const sent: SentMessage = { id, role, time, parts: parts.flatMap(trimmed) }
+  if (info.role === "user") return sent
+  Object.assign(sent, pick(info, "summary", "finish", "tokens", "cost"))
+  if (info.error) sent["error"] = { name: info.error.name, data: pick(info.error.data ?? {}, "message") }
+  return sent
 }
 
-/** A part of OpenCode in the protocol's words; `undefined` for what the protocol has no word for. */
-export function part(host: HostPart): Part | undefined {
-  switch (host.type) {
+/** Returns a part with the fields that the sidecar reads; nothing of a part that it does not know. */
+function trimmed(part: HostPart): object[] {
+  switch (part.type) {
     case "text":
-      if (host.ignored) return undefined
-      return host.synthetic
-        ? { kind: "text", id: host.id, text: host.text, synthetic: true }
-        : { kind: "text", id: host.id, text: host.text }
+      return part.ignored ? [] : [pick(part, "id", "type", "text", "synthetic")]
     case "reasoning":
-      return { kind: "thinking", id: host.id, text: host.text }
+      return [pick(part, "id", "type", "text")]
     case "patch":
-      return { kind: "changed", id: host.id, paths: host.files }
+      return [pick(part, "id", "type", "files")]
     case "compaction":
-      return { kind: "compaction", id: host.id, automatic: host.auto }
-    case "tool":
-      return call(host)
-    default:
-      return undefined
-  }
-}
-
-function call(host: Extract<HostPart, { type: "tool" }>): Part {
-  const { state } = host
-  const result: Extract<Part, { kind: "call" }> = {
-    kind: "call",
-    id: host.id,
-    call: host.callID,
-    tool: host.tool,
-    state: state.status === "completed" || state.status === "error" ? state.status : "running",
-    input: state.input,
-  }
-  if (state.status === "completed") result.output = host.tool === "task" ? taskResult(state.output) : state.output
-  if (state.status === "error") result.output = state.error
-  const metadata = state.status === "pending" ? undefined : state.metadata
-  if (metadata) {
-    const exit = metadata["exit"]
-    if (typeof exit === "number" && Number.isInteger(exit)) result.exitCode = exit
-    if (host.tool === "task" && typeof metadata["sessionId"] === "string") {
-      result.session = metadata["sessionId"]
-      if ("time" in state) {
-        result.began = state.time.start
-        if ("end" in state.time) result.ended = state.time.end
-      }
-    }
-    if (state.status === "completed") {
-      const changed = changedFiles(host.tool, state.input, metadata)
-      if (changed.length > 0) result.changed = changed
-    }
-  }
-  return result
-}
-
-/** What a subagent answered, without what OpenCode wraps around it. */
-function taskResult(output: string): string {
-  return /<task_result>\n?([\s\S]*?)\n?<\/task_result>/.exec(output)?.[1] ?? output
-}
-
-/** The files that a tool changed, by its own account. */
-function changedFiles(tool: string, input: Record<string, unknown>, metadata: Record<string, unknown>): string[] {
-  switch (tool) {
-    case "write":
-    case "edit":
-      return typeof input["filePath"] === "string" ? [input["filePath"]] : []
-    case "apply_patch": {
-      const files = Array.isArray(metadata["files"]) ? (metadata["files"] as Record<string, unknown>[]) : []
-      const paths = files.map((file) => file["movePath"] ?? file["filePath"])
-      return paths.filter((path): path is string => typeof path === "string")
+      return [pick(part, "id", "type", "auto")]
+    case "file":
+      return [{ ...pick(part, "id", "type", "filename"), source: pick(part.source ?? {}, "path") }]
+    case "tool": {
+      const state = pick(part.state, "status", "input", "output", "error", "time")
+      const metadata = ("metadata" in part.state && part.state.metadata) || {}
+      const kept = pick(metadata, "exit", "sessionId")
+      const files = metadata["files"]
+      if (Array.isArray(files)) kept["files"] = files.map((file) => pick(file ?? {}, "movePath", "filePath", "relativePath"))
+      return [{ ...pick(part, "id", "type", "callID", "tool"), state: { ...state, metadata: kept } }]
     }
     default:
       return []
   }
 }
 
-function usage(info: Extract<HostInfo, { role: "assistant" }>): Usage {
-  const { tokens } = info
-  return {
-    input: tokens.input,
-    output: tokens.output,
-    reasoning: tokens.reasoning,
-    cacheRead: tokens.cache.read,
-    cacheWrite: tokens.cache.write,
-    cost: info.cost,
+function pick(from: object, ...keys: string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  for (const key of keys) {
+    const value = (from as Record<string, unknown>)[key]
+    if (value !== undefined) picked[key] = value
   }
+  return picked
 }
 
-/** An error of the host's in words. */
+/** Returns an error of the host as a text. */
 export function describe(error: { name: string; data?: { message?: unknown } }): string {
   const words = error.data?.message
   return typeof words === "string" && words !== "" ? `${error.name}: ${words}` : error.name
 }
 
-/** Whether a part will not change any more while its message is being written. */
+/** Returns true if a part will not change any more while its message is being written. */
 export function isFinal(host: HostPart, role: string): boolean {
   switch (host.type) {
     case "text":
@@ -125,12 +73,12 @@ export function isFinal(host: HostPart, role: string): boolean {
   }
 }
 
-/** By what a message is known again: how many parts it has, or all that is in it. */
+/** The mark of a message: the number of its parts, or all of it as JSON. */
 export type Mark = number | string
 
 /**
- * What is kept of a message. One that is finished changes by losing or gaining parts; that a part of
- * it was edited is told by an event. What is not finished is kept whole.
+ * Returns the mark of a message. A finished message changes only by losing or gaining parts, and an event
+ * reports every part that is edited; an unfinished one is kept whole.
  */
 export function mark(host: HostMessage): Mark {
   const { info, parts } = host
@@ -139,12 +87,12 @@ export function mark(host: HostMessage): Mark {
   return settled ? parts.length : JSON.stringify(host)
 }
 
-/** Whether a message of the same id is still what it was. */
+/** Returns true if a message still has its mark. */
 export function alike(host: HostMessage, before: Mark): boolean {
   return typeof before === "number" ? host.parts.length === before : JSON.stringify(host) === before
 }
 
-/** Whether two values are the same all through. */
+/** Returns true if two values are deeply equal. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false

@@ -1,13 +1,16 @@
-// What crosses the pipe between a host's shim and the sidecar; `docs/protocol.md` tells the
-// story. Made from crates/hosts/src/sidecar/wire by `cargo xtask generate`.
+// What crosses the pipe between a host's shim and the sidecar; see
+// `docs/protocol.md`. Generated from crates/hosts/src/sidecar/wire by `cargo xtask generate`.
 
-/** Which version of the protocol this is. */
-export const PROTOCOL = 1
+/** Version of the protocol. */
+export const PROTOCOL = 2
+
+/** A message as OpenCode has it, without the fields that the sidecar does not read. */
+export type HostMessage = { id: string, role: HostRole, parts: object[], [field: string]: unknown }
 
 /**
- * `hello`: who is there.
+ * `hello`: the host introduces itself.
  */
-export type Hello = { 
+export type HelloParams = { 
 /**
  * The version of the protocol that the shim speaks.
  */
@@ -17,7 +20,7 @@ protocol: number,
  */
 host: string, 
 /**
- * Its version, where it says so.
+ * Its version, if it is known.
  */
 hostVersion: string | null, 
 /**
@@ -29,13 +32,9 @@ directory: string,
  */
 shimVersion: string | null, 
 /**
- * The host does not say which conversation started which.
+ * True if the host does not say which session started which.
  */
-withoutParents?: boolean, 
-/**
- * The shim would use a direct line.
- */
-direct?: boolean, };
+withoutParents?: boolean, };
 
 /**
  * The answer to `hello`.
@@ -50,55 +49,43 @@ protocol: number,
  */
 version: string, 
 /**
- * The tools on offer.
+ * The tools that are offered.
  */
 tools: Array<ToolDeclaration>, 
 /**
- * Commands that a person may type.
+ * Commands for the user.
  */
 commands: Array<CommandDeclaration>, 
 /**
- * Where a header goes.
+ * The place of the header.
  */
 placement: Placement, 
 /**
- * How a planned frame is taken up.
+ * The session in which a planned frame is worked on.
  */
 isolation: Isolation, 
 /**
- * Whose summary a compacted conversation goes on with.
+ * The author of the summaries.
  */
-compaction: Summaries, 
-/**
- * A direct line that was laid because the shim would use one.
- */
-direct?: Direct, };
+compaction: SummaryMode, };
 
 /**
- * Two named pipes, to be written and read without waiting.
- */
-export type Direct = { 
-/**
- * Where the shim writes what it would write to standard input, once it has said `direct`.
- */
-questions: string, 
-/**
- * Where answers to `prepare` come in addition to standard output.
- */
-answers: string, };
-
-/**
- * Where what a model is told goes.
+ * The place of the context in a request.
  */
 export type Placement = "auto" | "system" | "message";
 
 /**
- * How a planned frame is taken up.
+ * The session in which a planned frame is worked on.
  */
 export type Isolation = "inline" | "session";
 
 /**
- * A tool on offer.
+ * The author of the summaries.
+ */
+export type SummaryMode = "assist" | "own";
+
+/**
+ * A tool that is offered.
  */
 export type ToolDeclaration = { 
 /**
@@ -106,16 +93,16 @@ export type ToolDeclaration = {
  */
 name: string, 
 /**
- * What it does, for a model.
+ * Its description for a model.
  */
 description: string, 
 /**
- * What it takes, as JSON Schema.
+ * Its arguments, as JSON Schema.
  */
 schema: Record<string, unknown>, };
 
 /**
- * A command that a person may type.
+ * A command for the user.
  */
 export type CommandDeclaration = { 
 /**
@@ -123,236 +110,84 @@ export type CommandDeclaration = {
  */
 name: string, 
 /**
- * What it does, for a person.
+ * Its description for the user.
  */
 description: string, 
 /**
- * What the model is told; `$ARGUMENTS` stands for what was typed behind the name.
+ * The prompt for the model; `$ARGUMENTS` is the text after the name.
  */
 template: string, };
 
 /**
- * A message of a conversation.
+ * The author of a message.
  */
-export type Message = { 
-/**
- * The host's name of it.
- */
-id: string, 
-/**
- * Whose it is.
- */
-role: Role, 
-/**
- * When it began, in milliseconds since 1970.
- */
-at?: number, 
-/**
- * What it holds, in order.
- */
-parts: Array<Part>, 
-/**
- * Whether it is a summary that replaced what came before it.
- */
-summary?: boolean, 
-/**
- * What it cost, once it is complete.
- */
-usage?: Usage, 
-/**
- * What went wrong, if something did: `aborted` when the user stopped it.
- */
-error?: string, };
+export type HostRole = "user" | "assistant";
 
 /**
- * Whose a message is.
+ * `observe`: events in their order. A notification: it has no answer.
  */
-export type Role = "user" | "assistant";
-
+export type ObserveParams = { 
 /**
- * A part of a message. What a shim does not know it leaves out.
- */
-export type Part = { "kind": "text", 
-/**
- * The host's name of it.
- */
-id: string, 
-/**
- * The words.
- */
-text: string, 
-/**
- * Whether the host or a plugin put them there.
- */
-synthetic?: boolean, } | { "kind": "thinking", 
-/**
- * The host's name of it.
- */
-id: string, 
-/**
- * The words.
- */
-text: string, } | { "kind": "call", 
-/**
- * The host's name of the part.
- */
-id: string, 
-/**
- * The name that the model gave the call.
- */
-call: string, 
-/**
- * The tool.
- */
-tool: string, 
-/**
- * How far it is.
- */
-state: CallState, 
-/**
- * The arguments.
- */
-input: unknown, 
-/**
- * What the tool answered, or the error's text.
- */
-output?: string, 
-/**
- * The exit code of a command.
- */
-exitCode?: number, 
-/**
- * Files that the tool changed, by its own account.
- */
-changed?: Array<string>, 
-/**
- * The conversation of the subagent that it started.
- */
-session?: string, 
-/**
- * When it began to run, in milliseconds since 1970.
- */
-began?: number, 
-/**
- * When it ended.
- */
-ended?: number, } | { "kind": "changed", 
-/**
- * The host's name of it.
- */
-id: string, 
-/**
- * The files.
- */
-paths: Array<string>, } | { "kind": "compaction", 
-/**
- * The host's name of it.
- */
-id: string, 
-/**
- * Whether the host decided so itself.
- */
-automatic: boolean, };
-
-/**
- * How far a call is.
- */
-export type CallState = "running" | "completed" | "error";
-
-/**
- * What a model call cost.
- */
-export type Usage = { 
-/**
- * New tokens of the prompt.
- */
-input: number, 
-/**
- * Tokens that the model wrote.
- */
-output: number, 
-/**
- * Those of them that were reasoning.
- */
-reasoning: number, 
-/**
- * Tokens of the prompt that came from the cache.
- */
-cacheRead: number, 
-/**
- * Tokens that were put into the cache.
- */
-cacheWrite: number, 
-/**
- * What it cost, in dollars.
- */
-cost: number, };
-
-/**
- * `observe`: things that happened, in order. It is a notification: nobody waits for it.
- */
-export type Observe = { 
-/**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
- * What happened.
+ * The events.
  */
-happenings: Array<Happening>, };
+events: Array<HostEvent>, };
 
 /**
- * Something that happened in a conversation.
+ * An event of a session.
  */
-export type Happening = { "kind": "session" } & SessionFacts | { "kind": "message" } & Message | { "kind": "removed", 
+export type HostEvent = { "kind": "session" } & SessionFacts | { "kind": "message" } & HostMessage | { "kind": "removed", 
 /**
- * Which.
+ * The message.
  */
 message: string, } | { "kind": "reverted", 
 /**
- * The first message that counts no longer.
+ * The first message that was taken back.
  */
 message?: string, } | { "kind": "copied", 
 /**
- * The other one.
+ * The original.
  */
 from: string, 
 /**
  * Its messages, in order.
  */
-messages: Array<Original>, } | { "kind": "todos", 
+messages: Array<OriginalMessage>, } | { "kind": "todos", 
 /**
  * Its items.
  */
 items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "waiting", 
 /**
- * For what.
+ * The question.
  */
-on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "shim", 
+on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "hookStats", 
 /**
- * One entry a hook.
+ * One entry per hook.
  */
-hooks: Array<HookFigures>, };
+hooks: Array<HookStats>, };
 
 /**
- * A message of the conversation that another one is a copy of, as far as its copy is known by it.
+ * A message of the session that another one is a copy of, with the properties that its copy shares.
  */
-export type Original = { 
+export type OriginalMessage = { 
 /**
- * The host's name of it.
+ * The host's id of it.
  */
 id: string, 
 /**
- * Whose it is.
+ * Its author.
  */
-role: Role, 
+role: HostRole, 
 /**
- * When it began, in milliseconds since 1970; its copy says the same.
+ * Time of its creation, in milliseconds since 1970; the same for its copy.
  */
 at: number, };
 
 /**
- * What is known of a conversation; what is absent is unchanged.
+ * Facts about a session; an absent one is unchanged.
  */
 export type SessionFacts = { 
 /**
@@ -360,11 +195,11 @@ export type SessionFacts = {
  */
 title?: string, 
 /**
- * The conversation that started it.
+ * The session that started it.
  */
 parent?: string, 
 /**
- * The conversation that it is a copy of.
+ * The session that it is a copy of.
  */
 copyOf?: string, 
 /**
@@ -384,7 +219,7 @@ agent?: string,
  */
 frame?: string, 
 /**
- * Lines added, lines deleted, files changed, by the host's account.
+ * Numbers of lines added, lines deleted and files changed, by the host's account.
  */
 diff?: [number, number, number], };
 
@@ -393,7 +228,7 @@ diff?: [number, number, number], };
  */
 export type TodoItem = { 
 /**
- * What is to be done.
+ * The task.
  */
 text: string, 
 /**
@@ -402,42 +237,42 @@ text: string,
 status: string, };
 
 /**
- * How often a hook ran, failed, and how long it took.
+ * The counts and times of a hook since the last report.
  */
-export type HookFigures = { 
+export type HookStats = { 
 /**
  * The host's name of the hook.
  */
 name: string, 
 /**
- * How often it ran.
+ * Number of runs.
  */
 calls: number, 
 /**
- * How often it failed or missed its deadline.
+ * Number of runs that failed or missed their deadline.
  */
 failures: number, 
 /**
- * Milliseconds that it took in all.
+ * Total time of all runs, in milliseconds.
  */
 totalMs: number, 
 /**
- * Milliseconds of the slowest run.
+ * Time of the slowest run, in milliseconds.
  */
 slowestMs: number, };
 
 /**
- * `prompt`: the user sends a message that is not yet part of the conversation.
+ * `prompt`: the user sends a message that is not part of the session yet.
  */
-export type Prompt = { 
+export type PromptParams = { 
 /**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
  * The message.
  */
-message: Message, 
+message: HostMessage, 
 /**
  * The agent that is to answer.
  */
@@ -446,121 +281,138 @@ agent?: string, };
 /**
  * The answer to `prompt`.
  */
-export type Prompted = { 
+export type PromptResult = { 
 /**
- * Words to put behind the user's own, to stay there. Absent where there is nothing to tell.
+ * A text to append to the message for good. Absent if there is nothing new.
  */
 append?: string, };
 
 /**
  * `prepare`: a request to the model is about to be made of these messages.
  *
- * Only what is new crosses the pipe: `known` says how many of the messages at the beginning are
- * the ones of the last `prepare`, unchanged, and `messages` holds the rest.
+ * Only new messages cross the pipe: `known` is the number of messages at the beginning that are
+ * unchanged since the last `prepare`, and `messages` holds the rest.
  */
-export type Prepare = { 
+export type PrepareParams = { 
 /**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
- * How many messages at the beginning are unchanged.
+ * Number of messages at the beginning that are unchanged.
  */
 known: number, 
 /**
- * The messages behind them.
+ * The messages after them.
  */
-messages: Array<Message>, 
+messages: HostMessage[], 
 /**
- * The plan that the shim holds, by its name, if it holds one.
+ * The name of the plan that the shim holds.
  */
 has?: string, 
 /**
- * Whether the messages are about to be summarised rather than answered.
+ * True if the messages are about to be summarised, not answered.
  */
 compacting?: boolean, 
 /**
- * The model, where the host says.
+ * The model, if it is known.
  */
-model?: Model, };
+model?: ModelInfo, };
 
 /**
  * A model.
  */
-export type Model = { 
+export type ModelInfo = { 
 /**
- * Its name, with the provider's in front.
+ * Its name, after the provider's: `anthropic/claude-sonnet-4-5`.
  */
 name: string, 
 /**
- * How many tokens it can take, by the host's account.
+ * Its limits, once the host has named them.
  */
-window?: number, };
+limit?: ModelLimit, };
 
 /**
- * The answer to `prepare`: what to change in the list of messages, and nothing else.
+ * A model's limits in tokens, as OpenCode has them; 0 for none.
  */
-export type Prepared = { 
+export type ModelLimit = { 
 /**
- * The sidecar does not know the messages it is said to know: ask again with `known: 0`.
+ * Tokens of prompt and answer.
+ */
+context: number, 
+/**
+ * Tokens of the prompt.
+ */
+input?: number, 
+/**
+ * Tokens of the answer.
+ */
+output: number, };
+
+/**
+ * The answer to `prepare`: the changes to the list of messages.
+ */
+export type RequestPlan = { 
+/**
+ * The sidecar does not know the first messages: ask again with `known: 0`.
  */
 resync?: boolean, 
 /**
- * The plan that the shim holds is still good, and the rest of this is left empty.
+ * The plan that the shim holds is still good; the rest of this one is empty.
  */
 same?: boolean, 
 /**
- * A name for all of the rest: the same name, the same plan.
+ * The name of the plan: equal names mean equal plans.
  */
 plan?: string, 
 /**
- * Messages to leave out.
+ * Messages to drop.
  */
 drop: Array<string>, 
 /**
- * Text parts to leave out: what Flamestack added itself, before a summary is made.
+ * Text parts to remove from a summary, because Flamestack added them.
  */
 strip: Array<string>, 
 /**
- * Text parts that say something else to a summariser.
+ * Text parts to replace in a summary.
  */
-rewrite?: Array<Rewriting>, 
+rewrite?: Array<TextReplacement>, 
 /**
- * Text to put in front of a message, as a message of the user's side.
+ * Texts to insert before a message, as user messages.
  */
 insert: Array<Insertion>, 
 /**
- * What the system prompt ends with; absent for nothing.
+ * The end of the system prompt; absent for none.
  */
 system?: string, 
 /**
- * What the newest user message ends with, in this request only; absent for nothing.
+ * The end of the newest user message, in this request only; absent for none.
  */
 tail?: string, };
 
 /**
- * A text part with other words.
+ * A new text for a text part.
  */
-export type Rewriting = { 
+export type TextReplacement = { 
 /**
- * Which.
+ * The part.
  */
 part: string, 
 /**
- * What it says instead.
+ * Its new text.
  */
 text: string, };
 
 /**
- * Text at a place between messages.
+ * A text between two messages.
  */
 export type Insertion = { 
 /**
- * In front of which message.
+ * The message after it.
  */
 before: string, 
 /**
- * A name for the part, the same every time.
+ * The id of the part, the same every time.
  */
 id: string, 
 /**
@@ -571,9 +423,9 @@ text: string, };
 /**
  * `call`: a model calls one of the tools.
  */
-export type Call = { 
+export type CallParams = { 
 /**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
@@ -592,30 +444,30 @@ arguments: unknown, };
 /**
  * The answer to `call`.
  */
-export type Called = { 
+export type ToolResult = { 
 /**
- * What the model is told.
+ * The answer for the model.
  */
 output: string, 
 /**
- * Whether the tool refused.
+ * True if the tool refused.
  */
 refused: boolean, 
 /**
- * A few words for a person.
+ * A short title for the user.
  */
 title: string, 
 /**
- * A conversation to be made for a planned frame, where frames are conversations.
+ * A session to be made for a planned frame, where frames are sessions.
  */
 delegate?: Delegation, 
 /**
- * Whether the conversation is to be summarised now: something waits for that.
+ * True if the session is to be summarised now, because a frame waits for that.
  */
 summarize?: boolean, };
 
 /**
- * A conversation to be made for a planned frame.
+ * A session to be made for a planned frame.
  */
 export type Delegation = { 
 /**
@@ -623,7 +475,7 @@ export type Delegation = {
  */
 frame: string, 
 /**
- * The title of the conversation.
+ * The title of the session.
  */
 title: string, 
 /**
@@ -632,11 +484,11 @@ title: string,
 prompt: string, };
 
 /**
- * `delegating`: a model is about to start a subagent.
+ * `delegate`: a model is about to start a subagent.
  */
-export type Delegating = { 
+export type DelegateParams = { 
 /**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
@@ -644,29 +496,29 @@ session: string,
  */
 message?: string, 
 /**
- * What kind of agent it is to be.
+ * The kind of agent.
  */
 agent?: string, 
 /**
- * What it is told.
+ * Its prompt.
  */
 prompt: string, };
 
 /**
- * The answer to `delegating`.
+ * The answer to `delegate`.
  */
-export type Delegated = { 
+export type DelegateResult = { 
 /**
- * The same is under way already: what the model is told instead.
+ * The answer for the model, if the same task is under way already.
  */
 running?: string, };
 
 /**
- * `returned`: a conversation that was made for a frame has ended.
+ * `childEnded`: a session that was made for a frame has ended.
  */
-export type Returned = { 
+export type ChildResult = { 
 /**
- * The conversation that asked for it.
+ * The session that asked for it.
  */
 session: string, 
 /**
@@ -674,55 +526,50 @@ session: string,
  */
 frame: string, 
 /**
- * The conversation that was made.
+ * The session that was made.
  */
 child: string, 
 /**
- * Whether it ended by itself, and well.
+ * True if it ended by itself and without an error.
  */
 ok: boolean, 
 /**
- * Whether the user stopped it.
+ * True if the user stopped it.
  */
 stopped?: boolean, 
 /**
- * Its last words, or what went wrong.
+ * Its last text, or its error.
  */
 text: string, };
 
 /**
- * Whose summary a compacted conversation goes on with.
+ * `summarize`: the host is about to have a session summarised.
  */
-export type Summaries = "assist" | "own";
-
+export type SummarizeParams = { 
 /**
- * `summarizing`: the host is about to have a conversation summarised.
- */
-export type Summarizing = { 
-/**
- * The conversation.
+ * The session.
  */
 session: string, };
 
 /**
- * The answer to `summarizing`.
+ * The answer to `summarize`.
  */
-export type Instructions = { 
+export type SummarizeResult = { 
 /**
- * What to tell the summariser besides.
+ * Further instructions for the summariser.
  */
 instructions: Array<string>, 
 /**
- * What to tell the person.
+ * A notice for the user.
  */
 notice?: string, };
 
 /**
- * `written`: the model has written a text.
+ * `summarized`: the model has written a summary.
  */
-export type Written = { 
+export type SummaryText = { 
 /**
- * The conversation.
+ * The session.
  */
 session: string, 
 /**
@@ -730,45 +577,46 @@ session: string,
  */
 message: string, 
 /**
- * Whether it is a summary.
- */
-summary: boolean, 
-/**
- * The text.
+ * The summary.
  */
 text: string, };
 
 /**
- * The answer to `written`.
+ * The answer to `summarized`.
  */
-export type Rewritten = { 
+export type SummaryReplacement = { 
 /**
- * What is to stand there instead; absent where it stays.
+ * The text that replaces the summary; absent if it stays.
  */
 text?: string, 
 /**
- * What to tell the person.
+ * A notice for the user.
  */
 notice?: string, };
 
 /**
- * `show`: something for a person to look at.
+ * `show`: a view for the user.
  */
-export type Show = { 
+export type ShowParams = { 
 /**
- * The conversation, if one is open.
+ * The session, if one is open.
  */
 session?: string, 
 /**
- * `status` or `tree`.
+ * The view.
  */
-what: string, };
+what: ShowView, };
+
+/**
+ * A view for the user.
+ */
+export type ShowView = "status" | "tree";
 
 /**
  * The answer to `show`.
  */
-export type Shown = { 
+export type ShowResult = { 
 /**
- * The text.
+ * The text of the view.
  */
 text: string, };

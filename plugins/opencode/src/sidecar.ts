@@ -1,92 +1,93 @@
 // The sidecar process: starting it, asking it within a deadline, and going on without it.
 //
 // Nothing here knows about OpenCode. A request is answered in time or rejected; the process is
-// started again when it is gone, at growing intervals, the next time somebody needs it.
+// started again when it is gone, at growing intervals, the next time it is needed.
 
 import { type ChildProcess, spawn } from "node:child_process"
-import { DirectLine } from "./direct.js"
 import type {
-  Call,
-  Called,
-  Delegated,
-  Delegating,
-  Direct,
-  Hello,
-  Instructions,
-  Observe,
-  Prepare,
-  Prepared,
-  Prompt,
-  Prompted,
-  Returned,
-  Rewritten,
-  Show,
-  Shown,
-  Summarizing,
+  CallParams,
+  ChildResult,
+  DelegateParams,
+  DelegateResult,
+  HelloParams,
+  HostEvent,
+  ObserveParams,
+  PrepareParams,
+  PromptParams,
+  PromptResult,
+  RequestPlan,
+  ShowParams,
+  ShowResult,
+  SummarizeParams,
+  SummarizeResult,
+  SummaryReplacement,
+  SummaryText,
+  ToolResult,
   Welcome,
-  Written,
 } from "./protocol.js"
+import type { Stats } from "./stats.js"
 
-/** How long a hook waits for an answer, in milliseconds, unless it is told otherwise. */
+/** The default deadline of a hook, in milliseconds. */
 const DEADLINE = 250
-/** How long a tool call waits: a model is waiting anyway, and a busy store may need a moment. */
+/** The deadline of a tool call, in milliseconds: the model waits anyway, and a busy store may need a moment. */
 export const CALL_DEADLINE = 5_000
-/** A process that has answered nothing for this long is replaced. */
+/** A process that has not answered for this time is replaced, in milliseconds. */
 const HUNG = 30_000
-/** Bytes that may wait for a process that does not read. */
+/** Maximum number of bytes that wait for a process that does not read. */
 const BACKLOG = 32 * 1024 * 1024
-/** The longest line that is taken for an answer. */
+/** Maximum length of an answer. */
 const LONGEST_LINE = 64 * 1024 * 1024
 /** The shortest and the longest time between two starts. */
 const BACK_OFF = { first: 500, most: 60_000 }
 
-/** What can be asked, and what the answer is. */
+/** The methods, each with its parameters and its result. */
 type Methods = {
-  hello: [Hello, Welcome]
-  prompt: [Prompt, Prompted]
-  prepare: [Prepare, Prepared]
-  call: [Call, Called]
-  delegating: [Delegating, Delegated]
-  returned: [Returned, Called]
-  summarizing: [Summarizing, Instructions]
-  written: [Written, Rewritten]
-  show: [Show, Shown]
+  hello: [HelloParams, Welcome]
+  prompt: [PromptParams, PromptResult]
+  prepare: [PrepareParams, RequestPlan]
+  call: [CallParams, ToolResult]
+  delegate: [DelegateParams, DelegateResult]
+  childEnded: [ChildResult, ToolResult]
+  summarize: [SummarizeParams, SummarizeResult]
+  summarized: [SummaryText, SummaryReplacement]
+  show: [ShowParams, ShowResult]
 }
 
 type Pending = { since: number; settle: (answer: { result?: unknown; error?: { message?: string } }) => void }
 
-/** Why there is no answer. */
+/** The error of a request that was not answered. */
 export class Unanswered extends Error {
   override name = "Unanswered"
 }
 
-/** What the sidecar needs to know about the shim that starts it. */
+/** The configuration of a sidecar. */
 export type Setup = {
   /** The program and its arguments. */
   command: string[]
-  hello: Hello
-  /** How long a hook waits for an answer, in milliseconds. */
+  hello: HelloParams
+  /** The deadline of a hook, in milliseconds. */
   deadline?: number
-  /** Told once for each time the sidecar is lost. */
+  /** Called once for each loss of the process. */
   lost: (why: string) => void
-  /** Told of each welcome. */
+  /** Called for each answer to `hello`. */
   welcome?: (welcome: Welcome) => void
+  /** The clock, in milliseconds; tests have one of their own. */
+  now?: () => number
 }
 
 export class Sidecar {
-  /** Goes up with each process: what one was told, the next does not know. */
+  /** The number of the process; a new one knows nothing of what its predecessor was sent. */
   generation = 0
 
   readonly #setup: Setup
+  readonly #now: () => number
   #child: ChildProcess | undefined
-  /** A shorter way to it, once it is laid. */
-  #direct: DirectLine | undefined
   #pending = new Map<number, Pending>()
   #nextId = 1
   #startedAt = Number.NEGATIVE_INFINITY
   #backOff = BACK_OFF.first
   #answeredAt = 0
-  /** A deadline was missed and nothing has been heard since: nobody waits for it any more. */
+  /** True after a missed deadline, until the next answer: requests are then not waited for. */
   #silent = false
   #reported = false
   #closed = false
@@ -94,26 +95,27 @@ export class Sidecar {
 
   constructor(setup: Setup) {
     this.#setup = setup
+    this.#now = setup.now ?? (() => performance.now())
     this.#welcome.catch(() => {})
   }
 
-  /** How long a hook waits for an answer, in milliseconds. */
+  /** The deadline of a hook, in milliseconds. */
   get deadline(): number {
     return this.#setup.deadline ?? DEADLINE
   }
 
-  /** What the sidecar said when it was started last, within the deadline of a hook. */
+  /** Returns the sidecar's answer to `hello`. */
   welcomed(): Promise<Welcome> {
     this.start()
     return this.#welcome
   }
 
-  /** Starts the process if there is none and it may be tried again. */
+  /** Starts the process if it does not run and it may be tried again. */
   start(): boolean {
     if (this.#child) return true
-    const now = performance.now()
+    const now = this.#now()
     if (this.#closed || now < this.#startedAt + this.#backOff) return false
-    // A process that lived for long earns a fresh start; one that keeps dying is left alone longer.
+    // After a minute of life the interval starts anew; it doubles while the process keeps dying.
     this.#backOff =
       now > this.#startedAt + BACK_OFF.most ? BACK_OFF.first : Math.min(this.#backOff * 2, BACK_OFF.most)
     this.#startedAt = now
@@ -139,7 +141,6 @@ export class Sidecar {
     for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void } | null)?.unref?.()
     const greeted = (welcome: Welcome) => {
       if (child !== this.#child || this.#closed) return
-      if (welcome.direct) this.#turnTo(child, welcome.direct)
       this.#setup.welcome?.(welcome)
     }
     this.#welcome = this.#ask("hello", this.#setup.hello, this.deadline, greeted)
@@ -148,8 +149,8 @@ export class Sidecar {
   }
 
   /**
-   * Asks, and waits no longer than the deadline. `late` is given the answer that comes after it:
-   * what was said then still counts. `meanwhile` is done between question and answer.
+   * Sends a request and waits for the answer until the deadline. An answer that comes later goes to `late`.
+   * `meanwhile` runs while the sidecar works on the answer.
    */
   async ask<M extends keyof Methods>(
     method: M,
@@ -159,23 +160,23 @@ export class Sidecar {
     meanwhile?: () => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")
-    if (performance.now() > this.#answeredAt + HUNG && this.#pending.size > 0) {
+    if (this.#now() > this.#answeredAt + HUNG && this.#pending.size > 0) {
       this.#lose(this.#child, "it does not answer")
       throw new Unanswered("the sidecar does not answer")
     }
     return this.#ask(method, params, this.#silent ? 0 : deadline, late, meanwhile)
   }
 
-  /** Tells what happened; nobody waits for it. */
-  tell(observe: Observe): void {
-    if (this.start()) this.#write({ jsonrpc: "2.0", method: "observe", params: observe })
+  /** Reports events, and with the end of a turn how its hooks fared. A notification: it has no answer. */
+  observe(session: string, events: HostEvent[], stats: Stats): void {
+    if (events.some(({ kind }) => kind === "idle")) events.push({ kind: "hookStats", hooks: stats.report() })
+    const params: ObserveParams = { session, events }
+    if (this.start()) this.#write({ jsonrpc: "2.0", method: "observe", params })
   }
 
-  /** Ends the process: the end of its input is its signal, a kill follows if it does not go. */
+  /** Ends the process: by the end of its input, and by a signal if that does not help. */
   close(): void {
     this.#closed = true
-    this.#direct?.close()
-    this.#direct = undefined
     const child = this.#child
     if (!child) return
     child.stdin?.end()
@@ -198,9 +199,9 @@ export class Sidecar {
         reject(new Unanswered(`${method} was not answered in time`))
       }
       let timer: ReturnType<typeof setTimeout> | undefined
-      if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, performance.now())
+      if (this.#pending.size === 0) this.#answeredAt = Math.max(this.#answeredAt, this.#now())
       this.#pending.set(id, {
-        since: performance.now(),
+        since: this.#now(),
         settle: (answer) => {
           clearTimeout(timer)
           if ("result" in answer && answer.result !== undefined) {
@@ -209,7 +210,7 @@ export class Sidecar {
             try {
               late?.(result)
             } catch {
-              // Nobody waits for it: an answer that makes no sense is no answer.
+              // A late answer of the wrong shape is ignored.
             }
           } else {
             reject(new Unanswered(answer.error?.message ?? `${method} was answered with nothing`))
@@ -219,8 +220,7 @@ export class Sidecar {
       this.#write({ jsonrpc: "2.0", id, method, params })
       meanwhile?.()
       if (deadline <= 0) return giveUp()
-      if (method === "prepare") this.#direct?.listen(() => !this.#pending.has(id), (line) => this.#hear(line))
-      if (this.#pending.has(id)) timer = setTimeout(giveUp, deadline)
+      timer = setTimeout(giveUp, deadline)
     })
   }
 
@@ -228,20 +228,8 @@ export class Sidecar {
     const child = this.#child
     if (!child?.stdin) return
     const line = `${JSON.stringify(message)}\n`
-    if (this.#direct) this.#direct.write(line)
-    else child.stdin.write(line)
-    if ((this.#direct?.waiting ?? child.stdin.writableLength) > BACKLOG) this.#lose(child, "it does not read")
-  }
-
-  /** From now on everything is written to the direct line; where it cannot be opened, all stays as it was. */
-  #turnTo(child: ChildProcess, direct: Direct): void {
-    try {
-      const line = new DirectLine(direct)
-      child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "direct" })}\n`)
-      this.#direct = line
-    } catch {
-      // Standard input and output do as well.
-    }
+    child.stdin.write(line)
+    if (child.stdin.writableLength > BACKLOG) this.#lose(child, "it does not read")
   }
 
   #listen(child: ChildProcess): void {
@@ -274,7 +262,7 @@ export class Sidecar {
     const pending = this.#pending.get(answer.id)
     if (!pending) return
     this.#pending.delete(answer.id)
-    this.#answeredAt = performance.now()
+    this.#answeredAt = this.#now()
     this.#silent = false
     this.#reported = false
     pending.settle(answer)
@@ -283,8 +271,6 @@ export class Sidecar {
   #lose(child: ChildProcess | undefined, why: string): void {
     if (child !== this.#child) return
     this.#child = undefined
-    this.#direct?.close()
-    this.#direct = undefined
     child?.kill("SIGKILL")
     const pending = [...this.#pending.values()]
     this.#pending.clear()

@@ -1,8 +1,8 @@
 // A summariser that asks no model: OpenCode is pointed at it as if it were one.
 //
-// It listens on loopback for as long as the host lives and answers only who knows its token. What it
-// says first is what the sidecar told the summariser anyway; the hook that sees the finished text
-// puts the whole brief in its place.
+// It listens on loopback while the host lives and answers only requests with its token. It answers with
+// the instructions that the sidecar gave for the summary; the hook that sees the finished text replaces
+// it by the whole brief.
 
 import { randomBytes, timingSafeEqual } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -11,9 +11,9 @@ import type { AddressInfo } from "node:net"
 /** The names under which OpenCode knows it. */
 export const PROVIDER = "flamestack"
 export const MODEL = "recorded-state"
-/** The longest request that is read, in bytes: it is a conversation, and only its end is of use. */
+/** Maximum size of a request, in bytes: it holds a whole session, of which only the end is used. */
 const LONGEST = 64 * 1024 * 1024
-/** How much of the conversation stands in where nothing is recorded, in characters. */
+/** Number of characters of the session that are used if nothing is recorded. */
 const TAIL = 8_000
 
 /** A provider as OpenCode's configuration describes one. */
@@ -26,7 +26,7 @@ export type Provider = {
 
 export class Summariser {
   readonly #token = randomBytes(24).toString("hex")
-  /** What is recorded, by session; `undefined` for what was said last at all. */
+  /** Returns what is recorded of a session; `undefined` for the newest of any session. */
   readonly #recorded: (session: string | undefined) => string | undefined
   readonly #served: (begun: number, ok: boolean) => void
   #server: Server | undefined
@@ -39,7 +39,7 @@ export class Summariser {
     this.#served = served
   }
 
-  /** Begins to listen; what to write into the configuration. */
+  /** Starts to listen and returns the provider for the host's configuration. */
   async open(): Promise<Provider> {
     const server = createServer((incoming, outgoing) => this.#take(incoming, outgoing))
     await new Promise<void>((resolve, reject) => {
@@ -111,12 +111,12 @@ function answer(outgoing: ServerResponse, text: string): void {
     outgoing.write(`data: ${JSON.stringify(data)}\n\n`)
   }
   chunk({ role: "assistant", content: text }, null)
-  // Nothing was asked of a model, so nothing was spent.
+  // No model was asked, so no tokens were used.
   chunk({}, "stop", { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } })
   outgoing.end("data: [DONE]\n\n")
 }
 
-/** The end of what was to be summarised. */
+/** Returns the end of the session that was to be summarised. */
 function tail(raw: string): string {
   try {
     const { messages } = JSON.parse(raw) as { messages: { content: unknown }[] }

@@ -1,15 +1,15 @@
-// The tools, as OpenCode wants them, and frames that become sessions of their own.
+// The tools in OpenCode's form, and the child sessions that are made for frames.
 
 import type { PluginInput, ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin"
 import { LINK } from "./events.js"
 import { describe } from "./messages.js"
-import type { Called, Delegation, ToolDeclaration } from "./protocol.js"
+import type { Delegation, ToolDeclaration, ToolResult as Answer } from "./protocol.js"
 import { CALL_DEADLINE, type Sidecar } from "./sidecar.js"
 
 const UNANSWERED =
-  "Flamestack did not answer, so it is not known whether this took effect. Go on with the work; stack_status tells."
+  "Flamestack did not answer, so it is not known whether this took effect. Go on with the work; stack_status shows it."
 
-/** The map of tools that OpenCode reads. */
+/** Returns the map of tools that OpenCode reads. */
 export function toolMap(
   declared: ToolDeclaration[],
   client: PluginInput["client"],
@@ -42,27 +42,27 @@ function definition(tool: ToolDeclaration, client: PluginInput["client"], sideca
   }
 }
 
-function result(called: Called): ToolResult {
+function result(called: Answer): ToolResult {
   if (typeof called.output !== "string") throw new Error("the sidecar's answer makes no sense")
   return { title: called.title, output: called.output, metadata: { refused: called.refused } }
 }
 
-/** Has the session summarised once this call is over. Nobody waits for it: the session would wait for itself. */
+/** Has the session summarised after this call. Not awaited: the session would wait for itself. */
 function summarize(client: PluginInput["client"], context: ToolContext): void {
   const { model: named } = model(context)
   if (!named) return
-  // Newer than the types: the work goes on afterwards as after a compaction of the host's own.
+  // `auto` is newer than the types: the work goes on as after a compaction of the host's own.
   const body = { ...named, auto: true } as typeof named
   client.session.summarize({ path: { id: context.sessionID }, body }).catch(() => {})
 }
 
-/** Has a frame worked on in a session of its own, and tells the sidecar what came of it. */
+/** Runs a session for a frame and reports its end to the sidecar. */
 async function delegate(
   client: PluginInput["client"],
   sidecar: Sidecar,
   context: ToolContext,
   frame: Delegation,
-): Promise<Called> {
+): Promise<Answer> {
   const parent = await client.session.get({ path: { id: context.sessionID } })
   const permission = (parent.data as { permission?: unknown } | undefined)?.permission
   const made = await client.session.create({
@@ -96,10 +96,10 @@ async function delegate(
     context.abort.removeEventListener("abort", stop)
   }
   const stopped = context.abort.aborted && { ok: false, stopped: true, text: "" }
-  return sidecar.ask("returned", { ...returned, ...stopped }, CALL_DEADLINE)
+  return sidecar.ask("childEnded", { ...returned, ...stopped }, CALL_DEADLINE)
 }
 
-/** The model that the calling session works with, so that its child does too. */
+/** Returns the model of the calling session, for its child. */
 function model(context: ToolContext): { model?: { providerID: string; modelID: string } } {
   const extra = (context as { extra?: { model?: { providerID?: unknown; id?: unknown } } }).extra?.model
   return typeof extra?.providerID === "string" && typeof extra.id === "string"

@@ -1,6 +1,6 @@
 /** @jsxImportSource @opentui/solid */
 // The terminal's side of the plugin: `/status` and `/tree` without a model's turn, and the tree in
-// the sidebar. It runs in another process than the hooks and has a sidecar of its own.
+// the sidebar. It runs in another process than the hooks, with its own sidecar.
 
 import type { TuiPlugin, TuiPluginModule } from "@opencode-ai/plugin/tui"
 import { type Accessor, createSignal } from "solid-js"
@@ -9,7 +9,7 @@ import { VERSION } from "./declared.js"
 import { PROTOCOL } from "./protocol.js"
 import { Sidecar } from "./sidecar.js"
 
-/** A person waits longer than a hook may. */
+/** The deadline of a view, in milliseconds: a user waits longer than a hook may. */
 const PATIENCE = 2_000
 /** A dialog begins below the first quarter of the screen, and has a title and edges. */
 const room = (height: number) => Math.max(Math.floor((height * 3) / 4) - 6, 3)
@@ -69,10 +69,10 @@ const tui: TuiPlugin = async (api, options = {}) => {
     },
   })
   api.keymap.registerLayer({
-    commands: [command("status", "Flamestack: where this session stands"), command("tree", "Flamestack: the tree")],
+    commands: [command("status", "Flamestack: status of this session"), command("tree", "Flamestack: the tree")],
   })
 
-  // One text a session, asked for again when a turn of it is over.
+  // One text per session, renewed at the end of each turn.
   type Shown = { text: Accessor<string>; refresh: () => Promise<void> }
   const trees = new Map<string, Shown>()
   const tree = (session: string): Shown => {

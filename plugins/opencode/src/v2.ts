@@ -1,16 +1,18 @@
-// OpenCode 2: the same protocol behind its `setup(ctx)`.
+// OpenCode 2: the same protocol for its `setup(ctx)`.
 //
 // Its packages cannot be relied on yet, so the few shapes that are used are declared here, as they
-// were recorded from a running server. What a version does not have is left alone: hooks with
-// unknown names are registered silently there and never fire.
+// were recorded from a running server. Hooks with names that a version does not know are registered
+// silently and never fire.
 
+import { fold, type Shape } from "./apply.js"
 import { sidecarCommand } from "./binary.js"
-import { Conversations } from "./conversations.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
-import { Figures } from "./figures.js"
+import { EventQueue } from "./events.js"
 import { same } from "./messages.js"
-import { PROTOCOL, type Happening, type Message, type Part, type Prepared } from "./protocol.js"
+import { type HostEvent, type HostMessage, PROTOCOL } from "./protocol.js"
+import { Sessions } from "./sessions.js"
 import { CALL_DEADLINE, Sidecar } from "./sidecar.js"
+import { Stats } from "./stats.js"
 
 type Text = { type: "text"; text: string }
 type Content =
@@ -31,10 +33,10 @@ type ContextEvent = {
 type PromptEvent = { sessionID: string; messageID: string; prompt: { text: string } }
 type CompactionEvent = ContextEvent & { result?: { summary: string } }
 type ToolCall = { sessionID: string; messageID?: string }
-type HostEvent = { type: string; location?: { directory?: string }; data: Record<string, unknown> }
+type V2Event = { type: string; location?: { directory?: string }; data: Record<string, unknown> }
 
 /**
- * What is used of the context that OpenCode 2 hands to a plugin. OpenCode 1.18 calls `setup` too,
+ * The part of OpenCode 2's plugin context that is used. OpenCode 1.18 calls `setup` too,
  * with a context that has neither `session` nor `tool`.
  */
 export type V2Context = Partial<Whole>
@@ -49,7 +51,7 @@ type Whole = {
   }
   tool: { transform(run: (draft: { add(tool: V2Tool): void }) => void): unknown }
   command?: { transform(run: (draft: { update?(name: string, edit: (command: V2Command) => void): void }) => void): unknown }
-  event?: { subscribe(): AsyncIterable<HostEvent> }
+  event?: { subscribe(): AsyncIterable<V2Event> }
 }
 type V2Tool = {
   name: string
@@ -60,7 +62,7 @@ type V2Tool = {
 }
 type V2Command = { template?: string; description?: string }
 
-/** Registers everything; returns what undoes it. */
+/** Registers the hooks; returns a function that undoes it. */
 export function setup(context: V2Context): () => void {
   const { session, tool } = context
   return session && tool ? register({ ...context, session, tool }) : () => {}
@@ -69,8 +71,8 @@ export function setup(context: V2Context): () => void {
 function register(context: Whole): () => void {
   const options = context.options ?? {}
   const directory = context.location?.directory ?? process.cwd()
-  const figures = new Figures()
-  const conversations = new Conversations<Message, Message>({
+  const stats = new Stats()
+  const sessions = new Sessions<HostMessage, HostMessage>({
     id: ({ id }) => id,
     mark: (one) => one,
     alike: same,
@@ -79,7 +81,7 @@ function register(context: Whole): () => void {
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
-    hello: { protocol: PROTOCOL, host: "opencode", hostVersion: "2", directory, shimVersion: VERSION, direct: true },
+    hello: { protocol: PROTOCOL, host: "opencode", hostVersion: "2", directory, shimVersion: VERSION },
     lost: () => {},
   })
   sidecar.start()
@@ -112,9 +114,9 @@ function register(context: Whole): () => void {
 
   context.session.hook(
     "prompt",
-    figures.guard("prompt", async (event) => {
-      const part: Part = { kind: "text", id: `${event.messageID}:0`, text: event.prompt.text }
-      const message: Message = { id: event.messageID, role: "user", parts: [part] }
+    stats.guard("prompt", async (event) => {
+      const part = { type: "text", id: `${event.messageID}:0`, text: event.prompt.text }
+      const message: HostMessage = { id: event.messageID, role: "user", parts: [part] }
       const { append } = await sidecar.ask("prompt", { session: event.sessionID, message })
       if (append) event.prompt.text = `${event.prompt.text}\n\n${append}`
     }),
@@ -122,67 +124,67 @@ function register(context: Whole): () => void {
 
   context.session.hook(
     "context",
-    figures.guard("context", async (event) => {
-      const conversation = conversations.of(event.sessionID)
-      if (event.model) conversation.model = { name: `${event.model.providerID}/${event.model.id}` }
+    stats.guard("context", async (event) => {
+      const state = sessions.of(event.sessionID)
+      if (event.model) state.model = { name: `${event.model.providerID}/${event.model.id}` }
+      const messages = event.messages.flatMap(neutral(event.messages))
+      const calls = callsOf(event.messages)
       try {
-        const messages = event.messages.flatMap(neutral(event.messages))
-        await conversations.prepare(sidecar, conversation, messages).answered
+        await sessions.fold(sidecar, state, messages, shape, event.messages)
       } finally {
-        if (conversation.plan) apply(event, conversation.plan)
+        dropResults(event.messages, calls)
+        if (state.plan?.system) event.system.push({ type: "text", text: state.plan.system })
       }
     }),
   )
 
   context.session.hook(
     "compaction",
-    figures.guard("compaction", async (event) => {
-      const { instructions } = await sidecar.ask("summarizing", { session: event.sessionID })
-      const plan = conversations.of(event.sessionID).plan
-      if (plan) apply(event, { drop: plan.drop, strip: [], insert: plan.insert })
+    stats.guard("compaction", async (event) => {
+      const { instructions } = await sidecar.ask("summarize", { session: event.sessionID })
+      const plan = sessions.of(event.sessionID).plan
+      const calls = callsOf(event.messages)
+      if (plan) fold(shape, event.messages, plan)
+      dropResults(event.messages, calls)
       for (const text of instructions) event.system.push({ type: "text", text })
       const { compaction } = await sidecar.welcomed()
       if (compaction !== "own") return
-      const written = { session: event.sessionID, message: "", summary: true, text: "" }
-      const { text } = await sidecar.ask("written", written)
-      // With a summary of ours, no model is asked for one.
+      const { text } = await sidecar.ask("summarized", { session: event.sessionID, message: "", text: "" })
+      // With a summary of our own, OpenCode asks no model for one.
       if (text) event.result = { summary: text }
     }),
   )
 
   const ended = new AbortController()
-  void listen(context, directory, ended.signal, (session, happening) => {
-    const happenings = [happening]
-    if (happening.kind === "idle") happenings.push({ kind: "shim", hooks: figures.report() })
-    sidecar.tell({ session, happenings })
-  })
+  const queue = new EventQueue((session, events) => sidecar.observe(session, events, stats))
+  void listen(context, directory, ended.signal, queue)
   return () => {
     ended.abort()
     sidecar.close()
   }
 }
 
-/** Messages in the protocol's words: a tool's results join the call they belong to. */
-function neutral(all: V2Message[]): (message: V2Message) => Message[] {
+/** Messages as OpenCode 1 has them: a tool's results join the call they belong to. */
+function neutral(all: V2Message[]): (message: V2Message) => HostMessage[] {
   const results = new Map<string, { type: string; value: unknown }>()
   for (const { content } of all) {
     for (const one of content) if (one.type === "tool-result") results.set(one.id, one.result)
   }
   return ({ id, role, content }) => {
     if (id === undefined || (role !== "user" && role !== "assistant")) return []
-    const parts = content.flatMap((one, index): Part[] => {
+    const parts = content.flatMap((one, index): object[] => {
       const name = `${id}:${index}`
       switch (one.type) {
         case "text":
-          return [{ kind: "text", id: name, text: one.text }]
+          return [{ type: "text", id: name, text: one.text }]
         case "reasoning":
-          return [{ kind: "thinking", id: name, text: one.text }]
+          return [{ type: "reasoning", id: name, text: one.text }]
         case "tool-call": {
           const found = results.get(one.id)
-          const state = found === undefined ? "running" : found.type === "error" ? "error" : "completed"
-          const output = typeof found?.value === "string" ? found.value : JSON.stringify(found?.value)
-          const call = { kind: "call", id: name, call: one.id, tool: one.name, state, input: one.input } as const
-          return [found === undefined ? call : { ...call, output }]
+          const status = found === undefined ? "running" : found.type === "error" ? "error" : "completed"
+          const said = typeof found?.value === "string" ? found.value : JSON.stringify(found?.value)
+          const state = { status, input: one.input, [status === "error" ? "error" : "output"]: said }
+          return [{ type: "tool", id: name, callID: one.id, tool: one.name, state }]
         }
         default:
           return []
@@ -192,36 +194,37 @@ function neutral(all: V2Message[]): (message: V2Message) => Message[] {
   }
 }
 
-/** Applies a plan: a dropped call takes its results along, which are messages without an id. */
-function apply(event: { system: Text[]; messages: V2Message[] }, plan: Prepared): void {
-  const drop = new Set(plan.drop)
-  const calls = new Set<string>()
-  for (const { id, content } of event.messages) {
-    if (id === undefined || !drop.has(id)) continue
-    for (const one of content) if (one.type === "tool-call") calls.add(one.id)
-  }
-  const result: V2Message[] = []
-  for (const message of event.messages) {
-    for (const { before, text } of plan.insert) {
-      if (before === message.id) result.push({ role: "user", content: [{ type: "text", text }] })
-    }
-    if (message.id !== undefined && drop.has(message.id)) continue
-    const content = message.content.filter((one) => one.type !== "tool-result" || !calls.has(one.id))
-    if (content.length > 0) result.push(content.length < message.content.length ? { ...message, content } : message)
-  }
-  event.messages.splice(0, event.messages.length, ...result)
-  if (plan.system) event.system.push({ type: "text", text: plan.system })
-  const newest = event.messages.findLastIndex((message) => message.role === "user")
-  const last = event.messages[newest]
-  if (plan.tail && last) event.messages[newest] = { ...last, content: [...last.content, { type: "text", text: plan.tail }] }
+const shape: Shape<V2Message> = {
+  id: ({ id }) => id,
+  isUser: ({ role }) => role === "user",
+  inserted: (_list, { text }) => ({ role: "user", content: [{ type: "text", text }] }),
+  withText: (message, text) => ({ ...message, content: [...message.content, { type: "text", text }] }),
 }
 
-/** Events of this directory, as happenings: each subscriber gets those of all directories. */
+function callsOf(messages: V2Message[]): Set<string> {
+  const calls = messages.flatMap(({ content }) => content.filter((one) => one.type === "tool-call"))
+  return new Set(calls.map(({ id }) => id))
+}
+
+/** Removes the results of calls that were dropped: they are messages without an id, which no plan names. */
+function dropResults(messages: V2Message[], before: Set<string>): void {
+  const kept = callsOf(messages)
+  if (kept.size === before.size) return
+  const isOrphan = (one: Content) => one.type === "tool-result" && before.has(one.id) && !kept.has(one.id)
+  const left = messages.flatMap((message) => {
+    if (!message.content.some(isOrphan)) return [message]
+    const content = message.content.filter((one) => !isOrphan(one))
+    return content.length > 0 ? [{ ...message, content }] : []
+  })
+  messages.splice(0, messages.length, ...left)
+}
+
+/** Queues the events of this directory; each subscriber gets those of all directories. */
 async function listen(
   context: Whole,
   directory: string,
   ended: AbortSignal,
-  tell: (session: string, happening: Happening) => void,
+  queue: EventQueue,
 ): Promise<void> {
   try {
     for await (const event of context.event?.subscribe() ?? []) {
@@ -229,15 +232,15 @@ async function listen(
       const session = event.data["sessionID"]
       if (typeof session !== "string") continue
       if (event.location?.directory !== undefined && event.location.directory !== directory) continue
-      const happening = happened(event)
-      if (happening) tell(session, happening)
+      const translated = translate(event)
+      if (translated) queue.add(session, translated)
     }
   } catch {
     // The subscription ends with the host.
   }
 }
 
-function happened({ type, data }: HostEvent): Happening | undefined {
+function translate({ type, data }: V2Event): HostEvent | undefined {
   const text = (name: string) => (typeof data[name] === "string" ? (data[name] as string) : undefined)
   switch (type) {
     case "session.created": {

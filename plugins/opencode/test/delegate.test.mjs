@@ -56,7 +56,7 @@ test("stopping the parent stops the child", async () => {
   assert.equal(output, "ses_child was stopped")
 })
 
-test("what went wrong in a child is told", async () => {
+test("the error of a child is reported", async () => {
   const error = { name: "APIError", data: { message: "no credit" } }
   const failed = host(() => ({ info: { error }, parts: [{ type: "text", text: "I begin" }] }))
   assert.equal((await failed.delegates.execute({}, context())).output, "ses_child returned false: APIError: no credit")

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Conversations } from "../dist/conversations.js"
-import { Events } from "../dist/events.js"
+import { EventQueue, Events } from "../dist/events.js"
+import { Sessions } from "../dist/sessions.js"
 
 function start() {
-  const told = []
+  const sent = []
   const links = []
   const edited = []
   const copies = []
-  const conversations = new Conversations({})
-  conversations.edited = (...which) => edited.push(which.join(" "))
+  const sessions = new Sessions({})
+  sessions.edited = (...which) => edited.push(which.join(" "))
+  const queue = new EventQueue((session, events) => sent.push(...events.map((one) => ({ session, ...one }))))
   const events = new Events({
-    conversations,
-    tell: (session, happenings) => told.push(...happenings.map((one) => ({ session, ...one }))),
+    sessions,
+    queue,
     link: (session, link) => links.push([session.id, link]),
     copy: (...which) => copies.push(which.join(" of ")),
   })
@@ -23,9 +24,9 @@ function start() {
     edited,
     take: (type, properties) => events.take({ type, properties }),
     said() {
-      events.flush("ses_1")
-      events.flush("ses_2")
-      return told.splice(0)
+      queue.flush("ses_1")
+      queue.flush("ses_2")
+      return sent.splice(0)
     },
   }
 }
@@ -80,7 +81,7 @@ test("a session that was made for a frame says so", () => {
   assert.deepEqual(links, [["ses_1", { session: "ses_1", frame: "f1" }]])
 })
 
-test("wound back, forward again, and wound back for good", () => {
+test("reverted, restored, and reverted for good", () => {
   const { take, said } = start()
   const update = (more) => take("session.updated", { info: info({ metadata: { flamestack: { session: "ses_1" } }, ...more }) })
   update()
@@ -100,7 +101,7 @@ test("wound back, forward again, and wound back for good", () => {
 const assistant = (more = {}) => ({ id: "msg_2", sessionID: "ses_1", role: "assistant", time: { created: 1 }, ...more })
 const part = (more) => ({ id: "prt_1", messageID: "msg_2", sessionID: "ses_1", ...more })
 
-test("parts are told when they are final, a subagent's session before", () => {
+test("parts are sent when they are final, a subagent's session before", () => {
   const { take, said } = start()
   take("message.updated", { info: assistant() })
   take("message.part.updated", { part: part({ type: "text", text: "hal", time: { start: 1 } }) })
@@ -110,12 +111,12 @@ test("parts are told when they are final, a subagent's session before", () => {
   const state = { status: "running", input: {}, metadata: { sessionId: "ses_2" }, time: { start: 1 } }
   take("message.part.updated", { part: part({ type: "tool", tool: "task", callID: "c", state }) })
   assert.deepEqual(
-    said().map((one) => one.parts[0].kind),
-    ["text", "changed", "call"],
+    said().map((one) => one.parts[0].type),
+    ["text", "patch", "tool"],
   )
 })
 
-test("what the user typed is not told twice", () => {
+test("the user's message is not sent twice", () => {
   const { events, take, said } = start()
   events.prompted("msg_1")
   take("message.updated", { info: { id: "msg_1", sessionID: "ses_1", role: "user", time: { created: 1 } } })
@@ -123,7 +124,7 @@ test("what the user typed is not told twice", () => {
   assert.deepEqual(said(), [])
 })
 
-test("a stop is an interruption, another error is none", () => {
+test("a stop is an interruption, another error is not", () => {
   const { take, said } = start()
   take("session.error", { sessionID: "ses_1", error: { name: "MessageAbortedError", data: {} } })
   take("session.error", { sessionID: "ses_1", error: { name: "APIError", data: {} } })
@@ -132,7 +133,7 @@ test("a stop is an interruption, another error is none", () => {
   assert.deepEqual(said().map((one) => one.kind), ["interrupted", "idle"])
 })
 
-test("parts that change or go are said to be other than they were", () => {
+test("parts that change or are removed are reported as edited", () => {
   const { take, edited } = start()
   take("message.part.updated", { part: { id: "p", messageID: "msg_1", sessionID: "ses_1", type: "text", text: "edited" } })
   take("message.part.removed", { sessionID: "ses_1", messageID: "msg_2", partID: "p" })

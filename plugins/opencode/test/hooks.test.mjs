@@ -36,7 +36,7 @@ const user = (id, text) => ({
   parts: [{ id: `prt_${id}`, messageID: id, sessionID: "ses_1", type: "text", text }],
 })
 
-test("words for a user's message are appended as a part of their own, behind the others", async () => {
+test("an update is appended to a user's message as a part of its own, after the others", async () => {
   const { hooks } = await start()
   const { info, parts } = user("msg_1", "Fix it")
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: info, parts })

@@ -1,4 +1,4 @@
-// What can happen to messages that were told already, as the host does it: all objects are made anew.
+// Changes to messages that were sent already, as the host makes them: all objects are made anew.
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
@@ -14,22 +14,22 @@ const call = (id, state = {}, info = {}) => ({
     { id: `${id}c`, type: "tool", callID: id, tool: "bash", state: { status: "completed", input: {}, output: "ok", time, ...state } },
   ],
 })
-const told = (...list) => {
+const memoryOf = (...list) => {
   const memory = new Memory({ id: ({ info }) => info.id, mark, alike })
   memory.keep(structuredClone(list))
   return memory
 }
-/** How much of the first list is known in the second. */
-const known = (before, now) => told(...before).keep(now).known
+/** Returns the number of messages of the first list that are known in the second. */
+const known = (before, now) => memoryOf(...before).keep(now).known
 const story = () => [user("a"), call("b"), call("c"), user("d"), call("e")]
 
 test("what is likely known is never less than what is known", () => {
   const [a, b, c, d, e] = story()
   const lists = [story(), [...story(), call("f")], [a, b], [a, c, d, e], [user("s"), e], [a, b, user("x"), d, e], []]
-  for (const list of lists) assert.ok(told(...story()).likely(list) >= known(story(), list))
-  assert.equal(told(...story()).likely([...story(), call("f")]), 5)
-  assert.equal(told(...story()).likely([a, b, user("x")]), 2, "looked at, since the last one is another")
-  const edited = told(...story())
+  for (const list of lists) assert.ok(memoryOf(...story()).likely(list) >= known(story(), list))
+  assert.equal(memoryOf(...story()).likely([...story(), call("f")]), 5)
+  assert.equal(memoryOf(...story()).likely([a, b, user("x")]), 2, "compared, because the last one is another")
+  const edited = memoryOf(...story())
   edited.changed("c")
   assert.equal(edited.likely(story()), 2)
 })
@@ -59,7 +59,7 @@ test("parts that were removed or came later", () => {
   assert.equal(known(story(), more), 2)
 })
 
-test("a call that still ran is looked at again, wherever it is, and told again when it has changed", () => {
+test("a call that still ran is compared again, wherever it is, and sent again when it has changed", () => {
   const running = call("b", { status: "running", output: undefined })
   const before = [user("a"), running, call("c")]
   assert.equal(known(before, structuredClone(before)), 3)
@@ -67,7 +67,7 @@ test("a call that still ran is looked at again, wherever it is, and told again w
   assert.equal(known(before, [user("a"), call("b", { status: "error", error: "Tool execution aborted" }), call("c")]), 1)
 })
 
-test("a message that was being written is told again when it has changed", () => {
+test("a message that was being written is sent again when it has changed", () => {
   const before = [user("a"), call("b", {}, { time: { created: 1 } })]
   assert.equal(known(before, structuredClone(before)), 2)
   assert.equal(known(before, [user("a"), call("b")]), 1)
@@ -75,11 +75,11 @@ test("a message that was being written is told again when it has changed", () =>
   assert.equal(known(before, [user("a"), failed]), 1)
 })
 
-test("an edit or a pruned output is told by its event, once", () => {
-  const memory = told(...story())
+test("an edit or a pruned output is reported by its event, once", () => {
+  const memory = memoryOf(...story())
   const pruned = () => story().with(2, call("c", { time: { ...time, compacted: 3 } }))
   memory.changed("c")
-  memory.changed("never told")
+  memory.changed("never sent")
   assert.equal(memory.keep(pruned()).known, 2)
   assert.equal(memory.keep(pruned()).known, 5)
   memory.changed("e")
@@ -88,7 +88,7 @@ test("an edit or a pruned output is told by its event, once", () => {
 })
 
 test("a list is named, and so is the one before it", () => {
-  const memory = told()
+  const memory = memoryOf()
   const first = memory.keep([user("a")])
   const second = memory.keep([user("a"), user("b")])
   assert.deepEqual([second.before, second.known], [first.list, 1])

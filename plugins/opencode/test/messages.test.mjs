@@ -1,42 +1,44 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { applyToRequest, applyToSummary, applyToSystem } from "../dist/apply.js"
-import { message, part } from "../dist/messages.js"
+import { applyToRequest } from "../dist/apply.js"
+import { message } from "../dist/messages.js"
+import { applyToSummary, applyToSystem, shape } from "../dist/shape.js"
 
-const tool = (name, state) => ({ id: "prt_1", messageID: "msg_1", sessionID: "ses_1", type: "tool", callID: "call_1", tool: name, state })
-const time = { start: 1, end: 2 }
+const assistantInfo = (more = {}) => ({ id: "m", sessionID: "s", role: "assistant", time: { created: 1, completed: 2 }, ...more })
+const sent = (part) => message(assistantInfo(), [part]).parts
 
-test("tool calls, with the files that they say they changed", () => {
-  const changed = (name, input, metadata = {}) =>
-    part(tool(name, { status: "completed", input, output: "ok", title: "", metadata, time })).changed
-  assert.deepEqual(changed("write", { filePath: "/p/a" }), ["/p/a"])
-  assert.deepEqual(changed("edit", { filePath: "/p/b" }), ["/p/b"])
-  const files = [{ filePath: "/p/c", type: "update" }, { filePath: "/p/d", movePath: "/p/e", type: "move" }]
-  assert.deepEqual(changed("apply_patch", { patchText: "" }, { files }), ["/p/c", "/p/e"])
-  assert.equal(changed("read", { filePath: "/p/f" }), undefined)
+test("a part is sent as the host has it, without what the sidecar does not read", () => {
+  const metadata = { exit: 0, sessionId: "ses_2", diff: "x".repeat(1000), files: [{ filePath: "/p/c", patch: "long", movePath: "/p/d" }] }
+  const state = { status: "completed", input: { filePath: "/p/c" }, output: "ok", title: "t", metadata, time: { start: 1, end: 2 } }
+  assert.deepEqual(sent({ id: "p", messageID: "m", sessionID: "s", type: "tool", callID: "c", tool: "edit", state }), [
+    {
+      id: "p",
+      type: "tool",
+      callID: "c",
+      tool: "edit",
+      state: {
+        status: "completed",
+        input: { filePath: "/p/c" },
+        output: "ok",
+        time: { start: 1, end: 2 },
+        metadata: { exit: 0, sessionId: "ses_2", files: [{ movePath: "/p/d", filePath: "/p/c" }] },
+      },
+    },
+  ])
+  const attached = { id: "p", type: "file", filename: "a.png", url: "data:image/png;base64,AAAA", mime: "image/png" }
+  assert.deepEqual(sent(attached), [{ id: "p", type: "file", filename: "a.png", source: {} }])
 })
 
-test("an exit code, an error, a subagent's session and its bare answer", () => {
-  assert.equal(part(tool("bash", { status: "completed", input: {}, output: "", title: "", metadata: { exit: 2 }, time })).exitCode, 2)
-  const failed = part(tool("read", { status: "error", input: {}, error: "File not found", time }))
-  assert.deepEqual([failed.state, failed.output], ["error", "File not found"])
-  const running = part(tool("task", { status: "running", input: {}, metadata: { sessionId: "ses_2" }, time: { start: 1 } }))
-  assert.deepEqual([running.state, running.session], ["running", "ses_2"])
-  const output = '<task id="ses_2" state="completed">\n<task_result>\nAll done\n</task_result>\n</task>'
-  assert.equal(part(tool("task", { status: "completed", input: {}, output, title: "", metadata: {}, time })).output, "All done")
-})
-
-test("what the protocol has no word for is left out", () => {
-  for (const type of ["step-start", "step-finish", "file", "snapshot", "agent", "retry", "brand-new"]) {
-    assert.equal(part({ id: "p", type }), undefined)
+test("parts that the sidecar does not know are left out", () => {
+  for (const type of ["step-start", "step-finish", "snapshot", "agent", "retry", "brand-new"]) {
+    assert.deepEqual(sent({ id: "p", type }), [])
   }
-  assert.equal(part({ id: "p", type: "text", text: "seen, not sent", ignored: true }), undefined)
+  assert.deepEqual(sent({ id: "p", type: "text", text: "seen, not sent", ignored: true }), [])
 })
 
-test("an interrupted message says so, a failed one says why", () => {
-  const info = (error) => ({ id: "m", role: "assistant", time: { created: 1 }, error })
-  assert.equal(message(info({ name: "MessageAbortedError", data: { message: "Aborted" } }), []).error, "aborted")
-  assert.equal(message(info({ name: "APIError", data: { message: "too long" } }), []).error, "APIError: too long")
+test("an error is sent by its name and its message", () => {
+  const error = { name: "APIError", data: { message: "too long", responseBody: "x".repeat(1000) } }
+  assert.deepEqual(message(assistantInfo({ error }), []).error, { name: "APIError", data: { message: "too long" } })
 })
 
 const text = (id, words, more) => ({ id, messageID: "m", sessionID: "s", type: "text", text: words, ...more })
@@ -49,7 +51,7 @@ test("a plan is applied in place, and the host's own messages stay as they were"
   const messages = [user("a", text("pa", "A")), assistant("b", text("pb", "B")), assistant("c", text("pc", "C")), user("d", text("pd", "D"))]
   const [first, , , last] = messages
   const kept = structuredClone(messages)
-  applyToRequest(messages, { ...nothing, drop: ["b", "gone"], insert: [{ before: "c", id: "flame_x", text: "results" }], tail: "the tail" })
+  applyToRequest(shape, messages, { ...nothing, drop: ["b", "gone"], insert: [{ before: "c", id: "flame_x", text: "results" }], tail: "the tail" })
   assert.deepEqual(ids(messages), ["a", "msg_flame_x", "c", "d"])
   assert.equal(messages[1].info.role, "user")
   assert.deepEqual(messages[1].parts.map((one) => one.text), ["results"])
@@ -63,7 +65,7 @@ test("a plan that was applied before only looks up what is new", () => {
   const list = (names) => [...names].map((name) => user(name, text(`p${name}`, name)))
   const after = (names, seen) => {
     const messages = list(names)
-    applyToRequest(messages, plan, seen)
+    applyToRequest(shape, messages, plan, seen)
     return ids(messages).join(" ")
   }
   assert.equal(after("abc", { list: 1, before: 0, known: 0 }), "a msg_flame_x c")

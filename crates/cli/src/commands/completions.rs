@@ -14,7 +14,7 @@ use crate::output::Output;
 /// For example `flame completions bash > ~/.local/share/bash-completion/completions/flame`.
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// The shell
     shell: clap_complete::Shell,
 }
 
@@ -33,7 +33,7 @@ impl Completions {
 /// Write the manual pages into a directory
 #[derive(Args)]
 pub(crate) struct Man {
-    /// Where to
+    /// The directory to write to
     #[arg(value_name = "DIR")]
     to: PathBuf,
 }

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use flamestack_engine::settings::{self, Scope, Settings};
 use serde_json::{Value, json};
 
+use crate::command_context;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
-use crate::workplace;
 
 /// List, read and change settings
 #[derive(Args)]
@@ -19,22 +19,22 @@ pub(crate) struct Config {
 
 #[derive(Subcommand)]
 enum What {
-    /// List settings with their values and where those come from
+    /// List settings with their values and origins
     List {
-        /// Only settings that begin like this
+        /// Only settings with this prefix
         prefix: Option<String>,
     },
-    /// Print a value
+    /// Print the value of a setting
     Get {
-        /// Which setting
+        /// The setting
         key: String,
     },
-    /// Change a value
+    /// Change a setting
     ///
-    /// For example `flame config set gc.max_size "100 MB"`. It is kept in your settings file and
-    /// counts in all projects, unless a project says otherwise.
+    /// For example `flame config set gc.max_size "100 MB"`. The value is stored in your settings file
+    /// and applies to all projects, unless a project overrides it.
     Set {
-        /// Which setting
+        /// The setting
         key: String,
         /// Its new value
         value: String,
@@ -42,89 +42,100 @@ enum What {
         #[arg(long)]
         project: bool,
     },
-    /// Take a value back out of the settings, so that the one below it counts again
+    /// Remove the value of a setting, so that the next lower layer applies again
     Unset {
-        /// Which setting
+        /// The setting
         key: String,
-        /// This project's value on this machine, not the user's
+        /// Remove this project's value on this machine instead of the user's
         #[arg(long)]
         project: bool,
     },
 }
 
 impl Config {
-    /// Works without opening the store: settings can be mended when nothing else works.
+    /// Does not open the store, so that settings can be fixed when nothing else works.
     pub(crate) fn run(self, dir: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
-        let home = workplace::home()?;
-        let project = workplace::project(dir, &home)?;
+        let home = command_context::home()?;
+        let project = command_context::project(dir, &home)?;
         let survey = || Settings::survey(&home, &project, &|name| std::env::var(name).ok());
         match self.what {
             What::List { prefix } => list(output, &survey()?, &prefix.unwrap_or_default()),
-            What::Get { key } => {
-                let settings = survey()?;
-                let value = settings.get(&key)?;
-                let about = |problem: &&settings::Problem| problem.key.as_ref() == Some(&key);
-                let problems: Vec<_> = settings.problems().iter().filter(about).collect();
-                if output.is_json() {
-                    return output.data(&json!({
-                        "key": key,
-                        "value": value.text,
-                        "origin": value.origin.to_string(),
-                        "problems": problems.iter().map(|bad| &bad.problem).collect::<Vec<_>>(),
-                    }));
-                }
-                output.raw(&format!("{}\n", value.text))?;
-                for problem in problems {
-                    output.notice(&format!("does not count: {}", problem.problem))?;
-                }
-                Ok(())
-            }
+            What::Get { key } => get(output, &survey()?, &key),
             What::Set {
                 key,
                 value,
                 project: only_here,
             } => {
                 let file = settings::set(&home, &project, scope(only_here), &key, &value)?;
+                let file = file.display();
                 if output.is_json() {
-                    return output.data(
-                        &json!({ "key": key, "value": value, "file": file.display().to_string() }),
-                    );
+                    let file = file.to_string();
+                    return output.data(&json!({ "key": key, "value": value, "file": file }));
                 }
-                output.line(format!("{key} = {value}  {}", painted(DIM, file.display())))
+                output.line(format!("{key} = {value}  {}", painted(DIM, file)))
             }
             What::Unset {
                 key,
                 project: only_here,
             } => {
                 let file = settings::unset(&home, &project, scope(only_here), &key)?;
-                let settings = survey()?;
-                let now = settings.get(&key).ok();
-                if output.is_json() {
-                    return output.data(&json!({
-                        "key": key,
-                        "changed": file.is_some(),
-                        "file": file.map(|file| file.display().to_string()),
-                        "value": now.map(|value| value.text.clone()),
-                        "origin": now.map(|value| value.origin.to_string()),
-                    }));
-                }
-                match file {
-                    Some(file) => {
-                        output.line(format!("{key} is no longer set in {}", file.display()))?;
-                    }
-                    None => output.line(format!("{key} was not set there"))?,
-                }
-                match now {
-                    Some(value) => output.line(format!(
-                        "{key} = {}  {}",
-                        value.text,
-                        painted(DIM, &value.origin)
-                    )),
-                    None => Ok(()),
-                }
+                print_unset(output, &survey()?, &key, file.as_deref())
             }
         }
     }
+}
+
+fn get(output: &mut Output, settings: &Settings, key: &str) -> Result<(), Failure> {
+    let value = settings.get(key)?;
+    let about = |problem: &&settings::Problem| problem.key.as_deref() == Some(key);
+    let problems: Vec<_> = settings.problems().iter().filter(about).collect();
+    if output.is_json() {
+        return output.data(&json!({
+            "key": key,
+            "value": value.text,
+            "origin": value.origin.to_string(),
+            "problems": problems.iter().map(|bad| &bad.problem).collect::<Vec<_>>(),
+        }));
+    }
+    output.raw(&format!("{}\n", value.text))?;
+    print_ignored(output, &problems)
+}
+
+fn print_unset(
+    output: &mut Output,
+    settings: &Settings,
+    key: &str,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    let now = settings.get(key).ok();
+    let file = file.map(|file| file.display().to_string());
+    if output.is_json() {
+        return output.data(&json!({
+            "key": key,
+            "changed": file.is_some(),
+            "file": file,
+            "value": now.map(|value| value.text.clone()),
+            "origin": now.map(|value| value.origin.to_string()),
+        }));
+    }
+    output.line(match file {
+        Some(file) => format!("{key} is no longer set in {file}"),
+        None => format!("{key} was not set there"),
+    })?;
+    match now {
+        Some(value) => {
+            let origin = painted(DIM, &value.origin);
+            output.line(format!("{key} = {}  {origin}", value.text))
+        }
+        None => Ok(()),
+    }
+}
+
+fn print_ignored(output: &mut Output, problems: &[&settings::Problem]) -> Result<(), Failure> {
+    for problem in problems {
+        output.notice(&format!("ignored: {}", problem.problem))?;
+    }
+    Ok(())
 }
 
 fn scope(only_here: bool) -> Scope {
@@ -170,8 +181,5 @@ fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Fa
         ))?;
         output.line(format!("    {} Takes {}.", setting.about, setting.takes()))?;
     }
-    for problem in problems {
-        output.notice(&format!("does not count: {}", problem.problem))?;
-    }
-    Ok(())
+    print_ignored(output, &problems)
 }

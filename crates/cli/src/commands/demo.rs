@@ -2,50 +2,41 @@
 
 use std::time::Instant;
 
-use clap::Args;
-use flamestack_core::Outcome;
+use clap::{Args, Parser as _};
 use flamestack_core::command::Actor;
-use flamestack_core::id::SessionRef;
-use flamestack_engine::clock::StoryClock;
-use flamestack_engine::request::{Learned, Parent, Planned, Request, Wanted};
+use flamestack_engine::context::Preferences;
 use flamestack_engine::views::tree::TreeOptions;
 use flamestack_engine::views::{self, tree};
-use flamestack_engine::{Engine, Home, Project};
+use flamestack_engine::{Engine, EngineError, Request};
 use serde_json::{Value, json};
 
+use super::temporary::TemporaryEngine;
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, painted};
 
-/// Play a small piece of work in a throw-away store and show what comes of it
+/// Play a small piece of work in a throw-away store and show the result
 #[derive(Args)]
 pub(crate) struct Demo {}
 
-/// The moment at which the story begins: 2026-01-05 09:00 UTC.
+/// Start time of the story: 2026-01-05 09:00 UTC.
 const MORNING: i64 = 1_767_603_600_000;
+
+/// Stands for the first planned frame that is left.
+const NEXT: &str = "NEXT";
+
+/// The story: scenes after `#`, each followed by its commands as a user would type them, with ` | `
+/// between the words.
+const STORY: &str = include_str!("demo.txt");
 
 impl Demo {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let dir = tempfile::tempdir()?;
-        let home = Home {
-            state: dir.path().join("state"),
-            config: dir.path().join("config"),
-        };
-        let folder = dir.path().join("shop");
-        fs_err::create_dir_all(&folder)?;
-        let project = Project::at(&folder, &home)?;
-        let clock = Box::new(StoryClock::starting_at(MORNING));
-        let engine = Engine::new(project, clock, std::time::Duration::from_secs(5));
-        let session: SessionRef = "demo:ses_1"
-            .parse()
-            .map_err(flamestack_engine::EngineError::BadSession)?;
-        let actor = Actor {
-            session,
-            worktree: Some("main".to_owned()),
-            message: None,
-        };
+        let preferences = Preferences::default();
+        let mut stage = TemporaryEngine::new("shop", "demo:ses_1", MORNING, preferences)?;
+        stage.actor.worktree = Some("main".to_owned());
         Story {
-            engine,
-            actor,
+            engine: &stage.engine,
+            actor: &stage.actor,
             output,
             steps: Vec::new(),
         }
@@ -54,98 +45,45 @@ impl Demo {
 }
 
 struct Story<'o> {
-    engine: Engine,
-    actor: Actor,
+    engine: &'o Engine,
+    actor: &'o Actor,
     output: &'o mut Output,
-    /// What was done, for machines.
+    /// The steps taken, for `--json`.
     steps: Vec<Value>,
 }
 
 impl Story<'_> {
     fn play(&mut self) -> Result<(), Failure> {
-        self.scene(
-            "An agent is asked for password login. It opens a frame and plans three steps.",
-        )?;
-        self.step(
-            "push",
-            &push(
-                "Password login",
-                "Users can sign up, log in and log out; tests pass",
-            ),
-        )?;
-        let plan = ["Store users", "Login routes", "Rate limiting"].map(|title| Planned {
-            goal: Wanted::titled(title),
-            children: Vec::new(),
-        });
-        self.step(
-            "plan",
-            &Request::Plan {
-                parent: Parent::Active,
-                items: plan.to_vec(),
-            },
-        )?;
-
-        self.scene("It works through the first step. One idea fails, and that is kept too.")?;
-        let users = self.planned(0)?;
-        self.step("activate", &Request::Activate(users))?;
-        self.step(
-            "note",
-            &note(Learned::FailedAttempt(
-                "bcrypt".to_owned(),
-                Some("the build image has no C compiler".to_owned()),
-            )),
-        )?;
-        self.step(
-            "note",
-            &note(Learned::Decision(
-                "argon2id for password hashes".to_owned(),
-                Some("pure Rust, memory-hard".to_owned()),
-            )),
-        )?;
-        self.step("note", &note(Learned::Artifact("src/users.rs".to_owned())))?;
-        self.step(
-            "note",
-            &note(Learned::Command("cargo test users".to_owned(), 0)),
-        )?;
-        self.step(
-            "pop",
-            &pop("Users are stored with argon2id hashes in src/users.rs; 7 tests pass."),
-        )?;
-
-        self.scene("The second step needs a piece of its own.")?;
-        let routes = self.planned(0)?;
-        self.step("activate", &Request::Activate(routes))?;
-        self.step(
-            "push",
-            &push(
-                "Session cookies",
-                "Cookies are signed, http-only and expire",
-            ),
-        )?;
-        self.step(
-            "pop",
-            &pop("Signed cookies in src/session.rs, 24 h, SameSite=Lax."),
-        )?;
-
-        self.scene("The third step turns out to be somebody else's: it is given up.")?;
-        let limiting = self.planned(0)?;
-        let reason = "the gateway limits already".to_owned();
-        self.step(
-            "invalidate",
-            &Request::Invalidate {
-                frame: Some(limiting),
-                reason,
-            },
-        )?;
-
+        for line in STORY.lines().filter(|line| !line.is_empty()) {
+            match line.strip_prefix("# ") {
+                Some(scene) => self.scene(scene)?,
+                None => self.command(line)?,
+            }
+        }
         self.look_back()
     }
 
-    /// What is left when the work is done.
+    /// Runs a command of the story, parsed as the command line would be.
+    fn command(&mut self, line: &str) -> Result<(), Failure> {
+        let next = self.next_planned()?;
+        let mut words: Vec<&str> = line.split(" | ").collect();
+        let verb = words.first().copied().unwrap_or_default();
+        for word in words.iter_mut().filter(|word| **word == NEXT) {
+            *word = &next;
+        }
+        let parsed = Cli::try_parse_from(["flame"].into_iter().chain(words));
+        let Ok(Command::Change(change)) = parsed.map(|cli| cli.command) else {
+            return Err(EngineError::Internal("the demo has an invalid command").into());
+        };
+        for request in change.requests()? {
+            self.step(verb, &request)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the tree, the context and the log once the work is done.
     fn look_back(&mut self) -> Result<(), Failure> {
-        self.scene(
-            "Where things stand now: the path, the results of what is finished, what is next.",
-        )?;
+        self.scene("The state of the work now: the path, the results so far, and what is next.")?;
         let view = self.engine.read(|reading| {
             tree::gather(
                 reading,
@@ -158,28 +96,26 @@ impl Story<'_> {
         let here = self.actor.session.to_string();
         let drawn = tree::plain(&view, Some(&here), true);
         let finished = view.lines.iter().find_map(|line| match line {
-            tree::Line::Frame(line) if line.row.frame.title.as_str() == "Store users" => {
-                Some(line.row.frame.id.clone())
+            tree::TreeLine::Frame(line) if line.row.frame.title.as_str() == "Store users" => {
+                Some(line.row.frame.id)
             }
             _ => None,
         });
         let log = match finished {
-            Some(id) => self.engine.frame_log(&id)?.0,
+            Some(id) => self.engine.logs().render(&id)?.0,
             None => String::new(),
         };
         if self.output.is_json() {
             let steps = std::mem::take(&mut self.steps);
-            let told = json!({ "steps": steps, "tree": drawn, "log": log });
-            return self.output.data(&told);
+            let story = json!({ "steps": steps, "tree": drawn, "log": log });
+            return self.output.data(&story);
         }
         self.output.text(&drawn)?;
-        self.scene("The log of the first step, which is no longer in anybody's prompt:")?;
+        self.scene("The log of the first step, which no longer takes up any prompt:")?;
         self.output.text(&log)?;
         self.scene("All of it happened in a throw-away store, which is gone now.")?;
-        self.output.line(painted(
-            DIM,
-            "Begin your own: `flame push \"What you are working on\"`.",
-        ))
+        self.output
+            .dim("Start your own: `flame push \"What you are working on\"`.")
     }
 
     fn scene(&mut self, text: &str) -> Result<(), Failure> {
@@ -189,14 +125,14 @@ impl Story<'_> {
         self.output.line(format!("\n{}", painted(BOLD, text)))
     }
 
-    /// Does one step, and says what it came to and what it cost.
+    /// Executes one step, and prints its receipt and its cost.
     fn step(&mut self, verb: &str, request: &Request) -> Result<(), Failure> {
         let begun = Instant::now();
-        let receipt = self.engine.execute(&self.actor, request)?;
+        let receipt = self.engine.commands().execute(self.actor, request)?;
         let took = begun.elapsed();
         let lines = self
             .engine
-            .read(|reading| views::receipt::lines(reading, &self.actor, &receipt))?;
+            .read(|reading| views::receipt::lines(reading, self.actor, &receipt))?;
         let milliseconds = took.as_secs_f64() * 1000.0;
         if self.output.is_json() {
             self.steps.push(json!({
@@ -223,48 +159,15 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// The id of a planned frame, by its place among those that are left.
-    fn planned(&self, place: usize) -> Result<String, Failure> {
-        let rows = self.engine.read(|reading| {
+    /// Returns the id of the first planned frame below the root.
+    fn next_planned(&self) -> Result<String, Failure> {
+        let next = self.engine.read(|reading| {
             let roots = reading.rows(&flamestack_store::Slice::default())?;
-            let parent = roots.first().map(|row| row.frame.id.clone());
-            let slice = flamestack_store::Slice {
-                parent,
-                open: Some(true),
-                ..Default::default()
+            let Some(root) = roots.first() else {
+                return Ok(None);
             };
-            Ok(reading.rows(&slice)?)
+            Ok(reading.next_planned(&root.frame.id, None)?)
         })?;
-        let planned = rows
-            .iter()
-            .filter(|row| row.frame.status == flamestack_core::Status::Planned);
-        Ok(planned
-            .map(|row| row.frame.id.to_string())
-            .nth(place)
-            .unwrap_or_default())
+        Ok(next.map(|head| head.id.to_string()).unwrap_or_default())
     }
-}
-
-fn push(title: &str, criteria: &str) -> Request {
-    let goal = Wanted {
-        criteria: Some(criteria.to_owned()),
-        ..Wanted::titled(title)
-    };
-    Request::Push {
-        parent: Parent::Active,
-        goal,
-    }
-}
-
-fn pop(results: &str) -> Request {
-    Request::Pop {
-        frame: None,
-        outcome: Outcome::Completed,
-        results: results.to_owned(),
-        compacted: None,
-    }
-}
-
-fn note(note: Learned) -> Request {
-    Request::Note { frame: None, note }
 }

@@ -5,112 +5,48 @@ mod hosts;
 use std::path::Path;
 
 use clap::Args;
-use flamestack_core::refusal::Voice;
 use flamestack_engine::EngineError;
-use flamestack_engine::maintain::Examined;
+use flamestack_engine::hints::Voice;
+use flamestack_engine::maintenance::Examined;
 use flamestack_engine::settings::{self, Settings};
 use flamestack_engine::views::{counted, grouped, printable};
-use flamestack_store::Finding;
-use serde_json::json;
+use flamestack_store::{Finding, Sizes};
+use serde_json::{Value, json};
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, Progress, painted};
-use crate::workplace::Workplace;
 
-/// Check the store and the agent programs, and say what is wrong
+/// Check the store and the agent programs, and report problems
 ///
-/// Folds the journal beside the store and proves that the projections agree with it. Where the
-/// plugin is installed, takes a turn with a real sidecar and tells how the hooks fare.
-/// Changes nothing, except that a store that cannot be read is set aside, whole. What is wrong in
-/// one place keeps nothing else from being checked. Exits with 1 when something needs attention.
+/// Replays the journal and proves that the projections agree with it. If the plugin is installed,
+/// takes a trial turn with a real sidecar and prints the counts of the hooks. Changes nothing,
+/// except that an unreadable store is set aside, whole. All checks run even if one fails. Exits with
+/// 1 if something needs attention.
 #[derive(Args)]
 pub(crate) struct Doctor {}
 
 impl Doctor {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let project = place.engine.project();
-        let examined = {
-            let progress = Progress::new("checking");
-            place
-                .engine
-                .examine(&mut |done, total| progress.at(done, total))
-        };
-        let verified = &examined.verified;
-        let mut problems = in_settings(&place.settings);
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        let examined = Progress::during("checking", |progress| {
+            ctx.engine.maintenance().examine(progress)
+        });
+        let opencode = hosts::OpenCode::examine(ctx)?;
+        let mut problems = in_settings(&ctx.settings);
         problems.extend(in_store(&examined));
-        let opencode = hosts::OpenCode::examine(place)?;
         problems.extend(opencode.problems());
         let well = problems.is_empty();
-        let sizes = flamestack_store::sizes(&project.dir)?;
+        let report = Report {
+            ctx,
+            sizes: flamestack_store::sizes(&ctx.engine.project().dir)?,
+            examined,
+            opencode,
+            problems,
+        };
         if output.is_json() {
-            output.data(&json!({
-                "well": well,
-                "project": project.name(),
-                "identity": project.identity.display().to_string(),
-                "worktree": project.worktree,
-                "state": project.dir.display().to_string(),
-                "diagnostics": project.diagnostics_file().display().to_string(),
-                "events": verified.events,
-                "frames": verified.frames,
-                "bytes": { "journal": sizes.journal, "blobs": sizes.blobs, "index": sizes.index, "logs": sizes.logs },
-                "settings": place.settings.problems().iter().map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
-                "hosts": [opencode.json()],
-                "problems": problems.iter().map(|trouble| json!({ "problem": trouble.problem, "remedy": trouble.remedy })).collect::<Vec<_>>(),
-                "setAside": examined.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-            }))?;
+            output.data(&report.json())?;
         } else {
-            let mut fact = |name: &str, value: String| {
-                // A folder may be called anything.
-                let value = printable(&value);
-                output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))))
-            };
-            fact(
-                "project",
-                format!("{} ({})", project.name(), project.identity.display()),
-            )?;
-            fact("worktree", project.worktree.clone())?;
-            fact("state", project.dir.display().to_string())?;
-            fact(
-                "diagnostics",
-                project.diagnostics_file().display().to_string(),
-            )?;
-            fact(
-                "journal",
-                format!(
-                    "{}, {}",
-                    counted(verified.events, "event", "events"),
-                    counted(verified.frames, "frame", "frames")
-                ),
-            )?;
-            fact(
-                "size",
-                format!(
-                    "{} kB (limit {})",
-                    grouped(sizes.total() / 1000),
-                    place.settings.get("gc.max_size")?.text
-                ),
-            )?;
-            for (name, value) in opencode.facts() {
-                fact(name, value)?;
-            }
-            output.line("")?;
-            if problems.is_empty() {
-                output.line("All is well: journal and projections agree.")?;
-            }
-            for Trouble { problem, remedy } in &problems {
-                let problem = problem.trim_end().replace('\n', "\n  ");
-                output.line(format!("{} {problem}", painted(BOLD, "!")))?;
-                output.line(format!("  {remedy}"))?;
-            }
-            // Nothing is broken by it, so it needs no attention.
-            let harmless = |problem: &&settings::Problem| problem.harmless;
-            for unknown in place.settings.problems().iter().filter(harmless) {
-                output.line(format!("{} {}", painted(DIM, "note:"), unknown.problem))?;
-                output.line(format!("  {}", unknown.remedy))?;
-            }
-            for note in opencode.notes() {
-                output.line(format!("{} {note}", painted(DIM, "note:")))?;
-            }
+            report.print(output)?;
         }
         if well {
             Ok(())
@@ -120,7 +56,95 @@ impl Doctor {
     }
 }
 
-/// Something that needs attention, and what helps.
+/// The results of all checks.
+struct Report<'c> {
+    ctx: &'c CommandContext,
+    sizes: Sizes,
+    examined: Examined,
+    opencode: hosts::OpenCode,
+    problems: Vec<Trouble>,
+}
+
+impl Report<'_> {
+    fn json(&self) -> Value {
+        let project = self.ctx.engine.project();
+        let settings = self.ctx.settings.problems().iter();
+        let problems = self.problems.iter();
+        let problems = problems.map(|it| json!({ "problem": it.problem, "remedy": it.remedy }));
+        let set_aside = self.examined.set_aside.iter();
+        json!({
+            "well": self.problems.is_empty(),
+            "project": project.name(),
+            "identity": project.identity.display().to_string(),
+            "worktree": project.worktree,
+            "state": project.dir.display().to_string(),
+            "diagnostics": project.diagnostics_file().display().to_string(),
+            "events": self.examined.verified.events,
+            "frames": self.examined.verified.frames,
+            "bytes": {
+                "journal": self.sizes.journal,
+                "blobs": self.sizes.blobs,
+                "index": self.sizes.index,
+                "logs": self.sizes.logs,
+            },
+            "settings": settings.map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
+            "hosts": [self.opencode.json()],
+            "problems": problems.collect::<Vec<_>>(),
+            "setAside": set_aside.map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        })
+    }
+
+    fn facts(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let project = self.ctx.engine.project();
+        let events = counted(self.examined.verified.events, "event", "events");
+        let frames = counted(self.examined.verified.frames, "frame", "frames");
+        let size = grouped(self.sizes.total() / 1000);
+        let limit = &self.ctx.settings.get("gc.max_size")?.text;
+        let identity = project.identity.display();
+        let mut facts = vec![
+            ("project", format!("{} ({identity})", project.name())),
+            ("worktree", project.worktree.clone()),
+            ("state", project.dir.display().to_string()),
+            (
+                "diagnostics",
+                project.diagnostics_file().display().to_string(),
+            ),
+            ("journal", format!("{events}, {frames}")),
+            ("size", format!("{size} kB (limit {limit})")),
+        ];
+        facts.extend(self.opencode.facts());
+        Ok(facts)
+    }
+
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        for (name, value) in self.facts()? {
+            // A folder name may contain anything.
+            let value = printable(&value);
+            output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))))?;
+        }
+        output.line("")?;
+        if self.problems.is_empty() {
+            output.line("All is well: journal and projections agree.")?;
+        }
+        for Trouble { problem, remedy } in &self.problems {
+            let problem = problem.trim_end().replace('\n', "\n  ");
+            output.line(format!("{} {problem}", painted(BOLD, "!")))?;
+            output.line(format!("  {remedy}"))?;
+        }
+        // It breaks nothing, so it is only a note.
+        let harmless = |problem: &&settings::Problem| problem.harmless;
+        for unknown in self.ctx.settings.problems().iter().filter(harmless) {
+            output.line(format!("{} {}", painted(DIM, "note:"), unknown.problem))?;
+            output.line(format!("  {}", unknown.remedy))?;
+        }
+        for note in self.opencode.notes() {
+            output.line(format!("{} {note}", painted(DIM, "note:")))?;
+        }
+        Ok(())
+    }
+}
+
+/// A problem and its remedy.
 struct Trouble {
     problem: String,
     remedy: String,
@@ -135,17 +159,17 @@ impl Trouble {
     }
 }
 
-/// Settings that stop every other command.
+/// Returns the settings that stop every other command.
 fn in_settings(settings: &Settings) -> Vec<Trouble> {
     let bad = settings.problems().iter().filter(|bad| !bad.harmless);
     bad.map(|bad| Trouble::new(bad.problem.clone(), &bad.remedy))
         .collect()
 }
 
-/// What is wrong with the store.
+/// Returns the problems of the store.
 fn in_store(examined: &Examined) -> Vec<Trouble> {
     let findings = &examined.verified.findings;
-    // Projections are folded anew from a journal that is whole; otherwise that comes first.
+    // Rebuilding the projections needs a whole journal, so that comes first.
     let whole = |finding: &Finding| {
         matches!(
             finding,
@@ -153,7 +177,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
         )
     };
     let mending = if findings.iter().all(whole) {
-        "`flame rebuild` folds the projections anew"
+        "`flame rebuild` rebuilds the projections"
     } else {
         "`flame rebuild --recover` keeps everything that can be read"
     };
@@ -165,7 +189,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
     for finding in findings {
         let remedy = match finding {
             Finding::ReadOnly { .. } => {
-                "check who owns the file and its directory, and whether they can be written"
+                "check the owner and the permissions of the file and its directory"
             }
             _ => mending,
         };
@@ -177,7 +201,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
     }
     for hash in &examined.lost_texts {
         let problem = format!("the raw text {hash} is missing or damaged");
-        troubles.push(Trouble::new(problem, "everything else is there"));
+        troubles.push(Trouble::new(problem, "everything else is intact"));
     }
     let just_now = |place: &Path| {
         let stopped = examined.stopped.iter();
@@ -186,7 +210,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
         )
     };
     for path in examined.set_aside.iter().filter(|path| !just_now(path)) {
-        let problem = format!("a store that could not be read waits in {}", path.display());
+        let problem = format!("an unreadable store is in {}", path.display());
         let remedy = "`flame rebuild` recovers what can be read of it";
         troubles.push(Trouble::new(problem, remedy));
     }
@@ -200,7 +224,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
             }
         };
         let problem = format!("{what} came back from the store in {}", path.display());
-        let remedy = "nothing more can be read of it; this is said until that folder is deleted";
+        let remedy = "nothing more can be read of it; delete that folder to stop this message";
         troubles.push(Trouble::new(problem, remedy));
     }
     troubles

@@ -5,31 +5,31 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
-use flamestack_hosts::predecessor::{Existing, export};
+use flamestack_hosts::legacy::{OnExisting, export};
 use serde_json::json;
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::workplace::Workplace;
 
 /// Write all frames as files that other tools read
 ///
-/// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown. Fields
-/// that those tools do not know go into an object of their own and raw text into raw/, so that `flame
+/// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown.
+/// Fields unknown to those tools go into a separate object and raw text into raw/, so that `flame
 /// import` restores every frame.
 #[derive(Args)]
 pub(crate) struct Export {
     /// The folder to write into
     #[arg(value_name = "DIR")]
     to: PathBuf,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
 
 impl Export {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let (frames, sessions, imports) = place.engine.read(|reading| {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        let (frames, sessions, imports) = ctx.engine.read(|reading| {
             let mut ids = Vec::new();
             reading.all_rows(&mut |row| {
                 ids.push(row.frame.id);
@@ -47,22 +47,18 @@ impl Export {
             imports.last().map(String::as_str),
             &log_path,
         );
-        let existing = if self.force {
-            Existing::Replace
+        let on_existing = if self.force {
+            OnExisting::Replace
         } else {
-            Existing::Keep
+            OnExisting::Refuse
         };
-        let dir = exported
-            .write(&self.to, existing)
-            .map_err(|error| Failure::Told {
-                usage: false,
-                message: error.to_string(),
-                hint: error
-                    .hint()
-                    .or_else(|| Some("name a folder that can be written".to_owned())),
-            })?;
-        let logs = write_logs(place, &frames, &dir)?;
-        write_raw_texts(place, &frames, &dir)?;
+        let dir = exported.write(&self.to, on_existing).map_err(|error| {
+            let hint = error.hint();
+            let hint = hint.as_deref().unwrap_or("name a writable folder");
+            Failure::refused(error.to_string(), hint)
+        })?;
+        let logs = write_logs(ctx, &frames, &dir)?;
+        write_raw_texts(ctx, &frames, &dir)?;
         if output.is_json() {
             return output.data(&json!({
                 "frames": frames.len(),
@@ -79,8 +75,8 @@ impl Export {
     }
 }
 
-/// Where the log of a finished frame stands, as seen from `state.json`. What an imported file said
-/// about logs, or did not say, stays as it was.
+/// Returns the path of a finished frame's log relative to `state.json`. Imported frames keep the
+/// path that they came with, if any.
 fn log_path(frame: &Frame) -> Option<String> {
     (has_log(frame) && frame.foreign.is_none()).then(|| log_name(frame))
 }
@@ -93,9 +89,9 @@ fn log_name(frame: &Frame) -> String {
     format!("logs/{}.md", frame.id)
 }
 
-/// Writes the raw text of all frames beside the exported state, each under its own name.
-fn write_raw_texts(place: &Workplace, frames: &[Frame], dir: &Path) -> Result<(), Failure> {
-    let blobs = place.engine.blobs();
+/// Writes the raw text of all frames next to the exported state.
+fn write_raw_texts(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result<(), Failure> {
+    let blobs = ctx.engine.blobs();
     for entry in frames.iter().flat_map(|frame| &frame.log) {
         if let Some(text) = blobs.get(&entry.blob)? {
             fs_err::create_dir_all(dir.join(RAW))?;
@@ -105,22 +101,22 @@ fn write_raw_texts(place: &Workplace, frames: &[Frame], dir: &Path) -> Result<()
     Ok(())
 }
 
-/// The folder of raw text in an export.
+/// Name of the folder of raw text in an export.
 pub(super) const RAW: &str = "raw";
 
-/// The file name of a piece of raw text in an export.
+/// Returns the file name of a piece of raw text in an export.
 pub(super) fn raw_name(entry: &LogEntry) -> String {
     format!("{}.txt", entry.blob)
 }
 
-/// Writes the logs of finished frames beside the exported state, and says how many there are.
-fn write_logs(place: &Workplace, frames: &[Frame], dir: &Path) -> Result<u64, Failure> {
+/// Writes the logs of finished frames next to the exported state and returns their number.
+fn write_logs(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result<u64, Failure> {
     let finished: Vec<&Frame> = frames.iter().filter(|frame| has_log(frame)).collect();
     if !finished.is_empty() {
         fs_err::create_dir_all(dir.join("logs"))?;
     }
     for frame in &finished {
-        let log = place
+        let log = ctx
             .engine
             .read(|reading| views::log::gather(reading, &frame.id))?;
         fs_err::write(dir.join(log_name(frame)), views::log::markdown(&log))?;

@@ -5,38 +5,38 @@ use flamestack_engine::settings;
 use flamestack_engine::views::{counted, grouped};
 use serde_json::json;
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
-use crate::workplace::Workplace;
 
-/// Keep the project's files under a size
+/// Shrink the project's files below a size limit
 ///
-/// Drops the search index and rendered logs first, then the raw text of the oldest finished
-/// frames. Each dropped text leaves a tombstone. The journal is never cut.
+/// Deletes the search index and rendered logs first, then the raw text of the oldest finished
+/// frames. Each deleted text leaves a tombstone. The journal is never cut.
 #[derive(Args)]
 pub(crate) struct Gc {
-    /// The size to stay under (default: the setting `gc.max_size`)
+    /// The size limit (default: the setting `gc.max_size`)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
-    /// Only say what would go
+    /// Print what would be deleted without deleting it
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 impl Gc {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let limit = match self.max_size {
             Some(limit) => limit,
-            None => place.settings.size("gc.max_size")?,
+            None => ctx.settings.size("gc.max_size")?,
         };
-        let plan = place.engine.plan_collection(limit)?;
+        let plan = ctx.engine.maintenance().plan_collection(limit)?;
         if !self.dry_run {
-            place.engine.collect(&place.actor, &plan)?;
+            ctx.engine.maintenance().collect(&ctx.actor, &plan)?;
         }
         let after = if self.dry_run {
             plan.after
         } else {
-            flamestack_store::sizes(&place.engine.project().dir)?
+            flamestack_store::sizes(&ctx.engine.project().dir)?
         };
         let over = after.total() > limit;
         if output.is_json() {
@@ -52,7 +52,11 @@ impl Gc {
                 "overLimit": over,
             }));
         }
-        let would = if self.dry_run { "would go" } else { "gone" };
+        let would = if self.dry_run {
+            "would delete"
+        } else {
+            "deleted"
+        };
         if plan.drop_index {
             output.line(format!(
                 "{would}: search index and rendered logs (made again when needed)"
@@ -64,7 +68,7 @@ impl Gc {
         }
         if !plan.orphans.is_empty() {
             let texts = counted(plan.orphans.len() as u64, "raw text", "raw texts");
-            output.line(format!("{would}: {texts} that no frame speaks of"))?;
+            output.line(format!("{would}: {texts} that no frame refers to"))?;
         }
         let than = if over { "over the limit of" } else { "of" };
         output.line(format!(
@@ -75,24 +79,24 @@ impl Gc {
         ))?;
         if after.journal > limit {
             output.notice(&format!(
-                "the journal alone takes {}: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew",
+                "the journal alone takes {} and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over",
                 in_words(after.journal)
             ))?;
         } else if over {
             output.notice(
-                "what is left belongs to open frames: finish some, or allow more (`--max-size`, the setting `gc.max_size`)",
+                "the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)",
             )?;
         }
         Ok(())
     }
 }
 
-/// A size as it is typed.
+/// Parses a size.
 fn size(text: &str) -> Result<u64, &'static str> {
     settings::size(text).ok_or("a size is a whole number with a unit, such as `50 MB`")
 }
 
-/// A size as it is read.
+/// Formats a size.
 fn in_words(bytes: u64) -> String {
     if bytes < 1000 {
         counted(bytes, "byte", "bytes")

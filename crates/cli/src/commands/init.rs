@@ -4,35 +4,35 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use flamestack_hosts::install::opencode::{self, Places};
+use flamestack_hosts::install::opencode::{self, InstallPaths};
 use flamestack_hosts::install::program::{self, Program};
-use flamestack_hosts::install::{Dialect, Plan, Scope, Step, Verb};
+use flamestack_hosts::install::{ConfigFormat, InstallPlan, InstallScope, StepKind};
 use serde_json::json;
 
+use crate::command_context;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, painted};
-use crate::workplace;
 
-/// A program that takes longer to say its version is not waited for.
+/// Time limit for a program to print its version.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Install the plugin into an agent program, for this project or for all
 ///
 /// Writes the plugin's files into your data directory and its entry into the program's
-/// configuration, comments and formatting kept. Doing it again brings both up to date. What was
-/// written is recorded, and `--remove` takes out exactly that, unless somebody has changed it since.
+/// configuration, keeping comments and formatting. Running it again updates both. Everything
+/// written is recorded, and `--remove` deletes exactly that, except what was changed since.
 #[derive(Args)]
 pub(crate) struct Init {
-    /// Which program; all that are known if none is named
+    /// The program to install into (default: every supported one)
     #[arg(long, value_name = "HOST")]
     host: Vec<Host>,
-    /// For all your projects instead of this one
+    /// Install for all your projects instead of this one
     #[arg(long)]
     global: bool,
-    /// Take out what was installed
+    /// Remove what was installed
     #[arg(long)]
     remove: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be done without doing it
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -48,27 +48,32 @@ impl Init {
         if !self.host.is_empty() && !self.host.contains(&Host::Opencode) {
             return Ok(());
         }
-        let home = workplace::home()?;
-        let project = workplace::project(dir, &home)?;
-        let places = workplace::opencode(&home)?;
+        let home = command_context::home()?;
+        let project = command_context::project(dir, &home)?;
+        let places = command_context::opencode(&home)?;
         let scope = if self.global {
-            Scope::Global
+            InstallScope::Global
         } else {
-            Scope::Project(project.root)
+            InstallScope::Project(project.root)
         };
         let found = opencode_program();
-        let lock = !self.dry_run && (!self.remove || places.ledger.exists());
+        let lock = !self.dry_run && (!self.remove || places.manifest.exists());
         let held = lock.then(|| places.lock()).transpose()?;
         let plan = if self.remove {
             opencode::removal(&places, &scope)?
         } else {
-            opencode::install(&places, &scope, &this_program()?, dialect(found.as_ref()))?
+            opencode::install(
+                &places,
+                &scope,
+                &this_program()?,
+                config_format(found.as_ref()),
+            )?
         };
         if !self.dry_run {
             plan.carry_out()?;
         }
         drop(held);
-        let told = Told {
+        let outcome = Outcome {
             init: &self,
             places: &places,
             scope: &scope,
@@ -76,30 +81,30 @@ impl Init {
             plan: &plan,
         };
         if output.is_json() {
-            told.json(output)
+            outcome.json(output)
         } else {
-            told.lines(output)
+            outcome.lines(output)
         }
     }
 }
 
-/// OpenCode, if it is on the search path.
+/// Finds OpenCode on the search path.
 pub(crate) fn opencode_program() -> Option<Program> {
     let search = std::env::var_os("PATH")?;
     let path = program::find("opencode", &search)?;
     Some(program::ask_version(path, PATIENCE))
 }
 
-/// How the configuration of the OpenCode that was found is written.
-pub(crate) fn dialect(found: Option<&Program>) -> Dialect {
+/// Returns the configuration format of the OpenCode that was found.
+pub(crate) fn config_format(found: Option<&Program>) -> ConfigFormat {
     match found.and_then(Program::major) {
-        Some(2..) => Dialect::Two,
-        _ => Dialect::One,
+        Some(2..) => ConfigFormat::V2,
+        _ => ConfigFormat::V1,
     }
 }
 
-/// This program, by the name under which it is found again after an update: what is on the search
-/// path often is a link to a folder with a version in its name.
+/// Returns the path of this program that survives an update. The entry on the search path is often
+/// a link into a folder with a version in its name.
 pub(crate) fn this_program() -> Result<PathBuf, Failure> {
     let this = std::env::current_exe()?;
     let real = fs_err::canonicalize(&this)?;
@@ -109,20 +114,20 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
     Ok(listed.filter(same).unwrap_or(this))
 }
 
-/// What there is to tell.
-struct Told<'t> {
+/// The outcome of `flame init`, for printing.
+struct Outcome<'t> {
     init: &'t Init,
-    places: &'t Places,
-    scope: &'t Scope,
+    places: &'t InstallPaths,
+    scope: &'t InstallScope,
     found: Option<&'t Program>,
-    plan: &'t Plan,
+    plan: &'t InstallPlan,
 }
 
-impl Told<'_> {
+impl Outcome<'_> {
     fn json(&self, output: &mut Output) -> Result<(), Failure> {
         let steps = self.plan.steps.iter().map(|step| {
             json!({
-                "what": word(step.verb),
+                "what": word_and_sign(step.kind).0,
                 "path": step.path.display().to_string(),
                 "about": step.about,
             })
@@ -130,9 +135,9 @@ impl Told<'_> {
         output.data(&json!({
             "host": "opencode",
             "hostVersion": self.found.and_then(|found| found.version.clone()),
-            "scope": match self.scope { Scope::Global => "global", Scope::Project(_) => "project" },
+            "scope": match self.scope { InstallScope::Global => "global", InstallScope::Project(_) => "project" },
             "plugin": self.places.plugin.display().to_string(),
-            "changed": self.plan.changes_something() && !self.init.dry_run,
+            "changed": self.plan.has_changes() && !self.init.dry_run,
             "dryRun": self.init.dry_run,
             "steps": steps.collect::<Vec<_>>(),
         }))
@@ -140,50 +145,42 @@ impl Told<'_> {
 
     fn lines(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(format!("{} · {}", painted(BOLD, self.host()), self.whom()))?;
-        for step in self.plan.steps.iter().filter(|it| it.verb != Verb::Leave) {
-            output.line(format!(
-                "{} {}  {}",
-                sign(step.verb),
-                self.shown(&step.path),
-                painted(DIM, &step.about)
-            ))?;
+        let steps = self.plan.steps.iter();
+        let (left, taken): (Vec<_>, Vec<_>) = steps.partition(|it| it.kind == StepKind::Leave);
+        for step in taken {
+            let (_, sign) = word_and_sign(step.kind);
+            let path = self.shown(&step.path);
+            output.line(format!("{sign} {path}  {}", painted(DIM, &step.about)))?;
         }
-        if !self.plan.changes_something() {
+        if !self.plan.has_changes() {
             output.line(if self.init.remove {
-                "Nothing to take out: nothing that `flame init` wrote is here."
+                "Nothing to remove: `flame init` has written nothing here."
             } else {
                 "Nothing to do: everything is in place."
             })?;
         }
-        for step in self.plan.steps.iter().filter(|it| it.verb == Verb::Leave) {
-            self.left(output, step)?;
+        for step in left {
+            let (_, sign) = word_and_sign(step.kind);
+            let path = self.shown(&step.path);
+            output.line(format!("{} {path}  {}", painted(BOLD, sign), step.about))?;
         }
-        if dialect(self.found) == Dialect::Two && !self.init.remove {
+        if config_format(self.found) == ConfigFormat::V2 && !self.init.remove {
             output.line(format!("{} {}", painted(DIM, "note:"), UNVERIFIED))?;
         }
         if self.init.dry_run {
             return output.line("Nothing was changed: this was a dry run.");
         }
-        if self.plan.changes_something() && !self.init.remove {
-            output.line("OpenCode loads it with its next start; `flame doctor` checks it.")?;
-            if let Scope::Project(_) = self.scope {
+        if self.plan.has_changes() && !self.init.remove {
+            output.line("OpenCode loads it at its next start; `flame doctor` checks it.")?;
+            if let InstallScope::Project(_) = self.scope {
                 output.line(format!(
-                    "{} the entry names files of this machine, so it is nothing to commit; \
+                    "{} the entry names files on this machine, so do not commit it; \
                      `--global` keeps it out of the project",
                     painted(DIM, "note:")
                 ))?;
             }
         }
         Ok(())
-    }
-
-    fn left(&self, output: &mut Output, step: &Step) -> Result<(), Failure> {
-        output.line(format!(
-            "{} {}  {}",
-            painted(BOLD, "!"),
-            self.shown(&step.path),
-            step.about
-        ))
     }
 
     fn host(&self) -> String {
@@ -196,14 +193,14 @@ impl Told<'_> {
 
     fn whom(&self) -> String {
         match self.scope {
-            Scope::Global => "all projects".to_owned(),
-            Scope::Project(root) => root.display().to_string(),
+            InstallScope::Global => "all projects".to_owned(),
+            InstallScope::Project(root) => root.display().to_string(),
         }
     }
 
-    /// A path as short as it can be told: in the project, below home, or whole.
+    /// Shortens a path: relative to the project, below `~`, or whole.
     fn shown(&self, path: &Path) -> String {
-        if let Scope::Project(root) = self.scope
+        if let InstallScope::Project(root) = self.scope
             && let Ok(inside) = path.strip_prefix(root)
         {
             return inside.display().to_string();
@@ -215,25 +212,17 @@ impl Told<'_> {
     }
 }
 
-/// What is not known of OpenCode 2.
+/// The note about OpenCode 2, which was not tested.
 pub(crate) const UNVERIFIED: &str = "OpenCode 2: the plugin carries a part for it, which was \
     tried with recorded shapes and never with a released version; how it is configured, whether \
     hooks fire and what a first start costs are unverified";
 
-fn word(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Add => "add",
-        Verb::Update => "update",
-        Verb::Remove => "remove",
-        Verb::Leave => "leave",
-    }
-}
-
-fn sign(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Add => "+",
-        Verb::Update => "~",
-        Verb::Remove => "-",
-        Verb::Leave => "!",
+/// Returns the name of a step for `--json` and its sign in the list.
+fn word_and_sign(kind: StepKind) -> (&'static str, &'static str) {
+    match kind {
+        StepKind::Add => ("add", "+"),
+        StepKind::Update => ("update", "~"),
+        StepKind::Remove => ("remove", "-"),
+        StepKind::Leave => ("leave", "!"),
     }
 }

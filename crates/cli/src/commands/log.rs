@@ -6,17 +6,17 @@ use flamestack_engine::views::{self, icon, one_line};
 use flamestack_engine::{EngineError, json};
 use serde_json::{Value, json};
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{DIM, ID, Output, colour, painted};
-use crate::workplace::Workplace;
 
 /// Print a frame's log as Markdown, or list the frames that have one
 ///
-/// `flame log ID` tells a frame's story: goal, timeline, decisions, results, children.
-/// `flame log ID#2` prints the second piece of raw text that was kept with it.
+/// `flame log ID` prints a frame's goal, timeline, decisions, results and children.
+/// `flame log ID#2` prints the second piece of raw text stored with it.
 #[derive(Args)]
 pub(crate) struct Log {
-    /// Which frame, or which piece of its raw text
+    /// The frame, or a piece of its raw text
     #[arg(value_name = "FRAME[#N]")]
     frame: Option<String>,
     /// Print only the path of the log file
@@ -25,31 +25,31 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let Some(name) = &self.frame else {
-            return list(place, output);
+            return list(ctx, output);
         };
         if let Some((name, number)) = name.rsplit_once('#') {
-            let id = place.engine.frame_named(name)?;
+            let id = ctx.engine.frame_named(name)?;
             let Ok(number) = number.parse() else {
                 return Err(Failure::usage(
-                    format!("`{number}` is not the number of a piece of raw text"),
+                    format!("`{number}` is not the number of a raw text"),
                     &format!("`flame log {id}` lists what it has: {id}#1 is the first"),
                 ));
             };
-            let text = place.engine.raw_text(&id, number)?;
+            let text = ctx.engine.logs().raw_text(&id, number)?;
             if output.is_json() {
                 return output
                     .data(&json!({ "frame": id.as_str(), "number": number, "text": text }));
             }
             return output.raw(&text);
         }
-        // A frame that is gone still has its story.
-        let id = match place.engine.frame_named(name) {
-            Err(EngineError::GoneFrame { id }) => id,
+        // A deleted frame still has a history.
+        let id = match ctx.engine.frame_named(name) {
+            Err(EngineError::GoneFrame(id)) => id,
             other => other?,
         };
-        let (text, path) = place.engine.frame_log(&id)?;
+        let (text, path) = ctx.engine.logs().render(&id)?;
         match (self.path, output.is_json()) {
             (true, false) => output.raw(&format!("{}\n", path.display())),
             (_, true) => output.data(&json!({
@@ -62,10 +62,10 @@ impl Log {
     }
 }
 
-/// Finished frames, newest last: their logs are complete.
-fn list(place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+/// Lists finished frames, whose logs are complete, newest last.
+fn list(ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
     let mut rows = Vec::new();
-    place.engine.read(|reading| {
+    ctx.engine.read(|reading| {
         reading.all_rows(&mut |row| {
             if matches!(row.frame.status, Status::Completed | Status::Failed) {
                 rows.push(row);
@@ -87,7 +87,7 @@ fn list(place: &Workplace, output: &mut Output) -> Result<(), Failure> {
         output.line(format!(
             "{} {}  {}  {}",
             painted(colour(frame.status), icon(frame.status)),
-            painted(ID, &frame.id),
+            painted(ID, frame.id),
             painted(DIM, views::time::minute(frame.updated_at)),
             one_line(frame.title.as_str(), 72)
         ))?;

@@ -4,18 +4,18 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use flamestack_engine::request::{Learned, Request};
+use flamestack_engine::request::{NoteInput, Request};
 use flamestack_engine::views::counted;
 
-use super::{grant, tell, text_or_stdin};
+use super::{execute, print_receipt, text_or_stdin};
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::workplace::Workplace;
 
-/// Record what was learned in a frame
+/// Record a decision, artifact, failed attempt, directive or evidence in a frame
 #[derive(Args)]
 pub(crate) struct Note {
-    /// Record it in this frame instead of the active one
+    /// The frame to record it in (default: the active one)
     #[arg(short, long, value_name = "FRAME", global = true)]
     frame: Option<String>,
     #[command(subcommand)]
@@ -24,29 +24,29 @@ pub(crate) struct Note {
 
 #[derive(Subcommand)]
 enum What {
-    /// Something that was decided
+    /// Record a decision
     Decision {
-        /// What was decided; `-` reads standard input
+        /// The decision; `-` reads standard input
         text: String,
-        /// Why
+        /// The reason
         #[arg(short, long)]
         why: Option<String>,
     },
-    /// Files or resources that were produced
+    /// Record files or resources that were produced
     Artifact {
         /// Paths or addresses
         #[arg(required = true)]
         paths: Vec<String>,
     },
-    /// Something that was tried and did not work
+    /// Record an attempt that failed
     Failed {
-        /// What was tried; `-` reads standard input
+        /// The attempt; `-` reads standard input
         text: String,
-        /// Why it did not work
+        /// The reason why it failed
         #[arg(short, long)]
         why: Option<String>,
     },
-    /// A command that ran, as evidence
+    /// Record a command that ran, as evidence
     Command {
         /// The command line
         command: String,
@@ -54,70 +54,76 @@ enum What {
         #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
         exit_code: i32,
     },
-    /// A test that ran, as evidence
+    /// Record a test that ran, as evidence
     Test {
         /// The test's name
         #[arg(value_name = "NAME")]
         id: String,
-        /// It failed
+        /// The test failed
         #[arg(long)]
         failed: bool,
     },
-    /// A commit that holds the work, as evidence
+    /// Record a commit that holds the work, as evidence
     Commit {
         /// Its hash
         hash: String,
     },
-    /// Something you say that is to be kept to, in your own words
+    /// Record a directive that the agent should follow, in your own words
     ///
-    /// Contexts show it in the frame and in everything below it. When the frame is popped, it
-    /// leaves the contexts with the frame; what is to hold for all of the work belongs to the root
-    /// (`--frame`).
+    /// Contexts show it in the frame and in everything below it, until the frame is popped. To make
+    /// it apply to all of the work, record it in the root (`--frame`).
     Directive {
-        /// What is to be kept to; `-` reads standard input
+        /// The directive; `-` reads standard input
         text: String,
     },
-    /// Raw text, such as the output of a build, kept with the frame
+    /// Store raw text, such as the output of a build
     ///
-    /// Text is UTF-8: bytes that are not are replaced, and counted in a note.
+    /// Bytes that are not UTF-8 are replaced and counted.
     Log {
         /// The file; `-` reads standard input
         file: PathBuf,
-        /// What it is called (default: the file's name)
+        /// Its label (default: the file's name)
         #[arg(short, long)]
         label: Option<String>,
     },
 }
 
 impl Note {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        let frame = self.frame;
-        let notes = match self.what {
-            What::Decision { text, why } => vec![Learned::Decision(text_or_stdin(&text)?, why)],
-            What::Artifact { paths } => paths.into_iter().map(Learned::Artifact).collect(),
-            What::Failed { text, why } => vec![Learned::FailedAttempt(text_or_stdin(&text)?, why)],
-            What::Command { command, exit_code } => vec![Learned::Command(command, exit_code)],
-            What::Test { id, failed } => vec![Learned::Test(id, !failed)],
-            What::Commit { hash } => vec![Learned::Commit(hash)],
-            What::Directive { text } => vec![Learned::Directive(text_or_stdin(&text)?)],
-            What::Log { file, label } => return log(place, output, frame.as_deref(), &file, label),
-        };
-        for note in notes {
-            grant(
-                place,
-                output,
-                &Request::Note {
-                    frame: frame.clone(),
-                    note,
-                },
-            )?;
+    pub(super) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        if let What::Log { file, label } = self.what {
+            return log(ctx, output, self.frame.as_deref(), &file, label);
+        }
+        for request in self.requests()? {
+            execute(ctx, output, &request)?;
         }
         Ok(())
+    }
+
+    /// Returns a request for each note. Raw text is stored first, so it has none.
+    pub(super) fn requests(self) -> Result<Vec<Request>, Failure> {
+        let notes = match self.what {
+            What::Decision { text, why } => vec![NoteInput::Decision(text_or_stdin(&text)?, why)],
+            What::Artifact { paths } => paths.into_iter().map(NoteInput::Artifact).collect(),
+            What::Failed { text, why } => {
+                vec![NoteInput::FailedAttempt(text_or_stdin(&text)?, why)]
+            }
+            What::Command { command, exit_code } => vec![NoteInput::Command(command, exit_code)],
+            What::Test { id, failed } => vec![NoteInput::Test(id, !failed)],
+            What::Commit { hash } => vec![NoteInput::Commit(hash)],
+            What::Directive { text } => vec![NoteInput::Directive(text_or_stdin(&text)?)],
+            What::Log { .. } => Vec::new(),
+        };
+        let frame = self.frame;
+        let request = |note| Request::Note {
+            frame: frame.clone(),
+            note,
+        };
+        Ok(notes.into_iter().map(request).collect())
     }
 }
 
 fn log(
-    place: &Workplace,
+    ctx: &CommandContext,
     output: &mut Output,
     frame: Option<&str>,
     file: &std::path::Path,
@@ -135,12 +141,12 @@ fn log(
             .into_owned();
         (fs_err::read(file)?, name)
     };
-    // The output of real programs has stray bytes in it; that is no reason to lose the rest.
+    // The output of real programs contains stray bytes; that is no reason to refuse the rest.
     let text = String::from_utf8_lossy(&bytes);
     let strays = strays(&bytes);
     let label = label.unwrap_or(name);
-    let receipt = place.engine.log_text(&place.actor, frame, &label, &text)?;
-    tell(place, output, &receipt)?;
+    let receipt = ctx.engine.logs().append(&ctx.actor, frame, &label, &text)?;
+    print_receipt(ctx, output, &receipt)?;
     if strays > 0 {
         let strays = counted(strays as u64, "byte is", "bytes are");
         output.notice(&format!(
@@ -151,7 +157,7 @@ fn log(
     Ok(())
 }
 
-/// How many bytes are no part of UTF-8 text.
+/// Returns the number of bytes that are not part of UTF-8 text.
 fn strays(bytes: &[u8]) -> usize {
     bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
 }

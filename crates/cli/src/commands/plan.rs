@@ -6,17 +6,15 @@ use clap::Args;
 use flamestack_core::Refusal;
 use flamestack_core::command::DEEPEST_PLAN;
 use flamestack_engine::EngineError;
-use flamestack_engine::request::{Planned, Request, Wanted};
+use flamestack_engine::request::{GoalInput, PlanInput, Request};
 
-use super::push::parent;
-use super::{grant, text_or_stdin, utf8};
+use super::change::{given, parent_of};
+use super::{text_or_stdin, utf8};
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::workplace::Workplace;
 
 /// Plan frames for later, in order, below the active one
 ///
-/// A nested plan can be read from a list in a file, one frame a line, deeper ones indented, headings
+/// A nested plan can be read from a list in a file: one frame per line, children indented, headings
 /// skipped:
 ///
 ///   - Build the API | all routes answer
@@ -29,7 +27,7 @@ pub(crate) struct Plan {
     /// A short name for each frame
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     titles: Vec<String>,
-    /// What defines "done"; for a single frame
+    /// The success criteria of a single frame: what defines "done"
     #[arg(short, long, value_name = "TEXT")]
     criteria: Option<String>,
     /// The criteria in dense form (derived when absent)
@@ -47,27 +45,26 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(super) fn request(self) -> Result<Request, Failure> {
         let items = match &self.from {
             Some(file) if file.as_os_str() == "-" => outline(&text_or_stdin("-")?)?,
             Some(file) => outline(&utf8(&file.display().to_string(), fs_err::read(file)?)?)?,
             None => self.listed()?,
         };
-        let parent = parent(self.parent, self.root);
-        grant(place, output, &Request::Plan { parent, items })?;
-        Ok(())
+        let parent = parent_of(self.parent, self.root);
+        Ok(Request::Plan { parent, items })
     }
 
-    fn listed(&self) -> Result<Vec<Planned>, Failure> {
+    fn listed(&self) -> Result<Vec<PlanInput>, Failure> {
         if self.criteria.is_some() && self.titles.len() != 1 {
             return Err(Failure::usage(
                 "--criteria is for a single frame",
                 "use `--from FILE` to give each frame its criteria",
             ));
         }
-        let criteria = self.criteria.as_deref().map(text_or_stdin).transpose()?;
-        let item = |title: &String| Planned {
-            goal: Wanted {
+        let criteria = given(self.criteria.clone())?;
+        let item = |title: &String| PlanInput {
+            goal: GoalInput {
                 title: title.clone(),
                 criteria: criteria.clone(),
                 criteria_compacted: self.criteria_compacted.clone(),
@@ -78,11 +75,11 @@ impl Plan {
     }
 }
 
-/// A plan as an indented list: `- title | criteria`.
-fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
-    // Open levels: how far each is indented, and what it holds so far.
-    let mut levels: Vec<(usize, Vec<Planned>)> = vec![(0, Vec::new())];
-    // What is ticked off, and all below it, is no plan any more.
+/// Parses an indented list of `- title | criteria`.
+fn outline(text: &str) -> Result<Vec<PlanInput>, Failure> {
+    // Open levels: the indentation of each and its items so far.
+    let mut levels: Vec<(usize, Vec<PlanInput>)> = vec![(0, Vec::new())];
+    // Items that are ticked off, and everything below them, are skipped.
     let mut ticked: Option<usize> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
@@ -106,7 +103,7 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
                     "the first line of a plan is not indented",
                 ));
             }
-            // A plan that could not be carried out is not even built.
+            // A plan over the limit is refused before it is built.
             if levels.len() == DEEPEST_PLAN {
                 return Err(EngineError::from(Refusal::PlanTooDeep).into());
             }
@@ -127,8 +124,8 @@ fn outline(text: &str) -> Result<Vec<Planned>, Failure> {
     Ok(levels.pop().map(|(_, items)| items).unwrap_or_default())
 }
 
-/// Hands the items of levels deeper than `indent` to the frame above them.
-fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
+/// Moves the items of levels deeper than `indent` into their parents.
+fn close_deeper(levels: &mut Vec<(usize, Vec<PlanInput>)>, indent: usize) {
     while levels.len() > 1 && levels.last().is_some_and(|(deeper, _)| *deeper > indent) {
         if let Some((_, items)) = levels.pop()
             && let Some(above) = levels.last_mut().and_then(|(_, items)| items.last_mut())
@@ -138,13 +135,13 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<Planned>)>, indent: usize) {
     }
 }
 
-/// Whether a line is an item of a check-list that is done.
+/// Returns true if a line is a ticked item of a check-list.
 fn is_ticked(line: &str) -> bool {
     let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
     item.is_some_and(|item| item.starts_with("[x] ") || item.starts_with("[X] "))
 }
 
-/// A line without the `1. ` or `2) ` in front of it.
+/// Strips a leading `1. ` or `2) `.
 fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let numbered = rest.len() < line.len();
@@ -152,7 +149,7 @@ fn without_number(line: &str) -> &str {
     bare.filter(|_| numbered).unwrap_or(line)
 }
 
-fn planned(line: &str) -> Planned {
+fn planned(line: &str) -> PlanInput {
     let line = line.trim_end();
     let bare = ["- [ ] ", "* [ ] ", "- ", "* "]
         .into_iter()
@@ -163,8 +160,8 @@ fn planned(line: &str) -> Planned {
         Some((title, criteria)) => (title, Some(criteria.trim().to_owned())),
         None => (line, None),
     };
-    Planned {
-        goal: Wanted {
+    PlanInput {
+        goal: GoalInput {
             title: title.trim().to_owned(),
             criteria,
             criteria_compacted: None,
@@ -177,8 +174,8 @@ fn planned(line: &str) -> Planned {
 mod tests {
     use super::*;
 
-    fn drawn(items: &[Planned]) -> String {
-        let draw = |item: &Planned| match item.children.as_slice() {
+    fn drawn(items: &[PlanInput]) -> String {
+        let draw = |item: &PlanInput| match item.children.as_slice() {
             [] => item.goal.title.clone(),
             below => format!("{}({})", item.goal.title, drawn(below)),
         };

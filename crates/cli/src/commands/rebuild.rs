@@ -8,14 +8,14 @@ use flamestack_engine::views::counted;
 use flamestack_store::{Rebuilt, Recovered};
 use serde_json::json;
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::workplace::Workplace;
 
-/// Fold the journal into fresh projections, or recover a damaged store
+/// Rebuild the projections from the journal, or recover a damaged store
 ///
-/// Where a store was set aside because it could not be read, its readable events are brought
-/// back first. The damaged files stay where they are. Exits with 1 where not everything came back.
+/// If a store was set aside because it could not be read, its readable events are recovered
+/// first. The damaged files stay in place. Exits with 1 if some events could not be recovered.
 #[derive(Args)]
 pub(crate) struct Rebuild {
     /// Recover from this set-aside store
@@ -27,36 +27,32 @@ pub(crate) struct Rebuild {
 }
 
 impl Rebuild {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
-        // Damage that shows only now is set aside first, and recovered in the same go.
-        match place.engine.read(|reading| Ok(reading.position()?)) {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        // Damage found only now is set aside first and recovered in the same run.
+        match ctx.engine.read(|reading| Ok(reading.position()?)) {
             Ok(_) | Err(EngineError::SetAside { .. }) => {}
-            // Whoever says that it is damaged need not hear what is wrong with it.
+            // With `--recover` the user already knows that the store is damaged.
             Err(_) if self.recover => {}
             Err(error) => return Err(error.into()),
         }
         let sources = match self.from {
             Some(from) => vec![from],
-            None if self.recover => match place.engine.put_damaged_aside()? {
+            None if self.recover => match ctx.engine.maintenance().set_aside()? {
                 Some(damaged) => vec![damaged],
-                None => place.engine.set_aside_stores()?,
+                None => ctx.engine.maintenance().set_aside_stores()?,
             },
-            None => place.engine.set_aside_stores()?,
+            None => ctx.engine.maintenance().set_aside_stores()?,
         };
         let mut recovered = Vec::new();
         for source in sources {
-            let progress = Progress::new("recovering");
-            let found = place
-                .engine
-                .recover(&source, &mut |done, total| progress.at(done, total))?;
+            let found = Progress::during("recovering", |progress| {
+                ctx.engine.maintenance().recover(&source, progress)
+            })?;
             recovered.push((source, found));
         }
-        let rebuilt = {
-            let progress = Progress::new("folding");
-            place
-                .engine
-                .rebuild(&mut |done, total| progress.at(done, total))?
-        };
+        let rebuilt = Progress::during("folding", |progress| {
+            ctx.engine.maintenance().rebuild(progress)
+        })?;
         if output.is_json() {
             output.data(&json!({
                 "events": rebuilt.events,
@@ -69,9 +65,9 @@ impl Rebuild {
                 })).collect::<Vec<_>>(),
             }))?;
         } else {
-            tell(output, &recovered, &rebuilt)?;
+            print(output, &recovered, &rebuilt)?;
         }
-        // Nothing can be done about it, but whoever runs this in a script should know.
+        // Nothing can be done about it, but a script should notice.
         if recovered.iter().all(|(_, found)| found.is_whole()) {
             Ok(())
         } else {
@@ -80,7 +76,7 @@ impl Rebuild {
     }
 }
 
-fn tell(
+fn print(
     output: &mut Output,
     recovered: &[(PathBuf, Recovered)],
     rebuilt: &Rebuilt,
@@ -88,7 +84,7 @@ fn tell(
     for (from, found) in recovered {
         let lost = match (found.events, found.lost) {
             (0, _) => "nothing in it could be read".to_owned(),
-            (_, 0) => "none between them is missing".to_owned(),
+            (_, 0) => "no gaps between them".to_owned(),
             (_, n) => format!("{} could not be read", counted(n, "event", "events")),
         };
         output.line(format!(
@@ -98,9 +94,9 @@ fn tell(
         ))?;
         if found.events > 0 {
             output.line(if found.cut {
-                "The end of that file is missing, with whatever was written after the last of them."
+                "The end of that file is missing, with everything written after the last of them."
             } else {
-                "What was written after the last of them, if anything, is not in the file any more."
+                "Anything written after the last of them is no longer in the file."
             })?;
         }
     }

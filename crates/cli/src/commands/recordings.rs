@@ -1,4 +1,4 @@
-//! Recorded sessions of any host, whole, as they are measured and replayed.
+//! Recorded sessions of any host, read whole for `flame eval` and `flame replay`.
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -6,25 +6,30 @@ use std::ops::ControlFlow;
 
 use flamestack_core::SessionRef;
 use flamestack_core::transcript::Entry;
-use flamestack_hosts::transcript::ctrace::Trace;
-use flamestack_hosts::transcript::{About, Format, Item, ReadError, Report, Source, read};
+use flamestack_hosts::recordings::ctrace::Trace;
+use flamestack_hosts::recordings::{
+    ReadReport, RecordedSession, RecordingError, RecordingFile, RecordingFormat, TranscriptItem,
+    read,
+};
 
 /// A recorded session.
 #[derive(Default)]
 pub(super) struct Session {
-    /// The program it was held in.
+    /// Name of the host program.
     pub(super) host: String,
-    /// Who published it, or the folder that it ran in.
+    /// Publisher of the recording, or the folder the session ran in.
     pub(super) source: String,
-    /// What was said and done.
+    /// The entries, in order.
     pub(super) entries: Vec<Entry>,
-    /// The files that whoever recorded it saw change.
+    /// Files that changed, according to the recorder.
     pub(super) touched: Vec<String>,
 }
 
-/// The sessions of a file, and what of it could not be read.
-pub(super) fn sessions(source: &Source) -> Result<(Vec<Session>, Report), ReadError> {
-    if source.format == Format::Ctrace {
+/// Reads the sessions of a file, with a report of what could not be read.
+pub(super) fn sessions(
+    source: &RecordingFile,
+) -> Result<(Vec<Session>, ReadReport), RecordingError> {
+    if source.format == RecordingFormat::Ctrace {
         let file = BufReader::new(fs_err::File::open(&source.path)?);
         let trace = Trace::read(file, None)?;
         let session = Session {
@@ -33,7 +38,7 @@ pub(super) fn sessions(source: &Source) -> Result<(Vec<Session>, Report), ReadEr
             entries: trace.events.into_iter().map(|(_, entry)| entry).collect(),
             touched: trace.header.touched,
         };
-        return Ok((vec![session], Report::default()));
+        return Ok((vec![session], ReadReport::default()));
     }
     let mut gathered = Gathered::default();
     let report = read(source, &mut |item, _| {
@@ -43,21 +48,21 @@ pub(super) fn sessions(source: &Source) -> Result<(Vec<Session>, Report), ReadEr
     Ok((gathered.all, report))
 }
 
-/// Sessions being read. What was said in the session of a subagent becomes part of its parent's, as
-/// where hosts record both in one.
+/// Sessions being read. The entries of a subagent's session become part of its parent's, as in
+/// hosts that record both in one file.
 #[derive(Default)]
 struct Gathered {
     all: Vec<Session>,
-    /// For every session, whose it is part of, and as which subagent.
+    /// Index of the root session and subagent name, for every session seen.
     places: BTreeMap<SessionRef, (usize, Option<String>)>,
     current: Option<(usize, Option<String>)>,
 }
 
 impl Gathered {
-    fn take(&mut self, item: Item) {
+    fn take(&mut self, item: TranscriptItem) {
         match item {
-            Item::Session(about) => self.current = Some(self.place(about)),
-            Item::Entry(mut entry) => {
+            TranscriptItem::Session(about) => self.current = Some(self.place(about)),
+            TranscriptItem::Entry(mut entry) => {
                 let Some((at, agent)) = &self.current else {
                     return;
                 };
@@ -68,11 +73,11 @@ impl Gathered {
                     session.entries.push(*entry);
                 }
             }
-            Item::Ended(_) => self.current = None,
+            TranscriptItem::Ended(_) => self.current = None,
         }
     }
 
-    fn place(&mut self, about: About) -> (usize, Option<String>) {
+    fn place(&mut self, about: RecordedSession) -> (usize, Option<String>) {
         if let Some(place) = self.places.get(&about.session) {
             return place.clone();
         }

@@ -3,64 +3,60 @@
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use flamestack_core::command::Actor;
-use flamestack_core::id::SessionRef;
-use flamestack_core::transcript::{Entry, What};
-use flamestack_engine::clock::StoryClock;
-use flamestack_engine::context::{Preferences, Wanted, Whose};
-use flamestack_engine::resume::BESIDE_SUMMARY_TOKENS;
-use flamestack_engine::{Engine, EngineError, Home, Project};
-use flamestack_hosts::transcript::ctrace::Trace;
-use flamestack_hosts::transcript::{Format, find};
-use serde_json::{Value, json};
+use flamestack_core::transcript::{Entry, EntryKind};
+use flamestack_engine::context::{ContextOptions, ContextTarget, Preferences};
+use flamestack_engine::summaries::BESIDE_SUMMARY_TOKENS;
+use flamestack_hosts::recordings::ctrace::Trace;
+use flamestack_hosts::recordings::{RecordingFormat, find};
+use serde::Deserialize;
+use serde_json::json;
 
+use super::temporary::TemporaryEngine;
 use super::{existing, recordings};
 use crate::failure::Failure;
-use crate::output::{Output, Progress};
+use crate::output::Output;
+use crate::parallel;
 
 /// Play a recorded session up to a point and print what the model would be given there
 ///
-/// The events before the cut go through the engine in a throw-away store; nothing behind the cut
-/// is looked at. Reads one recorded session of Claude Code, Codex, Gemini CLI or OpenCode, or the
-/// neutral ctrace format, in which every event has its number. With `--cuts` and `--out`, TRACE is a
-/// folder of recordings in that format, and all cuts of all of them are played.
+/// The events before the cut go through the engine in a throw-away store; events after it are
+/// ignored. Reads one recorded session of Claude Code, Codex, Gemini CLI or OpenCode, or the
+/// neutral ctrace format, in which every event is numbered. With `--cuts` and `--out`, TRACE is a
+/// folder of recordings in that format, and every cut of every recording is played.
 #[derive(Args)]
 pub(crate) struct Replay {
     /// A recorded session, or with `--cuts` a folder of them
     trace: PathBuf,
-    /// The number of the first event that is not known, from 0 (default: behind the last)
+    /// Number of the first event after the cut, from 0 (default: after the last)
     #[arg(long, value_name = "I", conflicts_with = "cuts")]
     cut: Option<u64>,
-    /// At most so many tokens
+    /// Maximum number of tokens
     #[arg(short, long, value_name = "N", default_value_t = 4000)]
     budget: usize,
-    /// What the model is given
+    /// The text to print
     #[arg(long, value_enum, default_value_t = Mode::Brief)]
     mode: Mode,
-    /// How tokens are counted: `estimate` (four characters, as the judge of quality does) or `o200k`
+    /// The tokenizer: `estimate` (four characters a token, as in the quality figures) or `o200k`
     #[arg(long, default_value = "estimate", value_parser = ["estimate", "o200k"])]
     tokenizer: String,
-    /// Where the host compacted, print its summary and what a brief adds to it
+    /// If the host compacted, print its summary and what a brief adds to it
     #[arg(long)]
     beside_summary: bool,
     /// A JSON list of cuts: `file`, `mode`, `cut_i`, `budgets`
     #[arg(long, value_name = "FILE", requires = "out")]
     cuts: Option<PathBuf>,
-    /// Where to write what the model is given at each cut, a JSON object a line
+    /// File to write the text of each cut to, one JSON object per line
     #[arg(long, value_name = "FILE", requires = "cuts")]
     out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// The brief from which work is taken up again
+    /// The brief for resuming the work
     Brief,
-    /// The context of the frame that is worked on
+    /// The context of the active frame
     Context,
 }
 
@@ -73,55 +69,29 @@ impl Replay {
         let events = recorded(&self.trace, before.filter(|_| !self.beside_summary))?;
         let cut = Cut {
             place: before.unwrap_or(u64::MAX),
-            kind: String::new(),
+            mode: String::new(),
             budgets: vec![self.budget],
         };
-        for given in self.play(&events, &[cut])? {
+        for (_, budget, text) in self.play(&events, &[cut])? {
             if output.is_json() {
-                return output.data(&json!({ "budget": given.budget, "text": given.text }));
+                return output.data(&json!({ "budget": budget, "text": text }));
             }
-            output.raw(&given.text)?;
+            output.raw(&text)?;
         }
         Ok(())
     }
 
-    /// All cuts of all recordings, several at a time.
+    /// Plays all cuts of all recordings, several at a time.
     fn run_all(&self, cuts: &Path, out: &Path, output: &mut Output) -> Result<(), Failure> {
         let mut wanted: Vec<(String, Vec<Cut>)> = cuts_of(cuts)?.into_iter().collect();
         for (_, cuts) in &mut wanted {
             cuts.sort_by_key(|cut| cut.place);
         }
         let total = wanted.len();
-        let next = AtomicUsize::new(0);
-        let done = AtomicUsize::new(0);
-        let progress = Progress::new("replaying");
-        let results: Mutex<Vec<(usize, Result<String, Failure>)>> = Mutex::new(Vec::new());
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 0..workers.min(total) {
-                scope.spawn(|| {
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let Some((file, cuts)) = wanted.get(number) else {
-                            return;
-                        };
-                        let lines = self.lines(file, cuts);
-                        results
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .push((number, lines));
-                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        progress.at(done as u64, total as u64);
-                    }
-                });
-            }
-        });
-        drop(progress);
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.sort_by_key(|(number, _)| *number);
+        let results = parallel::map("replaying", &wanted, |(file, cuts)| self.lines(file, cuts));
         let mut file = std::io::BufWriter::new(fs_err::File::create(out)?);
         let mut count = 0;
-        for (_, lines) in results {
+        for lines in results {
             let lines = lines?;
             count += lines.lines().count();
             file.write_all(lines.as_bytes())?;
@@ -133,13 +103,13 @@ impl Replay {
     fn lines(&self, file: &str, cuts: &[Cut]) -> Result<String, Failure> {
         let events = traced(&self.trace.join(file), None)?;
         let mut lines = String::new();
-        for given in self.play(&events, cuts)? {
+        for (cut, budget, text) in self.play(&events, cuts)? {
             let line = json!({
                 "file": file,
-                "mode": given.kind,
-                "cut_i": given.place,
-                "budget": given.budget,
-                "text": given.text,
+                "mode": cut.mode,
+                "cut_i": cut.place,
+                "budget": budget,
+                "text": text,
             });
             lines.push_str(&line.to_string());
             lines.push('\n');
@@ -147,8 +117,8 @@ impl Replay {
         Ok(lines)
     }
 
-    /// What the model is given at each cut. Cuts are in order, so that events are fed once.
-    fn play(&self, events: &[Event], cuts: &[Cut]) -> Result<Vec<Given>, Failure> {
+    /// Returns the texts at each cut. Cuts are in order, so that events are fed once.
+    fn play<'c>(&self, events: &[Event], cuts: &'c [Cut]) -> Result<Vec<Given<'c>>, Failure> {
         let stage = Stage::new(&self.tokenizer)?;
         let mut events = events.iter().peekable();
         let mut given = Vec::new();
@@ -158,128 +128,89 @@ impl Replay {
                 entries.push(entry.clone());
             }
             stage.feed(&entries)?;
-            let summary = events.peek().and_then(|(_, entry)| match &entry.what {
-                What::Compacted { summary, .. } => summary.as_deref(),
+            let summary = events.peek().and_then(|(_, entry)| match &entry.kind {
+                EntryKind::Compacted { summary, .. } => summary.as_deref(),
                 _ => None,
             });
-            match summary.filter(|_| self.beside_summary) {
-                Some(summary) => {
-                    let added = stage.brief(BESIDE_SUMMARY_TOKENS, summary)?;
-                    let length = summary.chars().count().div_ceil(4);
-                    given.push(Given {
-                        place: cut.place,
-                        kind: cut.kind.clone(),
-                        budget: length + BESIDE_SUMMARY_TOKENS,
-                        text: format!("{summary}\n{added}"),
-                    });
-                }
-                None => {
-                    for budget in &cut.budgets {
-                        given.push(Given {
-                            place: cut.place,
-                            kind: cut.kind.clone(),
-                            budget: *budget,
-                            text: match self.mode {
-                                Mode::Brief => stage.brief(*budget, "")?,
-                                Mode::Context => stage.context(*budget)?,
-                            },
-                        });
-                    }
-                }
+            if let Some(summary) = summary.filter(|_| self.beside_summary) {
+                let added = stage.brief(BESIDE_SUMMARY_TOKENS, summary)?;
+                let budget = summary.chars().count().div_ceil(4) + BESIDE_SUMMARY_TOKENS;
+                given.push((cut, budget, format!("{summary}\n{added}")));
+                continue;
+            }
+            for budget in &cut.budgets {
+                let text = match self.mode {
+                    Mode::Brief => stage.brief(*budget, "")?,
+                    Mode::Context => stage.context(*budget)?,
+                };
+                given.push((cut, *budget, text));
             }
         }
         Ok(given)
     }
 }
 
-/// An event of a recording, with its number.
+/// A numbered event of a recording.
 type Event = (u64, Entry);
 
-/// A place at which a recording is cut.
+/// A text that a model is given at a cut, and its budget.
+type Given<'c> = (&'c Cut, usize, String);
+
+/// A position at which a recording is cut.
+#[derive(Deserialize)]
 struct Cut {
+    #[serde(rename = "cut_i")]
     place: u64,
-    kind: String,
+    /// The kind of cut, handed on to the output.
+    #[serde(default)]
+    mode: String,
+    #[serde(default)]
     budgets: Vec<usize>,
 }
 
-/// What a model is given at a cut.
-struct Given {
-    place: u64,
-    kind: String,
-    budget: usize,
-    text: String,
-}
-
-/// An engine on a throw-away store.
-struct Stage {
-    engine: Engine,
-    actor: Actor,
-    // Deleted with the stage.
-    _dir: tempfile::TempDir,
-}
+/// A session that is played in a temporary store.
+struct Stage(TemporaryEngine);
 
 impl Stage {
     fn new(tokenizer: &str) -> Result<Self, Failure> {
-        let dir = tempfile::tempdir()?;
-        let home = Home {
-            state: dir.path().join("state"),
-            config: dir.path().join("config"),
-        };
-        let folder = dir.path().join("project");
-        fs_err::create_dir_all(&folder)?;
-        let project = Project::at(&folder, &home)?;
-        let clock = Box::new(StoryClock::starting_at(0));
         let preferences = Preferences {
             tokenizer: tokenizer.to_owned(),
             ..Preferences::default()
         };
-        let engine =
-            Engine::new(project, clock, Duration::from_secs(30)).with_contexts(preferences);
-        let session: SessionRef = "replay:session".parse().map_err(EngineError::BadSession)?;
-        let actor = Actor {
-            session,
-            worktree: None,
-            message: None,
-        };
-        Ok(Self {
-            engine,
-            actor,
-            _dir: dir,
-        })
+        TemporaryEngine::new("project", "replay:session", 0, preferences).map(Self)
     }
 
     fn feed(&self, entries: &[Entry]) -> Result<(), Failure> {
-        self.engine.witness(&self.actor, entries)?;
+        self.0.engine.ingest(&self.0.actor, entries)?;
         Ok(())
     }
 
     fn brief(&self, budget: usize, already: &str) -> Result<String, Failure> {
-        let brief = self
-            .engine
-            .resume_brief(&self.actor.session, budget, already)?;
+        let summaries = self.0.engine.summaries();
+        let brief = summaries.resume_brief(&self.0.actor.session, budget, already)?;
         Ok(brief.unwrap_or_default())
     }
 
     fn context(&self, budget: usize) -> Result<String, Failure> {
-        let wanted = Wanted {
+        let wanted = ContextOptions {
             budget: Some(budget),
             usable_window: None,
         };
-        let whose = Whose::Session(self.actor.session.clone());
-        let context = self.engine.context(&whose, &wanted)?;
+        let whose = ContextTarget::Session(self.0.actor.session.clone());
+        let context = self.0.engine.contexts().context(&whose, &wanted)?;
         Ok(context
             .map(|context| context.text.clone())
             .unwrap_or_default())
     }
 }
 
-/// The events of a recorded session before a number, whoever recorded it.
+/// Returns the events of a recorded session before a number, in any format.
 fn recorded(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
     existing(path)?;
     if path.is_dir() {
         return Err(Failure::refused(
             format!(
-                "{} is a folder, and one recorded session is played",
+                "{} is a folder, but `replay` plays one recorded session",
                 path.display()
             ),
             "name a file in it, or play all of them with `--cuts FILE --out FILE`; `flame eval` \
@@ -288,7 +219,7 @@ fn recorded(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
     }
     let source = find(path)?
         .into_iter()
-        .find(|it| it.format != Format::Ctrace);
+        .find(|it| it.format != RecordingFormat::Ctrace);
     let Some(source) = source else {
         return traced(path, before);
     };
@@ -303,20 +234,20 @@ fn recorded(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
         }
         Some(_) => Err(Failure::refused(
             format!(
-                "{} holds {several} sessions, and one is played",
+                "{} contains {several} sessions, but `replay` plays one",
                 path.display()
             ),
-            "`flame import` brings all of them in, `flame eval` measures them",
+            "`flame import` imports all of them, `flame eval` measures them",
         )),
         None => Err(nothing_in(path)),
     }
 }
 
-/// The events before a number of a session in the neutral format.
+/// Returns the events before a number of a session in the neutral format.
 fn traced(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
     let file = BufReader::new(fs_err::File::open(path)?);
     let trace = Trace::read(file, before).map_err(|error| unread(path, &error))?;
-    // A cut before the first event leaves nothing, and that is no mistake of the file.
+    // A cut before the first event leaves nothing, which is not the file's fault.
     if trace.events.is_empty() && before != Some(0) {
         return Err(nothing_in(path));
     }
@@ -329,42 +260,39 @@ fn unread(path: &Path, error: &dyn std::error::Error) -> Failure {
             "{} cannot be read as a recorded session: {error}",
             path.display()
         ),
-        "`flame import --help` names what is read",
+        "`flame import --help` lists the formats",
     )
 }
 
 fn nothing_in(path: &Path) -> Failure {
     Failure::refused(
-        format!("{} holds no events of a recorded session", path.display()),
+        format!(
+            "{} contains no events of a recorded session",
+            path.display()
+        ),
         "it takes what Claude Code, Codex, Gemini CLI or OpenCode record, or the neutral \
              format: one JSON object a line, a header first",
     )
 }
 
-/// The cuts that a file names, by recording.
+/// Reads a file of cuts, by recording.
 fn cuts_of(path: &Path) -> Result<BTreeMap<String, Vec<Cut>>, Failure> {
-    let bad = |problem: &str| {
-        Failure::refused(
-            format!("{} is no list of cuts: {problem}", path.display()),
-            "it is a JSON list of objects with file, mode, cut_i and budgets",
-        )
-    };
+    #[derive(Deserialize)]
+    struct Line {
+        file: String,
+        #[serde(flatten)]
+        cut: Cut,
+    }
     let text = fs_err::read_to_string(path)?;
-    let list: Value = serde_json::from_str(&text).map_err(|error| bad(&error.to_string()))?;
+    let lines: Vec<Line> = serde_json::from_str(&text).map_err(|error| {
+        Failure::refused(
+            format!("{} is not a list of cuts: {error}", path.display()),
+            "expected a JSON list of objects with file, mode, cut_i and budgets",
+        )
+    })?;
     let mut cuts: BTreeMap<String, Vec<Cut>> = BTreeMap::new();
-    for item in list.as_array().ok_or_else(|| bad("it is not a list"))? {
-        let text = |name: &str| item.get(name).and_then(Value::as_str);
-        let file = text("file").ok_or_else(|| bad("a cut names no file"))?;
-        let place = item.get("cut_i").and_then(Value::as_u64);
-        let budgets = item.get("budgets").and_then(Value::as_array);
-        let budgets = budgets.into_iter().flatten().filter_map(Value::as_u64);
-        cuts.entry(file.to_owned()).or_default().push(Cut {
-            place: place.ok_or_else(|| bad("a cut has no cut_i"))?,
-            kind: text("mode").unwrap_or_default().to_owned(),
-            budgets: budgets
-                .filter_map(|budget| usize::try_from(budget).ok())
-                .collect(),
-        });
+    for Line { file, cut } in lines {
+        cuts.entry(file).or_default().push(cut);
     }
     Ok(cuts)
 }

@@ -4,39 +4,36 @@ use clap::Args;
 use flamestack_engine::views::one_line;
 use serde_json::json;
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{DIM, ID, Output, Progress, painted};
-use crate::workplace::Workplace;
 
 /// Search titles, criteria, results, notes and raw text
 ///
-/// A text is found when it holds all words, anywhere, in upper or lower case.
+/// Matches texts that contain all of the words, in any order and case.
 #[derive(Args)]
 pub(crate) struct Search {
     /// The words to look for
     #[arg(required = true)]
     words: Vec<String>,
-    /// At most so many finds
+    /// Maximum number of results
     #[arg(short, long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }
 
 impl Search {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let query = self.words.join(" ");
         if query.trim().is_empty() {
             return Err(Failure::refused(
-                "there is no word to look for",
-                "name at least one",
+                "the query has no word to look for",
+                "give at least one word",
             ));
         }
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let found = {
-            let progress = Progress::new("indexing");
-            place.engine.search(&query, limit, &mut |done, total| {
-                progress.at(done, total);
-            })?
-        };
+        let found = Progress::during("indexing", |progress| {
+            ctx.engine.recall().search(&query, limit, progress)
+        })?;
         let hits = || found.searched.hits.iter().zip(&found.titles);
         if output.is_json() {
             let hits: Vec<_> = hits()
@@ -54,7 +51,7 @@ impl Search {
         for (hit, title) in hits() {
             output.line(format!(
                 "{}  {}  {}",
-                painted(ID, &hit.frame),
+                painted(ID, hit.frame),
                 one_line(title, 72),
                 painted(DIM, &hit.field)
             ))?;
@@ -65,7 +62,7 @@ impl Search {
         if found.searched.hits.is_empty() {
             output.line("Nothing found.")?;
         } else if found.searched.more {
-            output.line(painted(DIM, "There is more: use `--limit`."))?;
+            output.dim("There is more: use `--limit`.")?;
         }
         Ok(())
     }

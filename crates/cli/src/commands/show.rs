@@ -2,34 +2,33 @@
 
 use clap::Args;
 use flamestack_core::Refusal;
-use flamestack_engine::json::{self, FrameJson};
+use flamestack_engine::json;
 use flamestack_engine::{EngineError, views};
 use serde_json::{Value, json};
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::workplace::Workplace;
 
-/// Show everything about a frame, with what its children returned
+/// Show everything about a frame, including its children's results
 #[derive(Args)]
 pub(crate) struct Show {
-    /// Which frame (default: the active one)
+    /// The frame (default: the active one)
     frame: Option<String>,
 }
 
 impl Show {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let id = match &self.frame {
-            Some(name) => place.engine.frame_named(name)?,
-            None => active(place)?,
+            Some(name) => ctx.engine.frame_named(name)?,
+            None => active(ctx)?,
         };
-        let details = place
+        let details = ctx
             .engine
             .read(|reading| views::details::gather(reading, &id))?;
-        let (_, log) = place.engine.frame_log(&id)?;
+        let (_, log) = ctx.engine.logs().render(&id)?;
         if output.is_json() {
-            let frame = FrameJson::from(&details.frame);
-            let mut value = serde_json::to_value(&frame).map_err(std::io::Error::from)?;
+            let mut value = json::frame(&details.frame);
             if let Value::Object(fields) = &mut value {
                 fields.insert(
                     "path".to_owned(),
@@ -40,13 +39,13 @@ impl Show {
                     details.children.iter().map(json::row).collect(),
                 );
                 fields.insert("childTotals".to_owned(), json::totals(&details.totals));
-                let history = details.compactions.as_ref();
-                if let Some(history) = history.filter(|history| !history.is_empty()) {
-                    let history = views::compactions::json(history);
-                    fields.insert("compactions".to_owned(), history);
-                }
-                if let Some(hosted) = &details.hosted {
-                    fields.insert("host".to_owned(), hosted.value());
+                if let Some(bound) = &details.bound {
+                    let host = views::hosted::Hosted(&bound.session).value();
+                    fields.insert("host".to_owned(), host);
+                    if !bound.is_empty() {
+                        let history = views::compactions::json(bound);
+                        fields.insert("compactions".to_owned(), history);
+                    }
                 }
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
@@ -58,11 +57,11 @@ impl Show {
     }
 }
 
-/// The frame that the session works on.
-fn active(place: &Workplace) -> Result<flamestack_core::FrameId, Failure> {
-    let session = &place.actor.session;
-    let known = place.engine.read(|reading| Ok(reading.session(session)?))?;
-    let active = known.and_then(|known| known.active.or(known.own));
+/// Returns the session's active frame.
+fn active(ctx: &CommandContext) -> Result<flamestack_core::FrameId, Failure> {
+    let session = &ctx.actor.session;
+    let known = ctx.engine.session(session)?;
+    let active = known.and_then(|known| known.frame());
     active.ok_or_else(|| {
         EngineError::from(Refusal::NoActiveFrame {
             session: session.clone(),

@@ -4,28 +4,28 @@ use std::io::{self, BufReader};
 use std::time::Duration;
 
 use clap::Args;
-use flamestack_engine::brief::Workflows;
+use flamestack_engine::brief::gather_workflows;
 use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
 use flamestack_hosts::sidecar::{self, Sidecar as Serving};
 
+use crate::command_context::{CommandContext, home};
 use crate::failure::Failure;
-use crate::workplace::{Workplace, home};
 
 /// Serve a host's plugin over standard input and output
 ///
-/// Speaks JSON-RPC 2.0, one object a line, until the input ends. A plugin starts it; people have
-/// no use for it.
+/// Speaks JSON-RPC 2.0, one object per line, until the input ends. Plugins start it; it is not
+/// useful by hand.
 #[derive(Args)]
 pub(crate) struct Sidecar {}
 
 impl Sidecar {
-    pub(crate) fn run(self, place: Workplace) -> Result<(), Failure> {
-        let word = |key| -> Result<String, Failure> { Ok(place.settings.get(key)?.text.clone()) };
+    pub(crate) fn run(self, ctx: CommandContext) -> Result<(), Failure> {
+        let word = |key| -> Result<String, Failure> { Ok(ctx.settings.get(key)?.text.clone()) };
         let number = |key| -> Result<usize, Failure> {
-            let number = place.settings.number(key)?;
+            let number = ctx.settings.number(key)?;
             Ok(usize::try_from(number).unwrap_or(usize::MAX))
         };
         let serving = Serving {
@@ -40,7 +40,7 @@ impl Sidecar {
                 "session" => Isolation::Session,
                 _ => Isolation::Inline,
             },
-            workflows: Workflows::gather(&home()?, place.engine.project()),
+            workflows: gather_workflows(&home()?, ctx.engine.project()),
             brief_budget: number("brief.budget")?,
             restore_budget: number("compaction.restore_budget")?,
             summaries: match word("compaction.mode")?.as_str() {
@@ -48,10 +48,10 @@ impl Sidecar {
                 _ => Author::Host,
             },
             patience: Duration::from_millis(
-                place.settings.number("compaction.completion_timeout_ms")?,
+                ctx.settings.number("compaction.completion_timeout_ms")?,
             ),
-            worktree: place.actor.worktree,
-            engine: place.engine,
+            worktree: ctx.actor.worktree,
+            engine: ctx.engine,
         };
         let input = BufReader::new(io::stdin());
         Ok(sidecar::serve(&serving, input, io::stdout())?)

@@ -1,21 +1,21 @@
 //! `flame tool`
 
 use clap::Args;
-use flamestack_core::refusal::Voice;
+use flamestack_engine::hints::Voice;
 use flamestack_engine::{EngineError, tools};
 use serde_json::{Value, json};
 
 use super::text_or_stdin;
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
-use crate::workplace::Workplace;
 
 /// Call a tool exactly as an agent would
 ///
 /// For example `flame tool stack_recall '{"query": "login"}'`.
 #[derive(Args)]
 pub(crate) struct Tool {
-    /// Which tool
+    /// The tool
     #[arg(required_unless_present = "list")]
     name: Option<String>,
     /// Its arguments as JSON; `-` reads standard input
@@ -24,13 +24,13 @@ pub(crate) struct Tool {
     /// List the tools
     #[arg(long, conflicts_with = "name")]
     list: bool,
-    /// Print what the tool takes, as JSON Schema
+    /// Print the tool's arguments as JSON Schema
     #[arg(long)]
     schema: bool,
 }
 
 impl Tool {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let Some(name) = self.name.filter(|_| !self.list) else {
             return list(output);
         };
@@ -41,7 +41,7 @@ impl Tool {
             Some(text) => parse(&name, &text)?,
             None => Value::Null,
         };
-        let answer = tools::call(&place.engine, &place.actor, &name, arguments);
+        let answer = tools::call(&ctx.engine, &ctx.actor, &name, arguments);
         let answer = answer.map_err(in_its_words)?;
         if output.is_json() {
             return output.data(&json!({ "tool": name, "output": answer }));
@@ -60,21 +60,17 @@ fn parse(name: &str, text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// A refusal in the words that an agent would get.
+/// Renders a refusal as an agent would see it.
 fn in_its_words(error: EngineError) -> Failure {
-    let hint = error.hint(Voice::Tool);
-    match Failure::from(error) {
-        Failure::Told {
-            usage: false,
-            message,
-            ..
-        } => Failure::Told {
-            usage: false,
-            message,
-            hint,
-        },
-        other => other,
+    let words = error.hint(Voice::Tool);
+    let mut failure = Failure::from(error);
+    if let Failure::Message {
+        usage: false, hint, ..
+    } = &mut failure
+    {
+        *hint = words;
     }
+    failure
 }
 
 fn list(output: &mut Output) -> Result<(), Failure> {

@@ -2,38 +2,37 @@
 
 use clap::Args;
 use flamestack_engine::json;
-use flamestack_engine::views::tree::{self, FrameLine, Line, TreeOptions};
-use flamestack_engine::views::{icon, one_line};
+use flamestack_engine::views::tree::{self, TreeLine, TreeOptions};
 use serde_json::{Value, json};
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
-use crate::output::{BOLD, DIM, ID, Output, colour, painted};
-use crate::workplace::Workplace;
+use crate::output::{DIM, Output, paint, painted};
 
 /// Draw the tree of frames
 ///
-/// Open work is shown whole, finished work in part; what is left out is counted.
+/// Shows open work in full and finished work in part, with a count of what is left out.
 #[derive(Args)]
 pub(crate) struct Tree {
-    /// Only below this frame
+    /// Only this frame and what is below it
     frame: Option<String>,
-    /// Everything, finished work included
+    /// Show everything, including finished work
     #[arg(short, long)]
     all: bool,
-    /// At most so many levels
+    /// Maximum number of levels
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
-    /// Criteria and results too
+    /// Show criteria and results too
     #[arg(long)]
     details: bool,
 }
 
 impl Tree {
-    pub(crate) fn run(self, place: &Workplace, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let root = self
             .frame
             .as_deref()
-            .map(|name| place.engine.frame_named(name))
+            .map(|name| ctx.engine.frame_named(name))
             .transpose()?;
         let depth = self.depth.and_then(|depth| usize::try_from(depth).ok());
         let options = TreeOptions {
@@ -41,75 +40,32 @@ impl Tree {
             depth,
             all: self.all,
         };
-        let view = place
-            .engine
-            .read(|reading| tree::gather(reading, &options))?;
+        let view = ctx.engine.read(|reading| tree::gather(reading, &options))?;
         if output.is_json() {
             return output.data(&json!({
                 "lines": view.lines.iter().map(line_json).collect::<Vec<_>>(),
                 "totals": json::totals(&view.totals),
             }));
         }
-        let you = place.actor.session.to_string();
+        let you = ctx.actor.session.to_string();
         for line in &view.lines {
-            match line {
-                Line::Hidden {
-                    indent,
-                    parent,
-                    totals,
-                } => {
-                    let hidden = tree::hidden(parent.as_ref(), totals);
-                    output.line(painted(DIM, format!("{}{hidden}", indent.draw())))?;
-                }
-                Line::Frame(line) => {
-                    output.line(drawn(line, &you))?;
-                    if self.details {
-                        let beneath = line.indent.draw_beneath(line.children.all() > 0);
-                        for detail in line.details() {
-                            output.line(painted(DIM, format!("{beneath}{detail}")))?;
-                        }
-                    }
-                }
-            }
+            output.text(&line.draw(Some(&you), self.details, &paint))?;
         }
         if view.totals.all() == 0 {
             output.line(tree::totals_in_words(&view.totals))?;
-            return output.line(painted(DIM, "`flame push TITLE` begins one."));
+            return output.line(painted(DIM, "`flame push TITLE` starts one."));
         }
         output.line("")?;
-        // Part of the tree was asked for; how much there is besides is said as that.
+        // With a frame given, the totals still cover the whole project, and say so.
         let in_all = if self.frame.is_some() { "in all, " } else { "" };
         output.line(format!("{in_all}{}", tree::totals_in_words(&view.totals)))?;
         output.line(painted(DIM, tree::legend()))
     }
 }
 
-fn drawn(line: &FrameLine, you: &str) -> String {
-    let frame = &line.row.frame;
-    let mut text = format!(
-        "{}{} {}  {}",
-        painted(DIM, line.indent.draw()),
-        painted(colour(frame.status), icon(frame.status)),
-        painted(ID, &frame.id),
-        one_line(frame.title.as_str(), 72)
-    );
-    for remark in line.remarks() {
-        text.push_str(&painted(DIM, format!(" · {remark}")));
-    }
-    for session in &line.sessions {
-        let who = if session == you {
-            "you are here"
-        } else {
-            session
-        };
-        text.push_str(&format!("  {}", painted(BOLD, format!("◀ {who}"))));
-    }
-    text
-}
-
-fn line_json(line: &Line) -> Value {
+fn line_json(line: &TreeLine) -> Value {
     match line {
-        Line::Hidden {
+        TreeLine::Hidden {
             indent,
             parent,
             totals,
@@ -119,7 +75,7 @@ fn line_json(line: &Line) -> Value {
             "hiddenBelow": parent.as_ref().map(ToString::to_string),
             "hidden": json::totals(totals),
         }),
-        Line::Frame(line) => {
+        TreeLine::Frame(line) => {
             let mut value = json::row(&line.row);
             if let Value::Object(fields) = &mut value {
                 fields.insert("kind".to_owned(), json!("frame"));

@@ -1,4 +1,4 @@
-//! What gets in from outside: texts, bytes, names and flags that cannot be taken.
+//! Bad input: texts, bytes, names and flags that cannot be accepted.
 
 use insta::assert_snapshot;
 
@@ -132,7 +132,7 @@ fn nul_is_refused_wherever_it_gets_in() {
     assert_snapshot!(unknown, @r"
     --- stderr
     error: there is no frame `\0`
-    hint: stack_tree shows the frames there are
+    hint: stack_tree shows the frames
     [exit 1]
     ");
 }
@@ -154,7 +154,7 @@ fn raw_text_is_kept_as_it_came() {
         assert_eq!(kept, String::from_utf8_lossy(text));
     }
     assert_snapshot!(project.flame_reading(&["note", "log", "-"], b"\xff\xd8\xff\xe0 JFIF"), @"
-    id-1 “Root” keeps “standard input” (17 bytes)
+    id-1 “Root” stores “standard input” (17 bytes)
     --- stderr
     note: 4 bytes are not UTF-8 text and kept as �; a file that is no text is better named as an artifact
     ");
@@ -342,12 +342,12 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 1]
     $ flame replay .
     --- stderr
-    error: . is a folder, and one recorded session is played
+    error: . is a folder, but `replay` plays one recorded session
     hint: name a file in it, or play all of them with `--cuts FILE --out FILE`; `flame eval` measures a whole folder
     [exit 1]
     $ flame replay empty.jsonl
     --- stderr
-    error: empty.jsonl holds no events of a recorded session
+    error: empty.jsonl contains no events of a recorded session
     hint: it takes what Claude Code, Codex, Gemini CLI or OpenCode record, or the neutral format: one JSON object a line, a header first
     [exit 1]
     $ flame tree -C nowhere
@@ -362,28 +362,28 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 1]
     $ flame activate 
     --- stderr
-    error: no frame was named: the name is empty
+    error: the name of the frame is empty
     hint: `flame tree` shows the frames
     [exit 1]
     $ flame log id-1#99
     --- stderr
-    error: id-1 has 0 pieces of raw text, so there is no id-1#99
-    hint: `flame log id-1` lists what it has
+    error: there is no id-1#99: id-1 has 0 raw texts
+    hint: `flame log id-1` lists its raw texts
     [exit 1]
     $ flame recall id-1#3
     --- stderr
-    error: id-1 belongs to no session of which anything is kept, so there is no id-1#3
-    hint: `flame recall id-1` tells the frame in short, `flame log id-1` in full
+    error: there is no id-1#3: no session of id-1 is recorded
+    hint: `flame recall id-1` shows the frame in short, `flame log id-1` in full
     [exit 1]
     $ flame recall 
     --- stderr
-    error: there is no word to look for
-    hint: name at least one, or a frame
+    error: the query has no word to look for
+    hint: give at least one word, or a frame
     [exit 1]
     $ flame search  
     --- stderr
-    error: there is no word to look for
-    hint: name at least one
+    error: the query has no word to look for
+    hint: give at least one word
     [exit 1]
     ");
     let misused: String = [
@@ -405,18 +405,18 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 2]
     $ flame log id-1#x
     --- stderr
-    error: `x` is not the number of a piece of raw text
+    error: `x` is not the number of a raw text
     hint: `flame log id-1` lists what it has: id-1#1 is the first
     [exit 2]
     $ flame brief --budget 100
     --- stderr
     error: a budget of 100 tokens is too small: it takes at least 256
-    hint: leave the budget out to get the one that is set
+    hint: omit the budget to use the one in the settings
     [exit 2]
     $ flame context --budget 100
     --- stderr
     error: a budget of 100 tokens is too small: it takes at least 256
-    hint: leave the budget out to get the one that is set
+    hint: omit the budget to use the one in the settings
     [exit 2]
     $ flame recall x --tokens many
     --- stderr
@@ -436,14 +436,14 @@ fn state_is_in_one_place() {
     assert_snapshot!(project.flame(&["push", "Root"]), @"
     --- stderr
     error: FLAME_STATE_DIR is `state`, which is not an absolute path
-    hint: write it from the root on: all state is in one place, wherever a command is run
+    hint: use an absolute path, so that every command finds the same state
     [exit 1]
     ");
     let project = project.with_env("FLAME_STATE_DIR", &file.display().to_string());
     assert_snapshot!(project.flame(&["push", "Root"]), @"
     --- stderr
     error: FLAME_STATE_DIR is `DIR/shop/notes.txt`, which is not a folder
-    hint: name a folder; it is made if it is not there
+    hint: name a folder; it is created if it does not exist
     [exit 1]
     ");
 }

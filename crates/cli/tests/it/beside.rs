@@ -1,4 +1,4 @@
-//! What lies beside or in place of the journal: indexes, raw text, other people's databases.
+//! Files next to or in place of the journal: indexes, raw text, other programs' databases.
 
 use insta::assert_snapshot;
 
@@ -33,7 +33,7 @@ fn other_peoples_databases_are_left_alone() {
     assert_snapshot!(untouched("newer"), @"
     --- stderr
     error: the store was written by a newer Flamestack (format 99, this one knows 1)
-    hint: update Flamestack; if there is no newer one, the mark of the store is damaged and `flame rebuild --recover` keeps everything that can be read
+    hint: update Flamestack; if there is no newer version, the version number in the store is damaged and `flame rebuild --recover` keeps everything that can be read
     [exit 1]
     ");
 
@@ -44,7 +44,7 @@ fn other_peoples_databases_are_left_alone() {
     assert_snapshot!(untouched("foreign"), @"
     --- stderr
     error: `DIR/state/projects/shop-HASH/journal.db` is a database of another program
-    hint: move it away, or set FLAME_STATE_DIR to another place
+    hint: move it away, or set FLAME_STATE_DIR to another directory
     [exit 1]
     ");
 }
@@ -130,8 +130,8 @@ fn lost_raw_text_is_said_and_everything_else_goes_on() {
     }
     assert_snapshot!(project.flame(&["log", &format!("{frame}#7")]), @"
     --- stderr
-    error: id-1 has 1 piece of raw text, so there is no id-1#7
-    hint: `flame log id-1` lists what it has
+    error: there is no id-1#7: id-1 has 1 raw text
+    hint: `flame log id-1` lists its raw texts
     [exit 1]
     ");
 }
@@ -147,7 +147,7 @@ fn a_place_that_cannot_be_written_is_named() {
     assert_snapshot!(output, @"
     --- stderr
     error: FLAME_STATE_DIR is `DIR/state`, which is not a folder
-    hint: name a folder; it is made if it is not there
+    hint: name a folder; it is created if it does not exist
     [exit 1]
     ");
 

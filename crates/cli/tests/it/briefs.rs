@@ -1,4 +1,4 @@
-//! What a session has to know to go on, as `flame brief` prints it.
+//! Continuation briefs as `flame brief` prints them.
 
 use crate::ground::TestProject;
 
@@ -82,11 +82,11 @@ fn another_folder_and_another_budget() {
 fn lines_say_where_they_come_from() {
     let project = shop();
     let output = project.flame(&["brief", "--sources"]);
-    for told in [
+    for expected in [
         "- 2 — Login form (Batch 1)  [.codex/specs/login/tasks.md:3]\n",
         "## Blockers / Risks\n- none recorded\n",
     ] {
-        assert!(output.stdout.contains(told), "{}", output.stdout);
+        assert!(output.stdout.contains(expected), "{}", output.stdout);
     }
 }
 
@@ -131,7 +131,7 @@ fn a_hand_off_is_about_the_agent_that_was_at_work() {
     assert!(output.stdout.contains("- spec-execute\n"), "{output}");
     assert!(output.stderr.contains("about opencode:ses_1"), "{output}");
     assert_eq!(json(&project, &["brief", "--json"])["session"], agent);
-    // Whoever works at the shell means that.
+    // A user who works at the shell means that.
     project.ok(&["push", "Ship the shop", "--criteria", "orders can be paid"]);
     let output = project.flame(&["brief"]);
     assert!(output.stdout.contains("- Ship the shop"), "{output}");

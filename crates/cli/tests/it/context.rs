@@ -1,10 +1,10 @@
-//! What a model is shown, as `flame context` prints it.
+//! Contexts as `flame context` prints them.
 
 use std::time::Duration;
 
 use flamestack_core::command::Actor;
-use flamestack_core::context::{Delivery, Reason};
-use flamestack_engine::context::Wanted;
+use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_engine::context::ContextOptions;
 use flamestack_engine::{Engine, Home, Project, SystemClock};
 
 use crate::ground::TestProject;
@@ -58,7 +58,7 @@ fn a_budget_that_is_too_small_is_refused() {
 }
 
 #[test]
-fn nothing_to_tell_prints_nothing() {
+fn an_empty_context_prints_nothing() {
     let project = TestProject::new();
     let nothing = project.flame(&["context"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""));
@@ -118,7 +118,7 @@ fn settings_reach_the_context() {
     );
 }
 
-/// What a host's session is sent with a message.
+/// Returns what a host's session is sent with a message.
 fn deliver(project: &TestProject, message: &str, after: Option<Reason>) -> Delivery {
     let home = Home {
         state: project.dir().join("state"),
@@ -131,7 +131,10 @@ fn deliver(project: &TestProject, message: &str, after: Option<Reason>) -> Deliv
         worktree: None,
         message: Some(message.to_owned()),
     };
-    engine.deliver(&actor, after, &Wanted::default()).unwrap()
+    engine
+        .contexts()
+        .deliver(&actor, after, &ContextOptions::default())
+        .unwrap()
 }
 
 #[test]

@@ -17,14 +17,14 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     assert_snapshot!(output, @"
     --- stderr
     error: the store could not be read (the file is empty). It was moved to DIR/state/projects/shop-HASH/set-aside/TIME
-    hint: nothing was deleted: `flame rebuild` recovers what can be read of it; without that, the next command begins with an empty store
+    hint: nothing was deleted: `flame rebuild` recovers what can be read of it; otherwise the next command starts with an empty store
     [exit 1]
     ");
-    // Until somebody recovers it, everyone is told.
+    // Every command prints a note until the store is recovered.
     assert_snapshot!(ward.project.flame(&["push", "Begin anew"]), @"
     id-1 “Begin anew” is in progress
     --- stderr
-    note: an unreadable store waits in DIR/state/projects/shop-HASH/set-aside/TIME: `flame rebuild` recovers what can be read of it
+    note: an unreadable store is in DIR/state/projects/shop-HASH/set-aside/TIME: `flame rebuild` recovers what can be read of it
     ");
     assert_snapshot!(ward.project.flame(&["status"]), @"
     shell:main (you)
@@ -32,7 +32,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
 
     shop · 1 frame: 1 in progress
     --- stderr
-    note: an unreadable store waits in DIR/state/projects/shop-HASH/set-aside/TIME: `flame rebuild` recovers what can be read of it
+    note: an unreadable store is in DIR/state/projects/shop-HASH/set-aside/TIME: `flame rebuild` recovers what can be read of it
     ");
     assert_snapshot!(ward.project.flame(&["doctor"]), @"
     project      shop (DIR/shop)
@@ -43,7 +43,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     size         N kB (limit 50 MB)
     opencode     not found on the search path, plugin not installed (`flame init`)
 
-    ! a store that could not be read waits in DIR/state/projects/shop-HASH/set-aside/TIME
+    ! an unreadable store is in DIR/state/projects/shop-HASH/set-aside/TIME
       `flame rebuild` recovers what can be read of it
     [exit 1]
     ");
@@ -56,7 +56,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     assert_snapshot!(ward.attempt("text", &text, &["push", "x"]).0, @"
     --- stderr
     error: the store could not be read (file is not a database). It was moved to DIR/state/projects/shop-HASH/set-aside/TIME
-    hint: nothing was deleted: `flame rebuild` recovers what can be read of it; without that, the next command begins with an empty store
+    hint: nothing was deleted: `flame rebuild` recovers what can be read of it; otherwise the next command starts with an empty store
     [exit 1]
     ");
     let binary = Files {
@@ -73,7 +73,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! the store could not be read (file is not a database). It was moved to DIR/state/projects/shop-HASH/set-aside/TIME
-      nothing was deleted: `flame rebuild` recovers what can be read of it; without that, the next command begins with an empty store
+      nothing was deleted: `flame rebuild` recovers what can be read of it; otherwise the next command starts with an empty store
     [exit 1]
     ");
 }
@@ -92,8 +92,8 @@ fn recovery_says_what_came_back() {
     };
     assert!(recovered.contains("/set-aside/"), "{said}");
     // A file that was cut does not say how many events it had.
-    assert_snapshot!(rest, @"The end of that file is missing, with whatever was written after the last of them.");
-    // How many lie in the half that is left depends on how SQLite lays its pages out.
+    assert_snapshot!(rest, @"The end of that file is missing, with everything written after the last of them.");
+    // The number of events in the remaining half depends on SQLite's page layout.
     let count: usize = recovered.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(count > 100 && count < ward.events.len(), "{said}");
     assert!(
@@ -103,7 +103,7 @@ fn recovery_says_what_came_back() {
     // Once is enough.
     let again = ward.project.json(&["rebuild"]);
     assert_eq!(again["recovered"], Value::Array(Vec::new()));
-    // What was set aside stays where it is.
+    // Set-aside files stay in place.
     assert!(place.unwrap().join("journal.db").exists());
     ward.well_but_for_losses("half", true);
 }
@@ -123,7 +123,7 @@ fn recovering_takes_one_command() {
         );
         ward.project.well();
     }
-    // Where there is nothing to recover, nothing is made up.
+    // If there is nothing to recover, nothing is invented.
     let empty = crate::ground::TestProject::new();
     assert_eq!(empty.json(&["rebuild", "--recover"])["events"], 0);
     assert!(!empty.dir().join("state").exists());
@@ -201,7 +201,7 @@ fn bits_flipped_at_many_places() {
             )
         })
         .collect();
-    // Where pages begin, the engine keeps its own books.
+    // Page starts hold SQLite's own bookkeeping.
     let in_books = (0..length / 4096)
         .step_by(5)
         .map(|page| (page * 4096 + 1, 6));
@@ -222,8 +222,8 @@ fn bits_flipped_at_many_places() {
 fn bits_flipped_in_the_text_of_the_journal() {
     let ward = Ward::new();
     for text in ["Decision 7", "Part 77", "Decision 11"] {
-        // The text stands in the journal and in a projection. Some places are only remains of what
-        // the engine has moved since; nobody misses those.
+        // The text is in the journal and in a projection. Some copies are only remains of pages that
+        // SQLite has moved since; those do not matter.
         let mut noticed = 0;
         let places: Vec<usize> = places_of(&ward.healthy.journal, text.as_bytes()).collect();
         for place in places.into_iter().take(6) {
@@ -277,12 +277,12 @@ fn an_altered_event_is_named() {
     assert_snapshot!(ward.project.flame(&["rebuild"]), @"
     --- stderr
     error: event 307 of the journal cannot be understood: its checksum does not fit
-    hint: `flame doctor` shows how far the damage goes, `flame rebuild --recover` keeps everything that can be read
+    hint: `flame doctor` shows the extent of the damage, `flame rebuild --recover` keeps everything that can be read
     [exit 1]
     ");
     assert_snapshot!(ward.project.flame(&["rebuild", "--recover"]), @"
     Recovered 314 events from DIR/state/projects/shop-HASH/set-aside/TIME; 2 events could not be read.
-    What was written after the last of them, if anything, is not in the file any more.
+    Anything written after the last of them is no longer in the file.
     Folded 314 events into 301 frames.
     [exit 1]
     ");
@@ -296,7 +296,7 @@ fn an_altered_event_is_named() {
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! not all of 316 events (2 missing) came back from the store in DIR/state/projects/shop-HASH/set-aside/TIME
-      nothing more can be read of it; this is said until that folder is deleted
+      nothing more can be read of it; delete that folder to stop this message
     [exit 1]
     ");
     ward.well_but_for_losses("altered", true);
@@ -324,7 +324,7 @@ fn a_damaged_projection_is_reported_and_mended() {
         assert!(
             doctor
                 .stdout
-                .contains("`flame rebuild` folds the projections anew"),
+                .contains("`flame rebuild` rebuilds the projections"),
             "{sql}: {doctor}"
         );
         ward.project.ok(&["rebuild"]);
@@ -334,7 +334,7 @@ fn a_damaged_projection_is_reported_and_mended() {
     assert_snapshot!(ward.project.flame(&["tree", "--all"]), @"
     --- stderr
     error: a projection is damaged: `confused` is not a status
-    hint: `flame rebuild` folds the projections anew
+    hint: `flame rebuild` rebuilds the projections
     [exit 1]
     ");
     ward.project.ok(&["rebuild"]);

@@ -135,7 +135,7 @@ fn a_predecessors_stack_is_brought_in() {
     // A second time brings nothing in twice.
     assert_snapshot!(project.flame(&["import", "../old"]), @"
     Imported 0 frames from ../old/.opencode/stack/state.json.
-    4 frames were here already and left alone.
+    4 frames already existed and were left alone.
     ");
     assert_eq!(project.well()["frames"], 4);
 }
@@ -167,7 +167,7 @@ fn export_and_import_are_a_round_trip() {
     assert_snapshot!(project.flame(&["export", "../out"]), @"Exported 7 frames and 2 logs to ../out/.opencode/stack.");
     assert_snapshot!(project.refused(&["export", "../out"]), @"
     --- stderr
-    error: ../out/.opencode/stack/state.json is there already
+    error: ../out/.opencode/stack/state.json exists already
     hint: use `--force` to replace it, or name another directory
     [exit 1]
     ");
@@ -248,7 +248,7 @@ fn files_that_cannot_be_read_are_refused() {
     project.refused(&["import", "../old"]);
     fs_err::write(&state, "[".repeat(100_000)).unwrap();
     project.refused(&["import", "../old"]);
-    // What was there is there, and still only that.
+    // Everything is still there, and nothing else.
     assert_eq!(project.well()["frames"], 1);
 }
 
@@ -265,7 +265,7 @@ fn a_damaged_state_file_leaves_the_frame_files() {
     assert_snapshot!(project.refused(&["import", "../old"]), @"
     --- stderr
     error: ../old/.opencode/stack/state.json: the file ends in the middle of its JSON, at line 1, column 13
-    hint: 4 frame files lie beside it: `--frames-only` imports them; or put back a copy of the file from before
+    hint: there are 4 frame files beside it: `--frames-only` imports them; or restore an earlier copy of the file
     [exit 1]
     ");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Ground to test on: a project of its own, with a home of its own, and nothing of this machine.
 //!
-//! What a command said is compared as people read it. Names that differ from run to run are given
+//! Output is compared as people read it. Names that differ from run to run are given
 //! stable ones on the way: ids in the order in which they appear, times, folders.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// A project in a folder that vanishes with it.
 pub(crate) struct TestProject {
     dir: tempfile::TempDir,
-    /// Where commands are run.
+    /// The directory in which commands run.
     root: PathBuf,
     environment: Vec<(String, String)>,
     session: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct TestProject {
     seen: Mutex<Vec<String>>,
 }
 
-/// What a command said and how it ended.
+/// The output and exit code of a command.
 pub(crate) struct Output {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -76,7 +76,7 @@ impl TestProject {
         self.dir.path()
     }
 
-    /// Where commands are run.
+    /// The directory in which commands run.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -266,7 +266,7 @@ impl TestProject {
 
     /// Text with stable names for what differs from run to run.
     pub(crate) fn stable(&self, text: &str) -> String {
-        // Nobody compares a hundred thousand lines by eye.
+        // A hundred thousand lines are not compared by eye.
         if text.len() > 50_000 {
             return text.to_owned();
         }
@@ -284,7 +284,7 @@ impl TestProject {
         without_sizes(&without_times(&stable))
     }
 
-    /// Which of the ids seen so far this is, from 1; none if it is not one.
+    /// Returns the number of an id among those seen so far, from 1; `None` if it is not an id.
     fn place_of(&self, word: &str) -> Option<usize> {
         if word.len() != 8 {
             return None;
@@ -300,7 +300,7 @@ impl TestProject {
         Some(seen.len())
     }
 
-    /// Whether there is or was such a frame: plenty of words have eight letters.
+    /// Returns true if the frame exists or existed: many words have eight letters.
     fn has_frame(&self, id: &str) -> bool {
         let ask = || -> Option<bool> {
             let projects = fs_err::read_dir(self.dir.path().join("state/projects")).ok()?;
@@ -334,7 +334,7 @@ impl Dice {
     }
 }
 
-/// Words and what stands between them.
+/// Splits text into words and separators.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

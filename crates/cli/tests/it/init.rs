@@ -23,7 +23,7 @@ fn make_runnable(path: &Path) {
     fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What a command said, with the program under test under a name of its own, and however many files
+/// The output of a command, with a fixed name for the program under test, and however many files
 /// the plugin has.
 fn said(project: &TestProject, arguments: &[&str]) -> String {
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/opencode/src");
@@ -73,8 +73,8 @@ fn a_fresh_project() {
     assert_snapshot!(said(&project, &["init", "--dry-run"]), @"
     OpenCode 1.18.33 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
-    + DIR/config/opencode  prepared, so that the first request waits for no npm install
-    + .opencode  prepared, so that the first request waits for no npm install
+    + DIR/config/opencode  prepared, so that the first request does not wait for an npm install
+    + .opencode  prepared, so that the first request does not wait for an npm install
     + .opencode/opencode.json  the plugin's entry
     + .opencode/tui.json  the entry of the plugin's terminal part
     Nothing was changed: this was a dry run.
@@ -85,12 +85,12 @@ fn a_fresh_project() {
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 1.18.33 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
-    + DIR/config/opencode  prepared, so that the first request waits for no npm install
-    + .opencode  prepared, so that the first request waits for no npm install
+    + DIR/config/opencode  prepared, so that the first request does not wait for an npm install
+    + .opencode  prepared, so that the first request does not wait for an npm install
     + .opencode/opencode.json  the plugin's entry
     + .opencode/tui.json  the entry of the plugin's terminal part
-    OpenCode loads it with its next start; `flame doctor` checks it.
-    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    OpenCode loads it at its next start; `flame doctor` checks it.
+    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert_snapshot!(config(&project, ".opencode/opencode.json"), @r#"
     {
@@ -137,7 +137,7 @@ fn a_fresh_project() {
     assert!(!project.dir().join("state/flamestack-opencode").exists());
     assert_snapshot!(said(&project, &["init", "--remove"]), @"
     OpenCode 1.18.33 · DIR/shop
-    Nothing to take out: nothing that `flame init` wrote is here.
+    Nothing to remove: `flame init` has written nothing here.
     ");
 }
 
@@ -165,7 +165,7 @@ fn a_configuration_of_the_users_keeps_all_but_the_entry() {
 }
 
 #[test]
-fn an_entry_and_files_that_are_behind_are_brought_up_to_date() {
+fn an_outdated_entry_and_outdated_files_are_updated() {
     let project = with_opencode("1.18.33");
     project.ok(&["init"]);
     let fresh = everything(project.dir());
@@ -178,17 +178,17 @@ fn an_entry_and_files_that_are_behind_are_brought_up_to_date() {
     fs_err::remove_file(plugin.join("hooks.ts")).unwrap();
     assert_snapshot!(said(&project, &["doctor"]).split_once("\n\n").unwrap().1, @"
     ! 2 of ALL files of the OpenCode plugin are missing or of another release
-      `flame init` mends it
+      `flame init` fixes it
     ! DIR/shop/.opencode/opencode.json starts /gone/flame, which is gone
-      `flame init` mends it
+      `flame init` fixes it
     [exit 1]
     ");
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 1.18.33 · DIR/shop
     ~ DIR/state/flamestack-opencode  the plugin 0.1.0, 2 files
     ~ .opencode/opencode.json  the plugin's entry
-    OpenCode loads it with its next start; `flame doctor` checks it.
-    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    OpenCode loads it at its next start; `flame doctor` checks it.
+    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     // The file was changed by hand in between, so it is no longer ours to delete.
     let left = |(path, _): &&(PathBuf, Option<String>)| !path.ends_with("installed.json");
@@ -223,7 +223,7 @@ fn what_was_changed_is_left_and_named() {
     - DIR/config/opencode  3 files
     - .opencode  3 files
     - DIR/state/flamestack-opencode  ALL files
-    ! .opencode/opencode.json  the plugin's entry was changed since: take it out by hand
+    ! .opencode/opencode.json  the plugin's entry was changed since: remove it by hand
     ! .opencode/package.json  it was changed since
     ");
     let left: Vec<String> = everything(&project.root().join(".opencode"))
@@ -273,10 +273,10 @@ fn folders_with_something_of_their_own_are_left_alone() {
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.json  the plugin's entry
     + .opencode/tui.json  the entry of the plugin's terminal part
-    ! DIR/config/opencode  not prepared, it has packages of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
-    ! .opencode  not prepared, it has plugins or tools of its own: OpenCode installs @opencode-ai/plugin there before it answers for the first time, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
-    OpenCode loads it with its next start; `flame doctor` checks it.
-    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    ! DIR/config/opencode  not prepared, because it has other packages: OpenCode installs @opencode-ai/plugin there before its first answer, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    ! .opencode  not prepared, because it has other plugins or tools: OpenCode installs @opencode-ai/plugin there before its first answer, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
+    OpenCode loads it at its next start; `flame doctor` checks it.
+    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert!(!project.root().join(".opencode/package.json").exists());
     assert!(!global.join("package-lock.json").exists());
@@ -324,8 +324,8 @@ fn a_link_stays_a_link_and_one_that_leads_nowhere_is_refused() {
     let output = project.refused(&["init"]);
     assert_snapshot!(output, @"
     --- stderr
-    error: DIR/shop/opencode.json leads to no file
-    hint: nothing was changed; remove the link or make what it leads to
+    error: DIR/shop/opencode.json is not a file and does not link to one
+    hint: nothing was changed; remove it, or create the file that it links to
     [exit 1]
     ");
 }
@@ -354,15 +354,15 @@ fn a_protected_file_is_respected_and_permissions_stay() {
 }
 
 #[test]
-fn doctor_takes_a_turn_and_tells_how_hooks_fare() {
+fn doctor_takes_a_turn_and_prints_hook_counts() {
     let project = with_opencode("1.18.33");
     let found = project.json(&["doctor"]);
     assert_eq!(found["hosts"][0]["version"], "1.18.33");
     assert_eq!(found["hosts"][0]["configured"], serde_json::json!([]));
     project.push("Root");
     project.ok(&["init"]);
-    let report = r#"{"jsonrpc":"2.0","method":"observe","params":{"session":"ses_1","happenings":[{"kind":"shim","hooks":[{"name":"chat.message","calls":4,"failures":1,"totalMs":10.0,"slowestMs":6.5}]}]}}"#;
-    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1,"host":"opencode","directory":"."}}"#;
+    let report = r#"{"jsonrpc":"2.0","method":"observe","params":{"session":"ses_1","events":[{"kind":"hookStats","hooks":[{"name":"chat.message","calls":4,"failures":1,"totalMs":10.0,"slowestMs":6.5}]}]}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2,"host":"opencode","directory":"."}}"#;
     project.flame_reading(&["sidecar"], format!("{hello}\n{report}\n").as_bytes());
 
     let doctor = said(&project, &["doctor"]);
@@ -405,8 +405,8 @@ fn the_second_opencode_is_named_with_what_is_unverified() {
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.jsonc  the plugin's entry
     note: OpenCode 2: the plugin carries a part for it, which was tried with recorded shapes and never with a released version; how it is configured, whether hooks fire and what a first start costs are unverified
-    OpenCode loads it with its next start; `flame doctor` checks it.
-    note: the entry names files of this machine, so it is nothing to commit; `--global` keeps it out of the project
+    OpenCode loads it at its next start; `flame doctor` checks it.
+    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert_snapshot!(config(&project, ".opencode/opencode.jsonc"), @r#"
     {
@@ -420,12 +420,12 @@ fn the_second_opencode_is_named_with_what_is_unverified() {
 }
 
 #[test]
-fn machines_are_told_the_same() {
+fn json_says_the_same() {
     let project = with_opencode("1.18.33");
-    let told = project.json(&["init", "--host", "opencode"]);
-    assert_eq!(told["changed"], true);
-    assert_eq!(told["scope"], "project");
-    assert_eq!(told["steps"][0]["what"], "add");
+    let answer = project.json(&["init", "--host", "opencode"]);
+    assert_eq!(answer["changed"], true);
+    assert_eq!(answer["scope"], "project");
+    assert_eq!(answer["steps"][0]["what"], "add");
     assert_eq!(project.json(&["init"])["changed"], false);
     project.misused(&["init", "--host", "emacs"]);
 }

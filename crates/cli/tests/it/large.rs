@@ -1,4 +1,4 @@
-//! Trees that are wider or deeper than anybody looks through.
+//! Very wide and very deep trees.
 
 use serde_json::json;
 

@@ -27,6 +27,7 @@ mod manners;
 mod names;
 mod nothing_lost;
 mod own_recordings;
+mod previous_build;
 mod quality;
 #[cfg(unix)]
 mod read_only;

@@ -1,4 +1,4 @@
-//! How the command behaves towards terminals, pipes, shells and machines.
+//! Behaviour towards terminals, pipes, shells and scripts.
 
 use std::process::{Command, Stdio};
 
@@ -363,7 +363,7 @@ fn text_cannot_disguise_itself() {
     assert!(!refused.stderr.contains(raw), "{refused}");
     let tree = project.flame(&["tree", "--all"]).to_string();
     assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · claimed");
-    // What is recorded is what was said, for machines and for models.
+    // The recorded text is unchanged, for scripts and for models.
     assert_eq!(project.json(&["show", &frame])["title"], title);
     assert!(project.ok(&["context", "--frame", &frame]).contains(title));
 }
@@ -384,7 +384,7 @@ fn letters_of_every_script_are_shown() {
 }
 
 #[test]
-fn a_command_line_that_is_wrong_is_told_in_json_too() {
+fn an_invalid_command_line_is_reported_in_json_too() {
     let project = TestProject::new();
     assert_snapshot!(project.flame(&["--json", "push"]), @r#"
     --- stderr
@@ -493,13 +493,13 @@ fn part_of_a_tree_says_that_it_is_one() {
     let empty = TestProject::new();
     assert_snapshot!(empty.flame(&["tree"]), @"
     no frames yet
-    `flame push TITLE` begins one.
+    `flame push TITLE` starts one.
     ");
     project.ok(&["block", "the bank"]);
     project.ok(&["unblock", &root]);
     assert_snapshot!(project.flame(&["status"]), @"
     No session works on a frame.
-    `flame activate ID` turns to one that is in progress, `flame push TITLE` begins another.
+    `flame activate ID` switches to one that is in progress, `flame push TITLE` starts another.
 
     shop · 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
     ");

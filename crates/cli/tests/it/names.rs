@@ -1,4 +1,4 @@
-//! What a frame can be called: its id, the beginning of one, a former id, a session.
+//! Names of a frame: its id, a prefix of it, a former id, a session.
 
 use insta::assert_snapshot;
 
@@ -30,13 +30,15 @@ fn an_ambiguous_beginning_names_the_candidates() {
         assert!(output.stderr.contains(candidate.as_str()), "{output}");
     }
     assert!(
-        output.stderr.contains("hint: type more of the id"),
+        output
+            .stderr
+            .contains("hint: type more characters of the id"),
         "{output}"
     );
 }
 
 #[test]
-fn a_session_stands_for_the_frame_bound_to_it() {
+fn a_session_means_the_frame_bound_to_it() {
     let project = TestProject::new();
     let own = project.push("Search");
     project.ok(&["bind", &own, "opencode:ses_7f2a"]);
@@ -60,8 +62,8 @@ fn a_session_stands_for_the_frame_bound_to_it() {
     project.ok(&["unbind", "opencode:ses_7f2a"]);
     assert_snapshot!(project.refused(&["show", "ses_7f2a"]), @"
     --- stderr
-    error: opencode:ses_7f2a has no frame of its own
-    hint: `flame status --session opencode:ses_7f2a` shows what it works on, `flame bind ID opencode:ses_7f2a` makes a frame its own
+    error: no frame is bound to opencode:ses_7f2a
+    hint: `flame status --session opencode:ses_7f2a` shows what it works on, `flame bind ID opencode:ses_7f2a` binds a frame to it
     [exit 1]
     ");
 }
@@ -111,7 +113,7 @@ fn unknown_names_are_refused() {
     "#);
     assert_snapshot!(project.refused(&["activate", ""]), @"
     --- stderr
-    error: no frame was named: the name is empty
+    error: the name of the frame is empty
     hint: `flame tree` shows the frames
     [exit 1]
     ");

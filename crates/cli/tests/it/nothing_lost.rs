@@ -1,4 +1,4 @@
-//! What was acknowledged is there: with many writers at once, and when writers are killed.
+//! Acknowledged writes survive many writers at once and killed writers.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
-use flamestack_engine::request::{Learned, Parent, Planned, Wanted};
+use flamestack_engine::request::{GoalInput, NoteInput, ParentInput, PlanInput};
 use flamestack_engine::{Engine, Home, Project, Request, SystemClock};
 
 use crate::ground::{Dice, TestProject};
@@ -18,7 +18,7 @@ fn written(project: &TestProject) -> Vec<String> {
     journal.map(|(_, _, _, body)| body).collect()
 }
 
-/// Every event of a batch stands behind its first one without a gap, and none is alone: what one
+/// The events of a batch follow its first one without a gap, and none is alone: what one
 /// command does is there as a whole.
 fn assert_whole_batches(project: &TestProject) {
     let mut expected = 0;
@@ -100,26 +100,26 @@ fn fifty_calls_of_one_process_at_once() {
         message: None,
     };
     let push = Request::Push {
-        parent: Parent::Root,
-        goal: Wanted::titled("Root"),
+        parent: ParentInput::Root,
+        goal: GoalInput::titled("Root"),
     };
-    engine.execute(&actor, &push).unwrap();
+    engine.commands().execute(&actor, &push).unwrap();
     std::thread::scope(|scope| {
         for n in 0..50 {
             let (engine, actor) = (&engine, &actor);
             scope.spawn(move || {
-                let note = Learned::Decision(format!("decision {n}."), None);
+                let note = NoteInput::Decision(format!("decision {n}."), None);
                 let note = Request::Note { frame: None, note };
-                engine.execute(actor, &note).unwrap();
-                let item = Planned {
-                    goal: Wanted::titled(&format!("plan {n}.")),
+                engine.commands().execute(actor, &note).unwrap();
+                let item = PlanInput {
+                    goal: GoalInput::titled(&format!("plan {n}.")),
                     children: Vec::new(),
                 };
                 let plan = Request::Plan {
-                    parent: Parent::Active,
+                    parent: ParentInput::Active,
                     items: vec![item],
                 };
-                engine.execute(actor, &plan).unwrap();
+                engine.commands().execute(actor, &plan).unwrap();
             });
         }
     });
@@ -165,15 +165,15 @@ fn a_writer_that_waits_to_be_killed() {
         .open("/dev/stdout")
         .unwrap();
     for n in 0.. {
-        let items = (0..5).map(|k| Planned {
-            goal: Wanted::titled(&format!("round {round} write {n} part {k}.")),
+        let items = (0..5).map(|k| PlanInput {
+            goal: GoalInput::titled(&format!("round {round} write {n} part {k}.")),
             children: Vec::new(),
         });
         let plan = Request::Plan {
-            parent: Parent::Root,
+            parent: ParentInput::Root,
             items: items.collect(),
         };
-        engine.execute(&actor, &plan).unwrap();
+        engine.commands().execute(&actor, &plan).unwrap();
         std::io::Write::write_all(&mut acknowledged, format!("done {n}\n").as_bytes()).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! `flame eval` on what each host records: the same work, told in four formats.
+//! `flame eval` on the recordings of each host: the same work in four formats.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ground::TestProject;
 
-/// What was said and done, in no host's words.
+/// A session in no host's format.
 enum Said {
     User(String),
     Model(String),
@@ -284,11 +284,11 @@ fn every_host_s_recordings_answer_the_same_questions() {
         ("gemini", gemini(dir)),
         ("opencode", opencode(dir)),
     ] {
-        let told = project.flame(&["eval", file.to_str().unwrap(), "--json"]);
-        assert_eq!(told.code, Some(0), "{}", told.stderr);
-        let told: Value = serde_json::from_str(&told.stdout).unwrap();
-        let all = &told["all"];
-        assert_eq!(told["bad"], 0, "{host}: {told:#}");
+        let report = project.flame(&["eval", file.to_str().unwrap(), "--json"]);
+        assert_eq!(report.code, Some(0), "{}", report.stderr);
+        let report: Value = serde_json::from_str(&report.stdout).unwrap();
+        let all = &report["all"];
+        assert_eq!(report["bad"], 0, "{host}: {report:#}");
         assert_eq!(all["sessions"], 1, "{host}");
         assert_eq!(all["toolCalls"], 140, "{host}");
         assert_eq!(all["briefs"]["cuts"], 3, "{host}: {all:#}");
@@ -303,7 +303,7 @@ fn every_host_s_recordings_answer_the_same_questions() {
         // A shell does not say which files it reads.
         let again = all["compactions"]["filesReadAgain"].as_object().unwrap();
         assert_eq!(again.is_empty(), host == "codex", "{host}: {again:?}");
-        assert!(told["groups"].get(host).is_some(), "{host}: {told:#}");
+        assert!(report["groups"].get(host).is_some(), "{host}: {report:#}");
 
         let played = project.ok(&["replay", file.to_str().unwrap()]);
         let begun = project.ok(&["replay", file.to_str().unwrap(), "--cut", "3"]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ground::TestProject;
 
-/// A recording of so many turns, a line each.
+/// Returns a recording with a number of turns, one line each.
 fn recording(turns: usize) -> Vec<String> {
     let mut lines = vec![
         json!({"t": "session", "v": 1, "id": "s1", "host": "claude-code", "source": "a/b"})
@@ -48,7 +48,7 @@ fn written(project: &TestProject, name: &str, lines: &[String]) -> PathBuf {
 }
 
 #[test]
-fn nothing_behind_the_cut_matters() {
+fn nothing_after_the_cut_matters() {
     let project = TestProject::new();
     let lines = recording(80);
     let whole = written(&project, "whole.jsonl", &lines);
@@ -134,13 +134,13 @@ fn what_is_no_recording_is_refused() {
 fn recorded_work_is_measured() {
     let project = TestProject::new();
     let trace = written(&project, "one.jsonl", &recording(120));
-    let told = project.flame(&["eval", trace.to_str().unwrap(), "--json"]);
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    assert_eq!(told["all"]["sessions"], 1);
-    assert_eq!(told["all"]["briefs"]["cuts"], 3);
-    assert!(told["all"]["briefs"]["n4r"].as_f64().unwrap() > 0.0);
-    let fold = &told["all"]["cost"][2];
+    let report = project.flame(&["eval", trace.to_str().unwrap(), "--json"]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["all"]["sessions"], 1);
+    assert_eq!(report["all"]["briefs"]["cuts"], 3);
+    assert!(report["all"]["briefs"]["n4r"].as_f64().unwrap() > 0.0);
+    let fold = &report["all"]["cost"][2];
     assert_eq!(fold["policy"], "fold at pop");
     assert!(fold["stablePrefix"].as_f64().unwrap() > 0.5);
     let table = project.flame(&["eval", trace.to_str().unwrap()]);

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 
 use crate::ground::TestProject;
 
-/// Root may write anywhere, so commands of root are run as somebody else.
+/// Root may write anywhere, so as root the commands run as another user.
 const NOBODY: u32 = 65_534;
 
 /// Takes the right to write away, from everything below a folder too.
@@ -83,15 +83,15 @@ fn a_store_that_can_only_be_read_is_read() {
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! the store can be read, but not written: DIR/state/projects/shop-HASH/journal.db
-      check who owns the file and its directory, and whether they can be written
+      check the owner and the permissions of the file and its directory
     ");
     let (said, code) = run(&project, &["push", "More"]);
     assert_eq!(code, Some(1));
     assert_snapshot!(said, @"
     error: the store in DIR/state/projects/shop-HASH/journal.db cannot be written
-    hint: check who owns the file and its directory, and whether they can be written
+    hint: check the owner and the permissions of the file and its directory
     ");
-    // Whoever clears up after the test must get in again.
+    // The clean-up after the test needs write access again.
     unlock(&project.dir().join("state"));
 }
 

@@ -100,7 +100,7 @@ fn a_folder_gives_the_sessions_of_this_project_and_names_what_it_cannot_read() {
     Imported 1 session of ctrace from 2 files: 3 new frames and 18 new events.
     1 session of other projects left out; `--all` takes them too.
     --- stderr
-    note: ../recorded/2026/a.jsonl, line 12: is cut short
+    note: ../recorded/2026/a.jsonl, line 12: is truncated
     ");
     let all = project.json(&["import", "../recorded", "--all"]);
     assert_eq!(

@@ -255,7 +255,7 @@ fn a_session_and_a_frame_are_bound_once() {
 }
 
 #[test]
-fn only_what_nobody_has_built_on_is_undone() {
+fn undo_is_refused_once_others_have_built_on_it() {
     let project = TestProject::new();
     assert_snapshot!(project.refused(&["undo"]), @"
     --- stderr

@@ -1,4 +1,4 @@
-//! Who works where: sessions, worktrees, and the person at the terminal.
+//! Sessions, worktrees, and the user at the terminal.
 
 use insta::assert_snapshot;
 
@@ -21,7 +21,7 @@ fn two_sessions_never_see_each_others_active_frame() {
         (active(a), active(b)),
         (one.as_str().into(), two.as_str().into())
     );
-    // What one of them does without naming a frame lands where it works itself.
+    // A command without a frame applies to the session's own active frame.
     project.ok(&["note", "decision", "Svelte", "--session", a]);
     project.ok(&["note", "decision", "Axum", "--session", b]);
     project.ok(&["plan", "Buttons", "--session", a]);
@@ -226,21 +226,22 @@ fn said(id: u64, method: &str, params: serde_json::Value) -> String {
 #[test]
 fn what_a_host_says_of_a_session_is_shown() {
     let project = TestProject::new();
-    let prompt = serde_json::json!({ "id": "m1", "role": "user", "at": 1, "parts": [
-        { "kind": "text", "id": "p1", "text": "Fix the login" },
+    let prompt = serde_json::json!({ "id": "m1", "role": "user", "time": { "created": 1 }, "parts": [
+        { "type": "text", "id": "p1", "text": "Fix the login" },
     ] });
-    let answer = serde_json::json!({ "kind": "message", "id": "m2", "role": "assistant", "at": 2,
-        "parts": [{ "kind": "text", "id": "p2", "text": "Fixed." }],
-        "usage": { "input": 1200, "cacheRead": 30000, "cacheWrite": 400, "output": 56,
-            "reasoning": 12, "cost": 0.0123 },
+    let answer = serde_json::json!({ "kind": "message", "id": "m2", "role": "assistant",
+        "time": { "created": 2, "completed": 3 },
+        "parts": [{ "type": "text", "id": "p2", "text": "Fixed." }],
+        "tokens": { "input": 1200, "cache": { "read": 30000, "write": 400 }, "output": 56, "reasoning": 12 },
+        "cost": 0.0123,
     });
-    let hello = serde_json::json!({ "protocol": 1, "host": "opencode", "directory": "." });
+    let hello = serde_json::json!({ "protocol": 2, "host": "opencode", "directory": "." });
     let lines = [
         said(1, "hello", hello),
         said(
             2,
             "observe",
-            serde_json::json!({ "session": "ses_1", "happenings": [
+            serde_json::json!({ "session": "ses_1", "events": [
                 { "kind": "session", "directory": "/home/ada/shop", "agent": "build",
                   "hostVersion": "1.18.33", "diff": [3, 1, 2] },
             ] }),
@@ -254,12 +255,12 @@ fn what_a_host_says_of_a_session_is_shown() {
             4,
             "prepare",
             serde_json::json!({ "session": "ses_1", "known": 0, "messages": [prompt],
-                "model": { "name": "acme/mock-1", "window": 192_000 } }),
+                "model": { "name": "acme/mock-1", "limit": { "context": 200_000, "output": 8_000 } } }),
         ),
         said(
             5,
             "observe",
-            serde_json::json!({ "session": "ses_1", "happenings": [answer, { "kind": "idle" }] }),
+            serde_json::json!({ "session": "ses_1", "events": [answer, { "kind": "idle" }] }),
         ),
     ];
     project.flame_reading(&["sidecar"], format!("{}\n", lines.join("\n")).as_bytes());
@@ -314,7 +315,7 @@ fn a_sidecar_writes_answers_and_nothing_else_whatever_it_reads() {
     let hello = said(
         1,
         "hello",
-        serde_json::json!({ "protocol": 1, "host": "opencode", "directory": "/" }),
+        serde_json::json!({ "protocol": 2, "host": "opencode", "directory": "/" }),
     );
     let status = serde_json::json!({ "session": "s", "what": "status" });
     let mut input = format!("{hello}\n\0\u{1b}[31mrubbish\n\n").into_bytes();
@@ -330,12 +331,12 @@ fn a_sidecar_writes_answers_and_nothing_else_whatever_it_reads() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let mut told: Vec<String> = answers
+    let mut shown: Vec<String> = answers
         .iter()
         .map(|answer| format!("{} {}", answer["id"], answer["error"]["code"]))
         .collect();
-    told.sort();
-    assert_snapshot!(told.join("\n"), @"
+    shown.sort();
+    assert_snapshot!(shown.join("\n"), @"
     1 null
     2 null
     null -32600

@@ -17,25 +17,25 @@ fn settings_are_checked_and_name_their_source() {
     assert_snapshot!(project.misused(&["config", "set", "colour", "red"]), @"
     --- stderr
     error: there is no setting `colour`
-    hint: `flame config list` names them all
+    hint: `flame config list` lists all settings
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["config", "set", "gc.max_size", "lots"]), @"
     --- stderr
     error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB`
-    hint: `flame config list gc.max_size` shows what it takes
+    hint: `flame config list gc.max_size` shows the valid values
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["config", "set", "store.busy_timeout_ms", "NaN"]), @"
     --- stderr
     error: the setting `store.busy_timeout_ms` is `NaN`, but must be a whole number from 1 to 600000
-    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    hint: `flame config list store.busy_timeout_ms` shows the valid values
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["config", "list", "colour"]), @"
     --- stderr
     error: there is no setting `colour`
-    hint: `flame config list` names them all
+    hint: `flame config list` lists all settings
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["gc", "--max-size", "-1"]), @"
@@ -57,7 +57,7 @@ fn settings_are_checked_and_name_their_source() {
     assert_snapshot!(project.refused(&["status"]), @"
     --- stderr
     error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/config/flamestack/config.toml)
-    hint: `flame config list gc.max_size` shows what it takes
+    hint: `flame config list gc.max_size` shows the valid values
     [exit 1]
     ");
     // Settings can be mended by the command that changes them.
@@ -65,20 +65,20 @@ fn settings_are_checked_and_name_their_source() {
     fs_err::write(&file, "[gc\n").unwrap();
     assert_snapshot!(project.refused(&["push", "x"]), @"
     --- stderr
-    error: the settings in DIR/config/flamestack/config.toml cannot be read: TOML parse error at line 1, column 4
+    error: cannot read the settings in DIR/config/flamestack/config.toml: TOML parse error at line 1, column 4
       |
     1 | [gc
       |    ^
     unclosed table, expected `]`
 
-    hint: mend the file, or delete it to go back to the defaults
+    hint: fix the file, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::write(&file, b"\xff\xfe").unwrap();
     assert_snapshot!(project.refused(&["push", "x"]), @"
     --- stderr
-    error: the settings in DIR/config/flamestack/config.toml cannot be read: it is not UTF-8 text
-    hint: mend the file, or delete it to go back to the defaults
+    error: cannot read the settings in DIR/config/flamestack/config.toml: it is not UTF-8 text
+    hint: fix the file, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::remove_file(&file).unwrap();
@@ -91,7 +91,7 @@ fn settings_are_checked_and_name_their_source() {
     assert_snapshot!(project.refused(&["status"]), @"
     --- stderr
     error: the setting `store.busy_timeout_ms` is `0`, but must be a whole number from 1 to 600000 (from DIR/shop/.flamestack.toml)
-    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    hint: `flame config list store.busy_timeout_ms` shows the valid values
     [exit 1]
     ");
     fs_err::remove_file(project.root().join(".flamestack.toml")).unwrap();
@@ -100,7 +100,7 @@ fn settings_are_checked_and_name_their_source() {
     assert_snapshot!(project.refused(&["status"]), @"
     --- stderr
     error: the setting `store.busy_timeout_ms` is `1e3`, but must be a whole number from 1 to 600000 (from environment variable FLAME_STORE_BUSY_TIMEOUT_MS)
-    hint: `flame config list store.busy_timeout_ms` shows what it takes
+    hint: `flame config list store.busy_timeout_ms` shows the valid values
     [exit 1]
     ");
 }
@@ -118,28 +118,28 @@ fn one_bad_entry_can_be_seen_and_mended() {
     assert_snapshot!(project.refused(&["status"]), @"
     --- stderr
     error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
-    hint: `flame config list gc.max_size` shows what it takes
+    hint: `flame config list gc.max_size` shows the valid values
     [exit 1]
     ");
     assert_snapshot!(project.flame(&["config", "list", "gc.max_size"]), @"
     gc.max_size = 50 MB  built in
-        The size that `flame gc` keeps a project under. Takes a size such as `50 MB`.
+        Maximum size of a project's state after `flame gc`. Takes a size such as `50 MB`.
     --- stderr
-    note: does not count: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
+    note: ignored: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
     ");
     assert_snapshot!(project.flame(&["config", "get", "store.busy_timeout_ms"]), @"100");
-    // A key that nobody knows is in nobody's way, and not hidden either.
+    // An unknown key stops nothing, but is reported.
     fs_err::write(&team, "[gc]\nmaximum = 1\n").unwrap();
     project.ok(&["status"]);
     assert_snapshot!(project.flame(&["config", "list", "gc"]), @"
     gc.max_size = 50 MB  built in
-        The size that `flame gc` keeps a project under. Takes a size such as `50 MB`.
+        Maximum size of a project's state after `flame gc`. Takes a size such as `50 MB`.
     --- stderr
-    note: does not count: there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)
+    note: ignored: there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)
     ");
-    let told = project.flame(&["doctor"]).stdout;
-    let told = told.split_once("note:").unwrap().1;
-    assert_snapshot!(project.stable(told), @"
+    let note = project.flame(&["doctor"]).stdout;
+    let note = note.split_once("note:").unwrap().1;
+    assert_snapshot!(project.stable(note), @"
     there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)
      did you mean `gc.max_size`?
     ");
@@ -185,12 +185,12 @@ fn a_check_goes_on_past_bad_settings() {
     size         N kB (limit 50 MB)
     opencode     not found on the search path, plugin not installed (`flame init`)
 
-    ! the settings in DIR/shop/.flamestack.toml cannot be read: TOML parse error at line 1, column 4
+    ! cannot read the settings in DIR/shop/.flamestack.toml: TOML parse error at line 1, column 4
         |
       1 | [gc
         |    ^
       unclosed table, expected `]`
-      mend the file, or delete it to go back to the defaults
+      fix the file, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::write(&team, "gc.max_size = 'lots'\ncolour = 'red'\n").unwrap();
@@ -204,9 +204,9 @@ fn a_check_goes_on_past_bad_settings() {
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
-      `flame config list gc.max_size` shows what it takes
+      `flame config list gc.max_size` shows the valid values
     note: there is no setting `colour` (from DIR/shop/.flamestack.toml)
-      `flame config list` names them all
+      `flame config list` lists all settings
     [exit 1]
     ");
     assert_eq!(project.flame(&["doctor", "--json"]).code, Some(1));
@@ -214,14 +214,18 @@ fn a_check_goes_on_past_bad_settings() {
 }
 
 #[test]
-fn a_value_that_does_not_count_is_told_where_it_is_asked_for() {
+fn an_ignored_value_is_reported_by_config_get() {
     let project = TestProject::new().with_env("FLAME_GC_MAX_SIZE", "lots");
     assert_snapshot!(project.flame(&["config", "get", "gc.max_size"]), @"
     50 MB
     --- stderr
-    note: does not count: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)
+    note: ignored: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)
     ");
-    let told = project.json(&["config", "get", "gc.max_size"]);
-    assert_eq!(told["problems"].as_array().map(Vec::len), Some(1), "{told}");
+    let answer = project.json(&["config", "get", "gc.max_size"]);
+    assert_eq!(
+        answer["problems"].as_array().map(Vec::len),
+        Some(1),
+        "{answer}"
+    );
     assert_eq!(project.ok(&["config", "get", "tools"]), "core\n");
 }

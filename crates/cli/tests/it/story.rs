@@ -9,13 +9,13 @@ fn a_piece_of_work_from_push_to_pop() {
     let project = TestProject::new();
     assert_snapshot!(project.flame(&["status"]), @"
     No session works on a frame.
-    `flame push TITLE` begins one.
+    `flame push TITLE` starts one.
 
     shop · no frames yet
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     no frames yet
-    `flame push TITLE` begins one.
+    `flame push TITLE` starts one.
     ");
     assert_snapshot!(project.flame(&["push", "Password login", "--criteria", "Users can log in; tests pass"]), @"id-1 “Password login” is in progress");
     assert_snapshot!(project.flame(&["plan", "Store users", "Login routes", "Rate limiting"]), @"
@@ -44,7 +44,7 @@ fn a_piece_of_work_from_push_to_pop() {
     assert_snapshot!(project.flame(&["note", "command", "cargo test users", "--exit-code", "0"]), @"id-2 “Store users” has new evidence");
     assert_snapshot!(project.flame(&["note", "test", "users::round_trip"]), @"id-2 “Store users” has new evidence");
     assert_snapshot!(project.flame(&["note", "commit", "4f2c1a9"]), @"id-2 “Store users” has new evidence");
-    assert_snapshot!(project.flame_reading(&["note", "log", "-", "--label", "cargo test"], b"7 passed\n"), @"id-2 “Store users” keeps “cargo test” (9 bytes)");
+    assert_snapshot!(project.flame_reading(&["note", "log", "-", "--label", "cargo test"], b"7 passed\n"), @"id-2 “Store users” stores “cargo test” (9 bytes)");
     assert_snapshot!(project.flame(&["pop", "Users are stored with argon2id hashes; 7 tests pass."]), @"
     id-2 “Store users” is completed
     now at → id-1 “Password login”
@@ -168,7 +168,7 @@ fn finishing_the_root_finishes_the_tree() {
     ");
     assert_snapshot!(project.flame(&["status"]), @"
     No session works on a frame.
-    `flame push TITLE` begins one.
+    `flame push TITLE` starts one.
 
     shop · 2 frames: 2 completed
     ");
@@ -219,7 +219,7 @@ fn waiting_and_going_on() {
     2 frames: 1 in progress, 1 blocked
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
-    assert_snapshot!(project.flame(&["unblock", &card]), @"id-2 “Card form” is in progress again; `flame activate id-2` turns to it");
+    assert_snapshot!(project.flame(&["unblock", &card]), @"id-2 “Card form” is in progress again; `flame activate id-2` switches to it");
     assert_snapshot!(project.flame(&["activate", &card]), @"id-2 “Card form” is the active frame now");
     assert_snapshot!(project.flame(&["activate", &card]), @"that is the active frame already");
     // Popping as blocked is the same wait, with results so far.
@@ -252,7 +252,7 @@ fn plans_are_nested_moved_and_given_up() {
     let id = |title: &str| id_of(&project, title);
     assert_snapshot!(project.flame(&["move", &id("Docs"), "--before", &id("API")]), @"id-5 “Docs” is now below id-1 “Shop”, just before id-2 “API”");
     assert_snapshot!(project.flame(&["move", &id("Auth"), "--under", &id("Docs")]), @"id-4 “Auth” is now below id-5 “Docs”");
-    assert_snapshot!(project.flame(&["move", &id("Routes"), "--root"]), @"id-3 “Routes” is now a tree of its own");
+    assert_snapshot!(project.flame(&["move", &id("Routes"), "--root"]), @"id-3 “Routes” is now a root");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Shop · 0/3 done  ◀ you are here
     ├─ ○ id-5  Docs · 0/1 done
@@ -293,9 +293,9 @@ fn plans_are_nested_moved_and_given_up() {
 fn goals_and_results_are_corrected() {
     let project = TestProject::new();
     let frame = project.push("Lgoin");
-    assert_snapshot!(project.flame(&["edit", "--title", "Login", "--criteria", "A session begins"]), @"id-1 “Login” is corrected");
+    assert_snapshot!(project.flame(&["edit", "--title", "Login", "--criteria", "A session begins"]), @"id-1 “Login” is edited");
     project.ok(&["pop", "Sessions last 24 minutes"]);
-    assert_snapshot!(project.flame(&["edit", &frame, "--results", "Sessions last 24 hours"]), @"id-1 “Login” is corrected");
+    assert_snapshot!(project.flame(&["edit", &frame, "--results", "Sessions last 24 hours"]), @"id-1 “Login” is edited");
     let log = project.ok(&["log", &frame]);
     // Every version stays in the story.
     assert_snapshot!(project.stable(&log), @"
@@ -340,7 +340,7 @@ fn the_last_command_is_taken_back() {
     assert_snapshot!(gone, @"
     --- stderr
     error: frame id-2 was deleted, or its opening was undone
-    hint: `flame log id-2` still tells its story
+    hint: `flame log id-2` still shows its history
     [exit 1]
     ");
     assert_eq!(project.flame(&["log", &planned[0]]).code, Some(0));
@@ -406,8 +406,8 @@ fn a_binding_can_be_taken_back() {
     let root = project.push("Login");
     project.ok(&["bind", &root, "opencode:ses_a"]);
     assert_snapshot!(project.flame(&["undo"]), @"
-    taken back: id-1 bound to opencode:ses_a
-    `flame undo` again takes back the command before it; there is no redo
+    undone: id-1 bound to opencode:ses_a
+    `flame undo` again undoes the command before it; there is no redo
     now at → id-1 “Login”
     ");
     assert_eq!(
@@ -417,11 +417,11 @@ fn a_binding_can_be_taken_back() {
     project.ok(&["bind", &root, "opencode:ses_b"]);
     project.ok(&["unbind", "opencode:ses_b"]);
     assert_snapshot!(project.flame(&["undo"]), @"
-    taken back: id-1 parted from opencode:ses_b
-    `flame undo` again takes back the command before it; there is no redo
+    undone: id-1 unbound from opencode:ses_b
+    `flame undo` again undoes the command before it; there is no redo
     now at → id-1 “Login”
     ");
-    // Where a session works that was only named is known once it does something.
+    // The worktree of a session that was only named is known once it acts.
     let first = || project.ok(&["status"]).lines().next().map(str::to_owned);
     assert_eq!(first().as_deref(), Some("shell:main (you)"));
     project.ok(&["note", "decision", "x", "--session", "opencode:ses_b"]);

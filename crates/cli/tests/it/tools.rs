@@ -270,7 +270,7 @@ fn a_refusal_speaks_to_the_agent() {
     assert_snapshot!(call(&project, "stack_frame_details", &json!({ "frameID": "nothing" })), @"
     --- stderr
     error: there is no frame `nothing`
-    hint: stack_tree shows the frames there are
+    hint: stack_tree shows the frames
     [exit 1]
     ");
 }
@@ -288,61 +288,61 @@ fn wrong_calls_are_explained() {
     assert_snapshot!(project.misused(&["tool", "shell", "{}"]), @"
     --- stderr
     error: there is no tool `shell`
-    hint: `flame tool --list` names them all
+    hint: `flame tool --list` lists all tools
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_frame_push", r#"{"title":"a"}"#]), @"
     --- stderr
-    error: stack_frame_push cannot take these arguments: missing field `successCriteria`
-    hint: `flame tool stack_frame_push --schema` shows what it takes
+    error: invalid arguments for stack_frame_push: missing field `successCriteria`
+    hint: `flame tool stack_frame_push --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_frame_push"]), @"
     --- stderr
-    error: stack_frame_push cannot take these arguments: missing field `title`
-    hint: `flame tool stack_frame_push --schema` shows what it takes
+    error: invalid arguments for stack_frame_push: missing field `title`
+    hint: `flame tool stack_frame_push --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_status", r#"{"verbose":true}"#]), @"
     --- stderr
-    error: stack_status cannot take these arguments: at `verbose`: unknown field `verbose`, there are no fields
-    hint: `flame tool stack_status --schema` shows what it takes
+    error: invalid arguments for stack_status: at `verbose`: unknown field `verbose`, there are no fields
+    hint: `flame tool stack_status --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", r#"{"showFull":"yes"}"#]), @r#"
     --- stderr
-    error: stack_tree cannot take these arguments: at `showFull`: invalid type: string "yes", expected a boolean
-    hint: `flame tool stack_tree --schema` shows what it takes
+    error: invalid arguments for stack_tree: at `showFull`: invalid type: string "yes", expected a boolean
+    hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     "#);
     assert_snapshot!(project.misused(&["tool", "stack_tree", "[]"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: they are not a JSON object
-    hint: `flame tool stack_tree --schema` shows what it takes
+    error: invalid arguments for stack_tree: they are not a JSON object
+    hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", "7"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: they are not a JSON object
-    hint: `flame tool stack_tree --schema` shows what it takes
+    error: invalid arguments for stack_tree: they are not a JSON object
+    hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", "{"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: not JSON: EOF while parsing an object at line 1 column 1
-    hint: `flame tool stack_tree --schema` shows what it takes
+    error: invalid arguments for stack_tree: not JSON: EOF while parsing an object at line 1 column 1
+    hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", "title: a"]), @"
     --- stderr
-    error: stack_tree cannot take these arguments: not JSON: expected ident at line 1 column 2
-    hint: `flame tool stack_tree --schema` shows what it takes
+    error: invalid arguments for stack_tree: not JSON: expected ident at line 1 column 2
+    hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["tool", "stack_frame_pop", r#"{"status":"done","results":"x"}"#]), @"
     --- stderr
-    error: stack_frame_pop cannot take these arguments: at `status`: `done` is none of completed, failed, blocked
-    hint: `flame tool stack_frame_pop --schema` shows what it takes
+    error: invalid arguments for stack_frame_pop: at `status`: unknown variant `done`, expected one of `completed`, `failed`, `blocked`
+    hint: `flame tool stack_frame_pop --schema` shows its arguments
     [exit 2]
     ");
     let nested = json!({ "children": [
@@ -351,8 +351,8 @@ fn wrong_calls_are_explained() {
     ] });
     assert_snapshot!(project.misused(&["tool", "stack_frame_plan_children", &nested.to_string()]), @"
     --- stderr
-    error: stack_frame_plan_children cannot take these arguments: at `children[1].children[0].title`: invalid type: integer `7`, expected a string
-    hint: `flame tool stack_frame_plan_children --schema` shows what it takes
+    error: invalid arguments for stack_frame_plan_children: at `children[1].children[0].title`: invalid type: integer `7`, expected a string
+    hint: `flame tool stack_frame_plan_children --schema` shows its arguments
     [exit 2]
     ");
     let twice = r#"{"title":"a","title":"b","successCriteria":"c"}"#;

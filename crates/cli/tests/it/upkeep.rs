@@ -49,12 +49,12 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     // A little less: the index and the rendered logs.
     let limit = (all() - 1_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit, "--dry-run"]), @"
-    would go: search index and rendered logs (made again when needed)
+    would delete: search index and rendered logs (made again when needed)
     N kB of N kB (before: N kB)
     ");
     assert!(project.file("index.db").exists(), "a dry run drops nothing");
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
-    gone: search index and rendered logs (made again when needed)
+    deleted: search index and rendered logs (made again when needed)
     N kB of N kB (before: N kB)
     ");
     assert!(!project.file("index.db").exists() && !project.file("logs").exists());
@@ -66,7 +66,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     // Less than that: the oldest finished frame's text, and a tombstone in its place.
     let limit = (all() - 1_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
-    gone: 1 raw text of finished frames
+    deleted: 1 raw text of finished frames
     N kB of N kB (before: N kB)
     ");
     let log = project.flame(&["log", &first]).stdout;
@@ -85,11 +85,11 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
 
     // Next to nothing: what belongs to open frames stays, and so does the journal.
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
-    gone: search index and rendered logs (made again when needed)
-    gone: 1 raw text of finished frames
+    deleted: search index and rendered logs (made again when needed)
+    deleted: 1 raw text of finished frames
     N kB over the limit of 1 byte (before: N kB)
     --- stderr
-    note: the journal alone takes N kB: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew
+    note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
     ");
     assert!(
         project
@@ -101,7 +101,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
     N kB over the limit of N kB (before: N kB)
     --- stderr
-    note: what is left belongs to open frames: finish some, or allow more (`--max-size`, the setting `gc.max_size`)
+    note: the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)
     ");
 
     // All of it is still known, still found, still well.
@@ -173,7 +173,7 @@ fn text_that_no_frame_speaks_of_is_swept_up() {
     let blobs = flamestack_store::Blobs::new(&project.state());
     blobs.put("orphaned").unwrap();
     assert_snapshot!(project.flame(&["gc"]), @"
-    gone: 1 raw text that no frame speaks of
+    deleted: 1 raw text that no frame refers to
     N kB of N kB (before: N kB)
     ");
     assert_eq!(blobs.names().unwrap(), Vec::<String>::new());
@@ -273,7 +273,7 @@ fn everything_belongs_to_its_owner_alone() {
     project.ok(&["log", &frame]);
     project.ok(&["config", "set", "gc.max_size", "1 MB", "--project"]);
     project.ok(&["config", "set", "gc.max_size", "2 MB"]);
-    // While somebody reads, SQLite's own files are beside.
+    // While another process reads, SQLite's own files exist too.
     let reader = rusqlite::Connection::open(project.file("journal.db")).unwrap();
     reader
         .query_row("SELECT count(*) FROM events", [], |row| {
@@ -303,7 +303,7 @@ fn everything_belongs_to_its_owner_alone() {
     project.flame(&["rebuild"]);
     look(&project.dir().join("state"), &mut seen);
 
-    // What others can read is noticed.
+    // Files that other users can read are reported.
     let open = std::fs::Permissions::from_mode(0o644);
     fs_err::set_permissions(project.file("journal.db"), open).unwrap();
     let doctor = project.flame(&["doctor"]);
@@ -313,13 +313,13 @@ fn everything_belongs_to_its_owner_alone() {
 }
 
 #[test]
-fn a_limit_that_cannot_be_kept_is_told() {
+fn a_limit_that_cannot_be_met_is_reported() {
     let project = TestProject::new();
     project.push("Root");
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
     N kB over the limit of 1 byte (before: N kB)
     --- stderr
-    note: the journal alone takes N kB: it is never cut, so allow more (`--max-size`, the setting `gc.max_size`) or `flame export` and begin anew
+    note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
     ");
     assert_snapshot!(project.flame(&["gc", "--max-size", "10 MB"]), @"N kB of N kB (before: N kB)");
 }

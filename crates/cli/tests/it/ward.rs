@@ -6,7 +6,7 @@ use std::time::Duration;
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use flamestack_engine::clock::StoryClock;
-use flamestack_engine::request::{Learned, Parent, Planned, Wanted};
+use flamestack_engine::request::{GoalInput, NoteInput, ParentInput, PlanInput};
 use flamestack_engine::{Engine, Home, Project, Request};
 
 use crate::ground::{Output, TestProject};
@@ -48,7 +48,7 @@ impl Ward {
     pub(crate) fn with_wal() -> Self {
         let project = TestProject::new();
         fill(&project);
-        // Whoever closes last cleans up; so somebody stays.
+        // The last connection to close cleans up, so one stays open.
         let stays = rusqlite::Connection::open(project.file("journal.db")).unwrap();
         let count = "SELECT count(*) FROM events";
         stays
@@ -226,13 +226,13 @@ fn fill(project: &TestProject) {
         worktree: Some("main".to_owned()),
         message: None,
     };
-    let execute = |request: Request| engine.execute(&actor, &request).unwrap();
+    let execute = |request: Request| engine.commands().execute(&actor, &request).unwrap();
     execute(Request::Push {
-        parent: Parent::Root,
-        goal: Wanted::titled("Root"),
+        parent: ParentInput::Root,
+        goal: GoalInput::titled("Root"),
     });
-    let part = |n: usize| Planned {
-        goal: Wanted {
+    let part = |n: usize| PlanInput {
+        goal: GoalInput {
             title: format!("Part {n}"),
             criteria: Some(format!("Criteria of part {n}. ").repeat(8)),
             criteria_compacted: None,
@@ -240,13 +240,13 @@ fn fill(project: &TestProject) {
         children: Vec::new(),
     };
     execute(Request::Plan {
-        parent: Parent::Active,
+        parent: ParentInput::Active,
         items: (0..300).map(part).collect(),
     });
     let decide = |text: String, why: Option<String>| {
         execute(Request::Note {
             frame: None,
-            note: Learned::Decision(text, why),
+            note: NoteInput::Decision(text, why),
         });
     };
     for n in 0..12 {

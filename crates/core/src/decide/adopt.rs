@@ -1,19 +1,18 @@
-//! How frames meet what exists outside: host sessions and files of other tools.
+//! Binding sessions, descriptions by hosts, and imported files.
 
 use std::collections::BTreeSet;
 
-use super::{Ground, Remark, Ruling};
-use crate::Rejected;
+use super::{DecideResult, Decider, Remark};
 use crate::command::Import;
 use crate::event::Event;
 use crate::frame::{Frame, Status};
 use crate::id::{FrameId, SessionRef};
-use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
 use crate::session::{Description, Model};
+use crate::tree_query::TreeQuery;
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    pub(super) fn bind(&mut self, frame: &FrameId, session: &SessionRef) -> Ruling<(), N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    pub(super) fn bind(&mut self, frame: &FrameId, session: &SessionRef) -> DecideResult<(), N> {
         let frame = self.frame(frame)?;
         let known = self.require_session(session)?;
         if known.own.as_ref() == Some(&frame.id) {
@@ -41,7 +40,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         self.events.push(Event::SessionBound {
             session: session.clone(),
-            frame: frame.id.clone(),
+            frame: frame.id,
         });
         if known.active.is_none() && frame.status == Status::InProgress {
             self.events.push(Event::SessionFocused {
@@ -53,8 +52,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn unbind(&mut self, session: &SessionRef) -> Ruling<(), N> {
-        let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+    pub(super) fn unbind(&mut self, session: &SessionRef) -> DecideResult<(), N> {
+        let known = self.tree.session(session)?;
         let Some(frame) = known.and_then(|known| known.own) else {
             return Err(Refusal::NotBound {
                 session: session.clone(),
@@ -68,44 +67,36 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// A host describes a conversation whenever anything about it changes; what is known already is
-    /// no news.
-    pub(super) fn describe(&mut self, newer: &Description) -> Ruling<(), N> {
-        let known = self.tree.description(&self.actor.session);
-        let known = known.map_err(Rejected::Unreadable)?.unwrap_or_default();
+    /// Records a host's description of the session, if it adds anything. Hosts describe a session
+    /// whenever anything about it changes.
+    pub(super) fn describe(&mut self, newer: &Description) {
+        let known = &self.session.description;
         let all = known.clone().and(newer.clone());
-        if all == known {
+        if all == *known {
             self.remarks.push(Remark::AlreadyRecorded);
         } else {
             self.events.push(Event::SessionDescribed(Box::new(all)));
         }
-        Ok(())
     }
 
-    /// A host says with every message which model answers; only the first time is news.
-    pub(super) fn use_model(&mut self, model: &Model) -> Ruling<(), N> {
-        let known = self.tree.model(&self.actor.session);
-        if known.map_err(Rejected::Unreadable)?.as_ref() == Some(model) {
+    /// Records the model of the session, if it changed. Hosts name it with every message.
+    pub(super) fn use_model(&mut self, model: &Model) {
+        if self.session.model.as_ref() == Some(model) {
             self.remarks.push(Remark::AlreadyRecorded);
-            return Ok(());
+        } else {
+            self.events.push(Event::ModelUsed(model.clone()));
         }
-        self.events.push(Event::ModelUsed(model.clone()));
-        Ok(())
     }
 
-    pub(super) fn import(&mut self, import: &Import) -> Ruling<(), N> {
-        if self
-            .tree
-            .is_imported(&import.source)
-            .map_err(Rejected::Unreadable)?
-        {
+    pub(super) fn import(&mut self, import: &Import) -> DecideResult<(), N> {
+        if self.tree.is_imported(&import.source)? {
             self.remarks.push(Remark::AlreadyImported);
             return Ok(());
         }
-        // Whoever brings a file in does not thereby begin to work here.
+        // Importing a file does not make the session work here.
         self.first_seen = false;
         for (session, worktree) in &import.sessions {
-            let known = self.tree.session(session).map_err(Rejected::Unreadable)?;
+            let known = self.tree.session(session)?;
             if known.is_none() && self.opened.insert(session.clone()) {
                 self.events.push(Event::SessionOpened {
                     session: session.clone(),
@@ -118,7 +109,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         for frame in &import.frames {
             self.check_imported(frame, &brought)?;
             for alias in &frame.aliases {
-                let known = self.tree.alias(alias).map_err(Rejected::Unreadable)?;
+                let known = self.tree.alias(alias)?;
                 if known.is_some() || !names.insert(alias) {
                     return Err(bad(format!("the former id `{alias}` is in use already")).into());
                 }
@@ -143,7 +134,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
                 self.events.push(Event::SessionFocused {
                     session: session.clone(),
                     from: None,
-                    to: Some(frame.clone()),
+                    to: Some(*frame),
                 });
             }
         }
@@ -154,19 +145,20 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Parents come before children, so a cycle cannot be expressed and an orphan is noticed.
-    fn check_imported(&mut self, frame: &Frame, brought: &BTreeSet<&FrameId>) -> Ruling<(), N> {
+    /// Checks an imported frame. Parents come before children, so that there are no cycles and orphans
+    /// are noticed.
+    fn check_imported(
+        &mut self,
+        frame: &Frame,
+        brought: &BTreeSet<&FrameId>,
+    ) -> DecideResult<(), N> {
         let id = &frame.id;
-        if brought.contains(id) || self.tree.is_taken(id).map_err(Rejected::Unreadable)? {
-            return Err(Refusal::IdTaken { id: id.clone() }.into());
+        if brought.contains(id) || self.tree.is_taken(id)? {
+            return Err(Refusal::IdTaken { id: *id }.into());
         }
         if let Some(parent) = &frame.parent
             && !brought.contains(parent)
-            && self
-                .tree
-                .frame(parent)
-                .map_err(Rejected::Unreadable)?
-                .is_none()
+            && self.tree.frame(parent)?.is_none()
         {
             return Err(bad(format!("the parent {parent} of {id} is unknown")).into());
         }

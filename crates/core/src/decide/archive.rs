@@ -1,26 +1,24 @@
-//! A conversation that its host deletes.
+//! Giving up the open frames of a session that its host deletes.
 //!
-//! Its frames stay, with everything in them, and are nothing to do any more: those that are open are
-//! given up, except where somebody else works on them.
+//! The frames stay, with everything in them. Frames that another session works on are not touched.
 
-use super::{Ground, Rejected, Ruling};
+use super::{DecideResult, Decider};
 use crate::event::Event;
 use crate::frame::FrameHead;
 use crate::id::FrameId;
-use crate::neighbourhood::Neighbourhood;
-use crate::text::Prose;
+use crate::text::Text;
+use crate::tree_query::TreeQuery;
 
-/// Why its frames are given up.
+/// Reason for giving up its frames.
 const REASON: &str = "its session was deleted";
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    pub(super) fn archive(&mut self) -> Ruling<(), N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    pub(super) fn archive(&mut self) -> DecideResult<(), N> {
         let mut left = Vec::new();
-        let tops = [self.own.clone(), self.active.clone()];
+        let tops = [self.own, self.active];
         for top in tops.into_iter().flatten() {
-            let head = self.tree.frame(&top).map_err(Rejected::Unreadable)?;
-            let below = self.tree.descendants(&top, None);
-            let below = below.map_err(Rejected::Unreadable)?;
+            let head = self.tree.frame(&top)?;
+            let below = self.tree.descendants(&top, None)?;
             for frame in head.into_iter().chain(below) {
                 let known = left.contains(&frame.id);
                 if frame.status.is_open() && !known && !self.is_of_others(&frame)? {
@@ -29,14 +27,14 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             }
         }
         let mut left = left.into_iter();
-        let (Some(frame), Ok(reason)) = (left.next(), Prose::new(REASON)) else {
+        let (Some(frame), Ok(reason)) = (left.next(), Text::new(REASON)) else {
             return Ok(());
         };
         let cascaded: Vec<FrameId> = left.collect();
         if let Some(active) = &self.active {
             self.events.push(Event::SessionFocused {
                 session: self.actor.session.clone(),
-                from: Some(active.clone()),
+                from: Some(*active),
                 to: None,
             });
         }
@@ -48,11 +46,10 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Whether another session is this frame, or works on it.
-    fn is_of_others(&self, frame: &FrameHead) -> Ruling<bool, N> {
+    /// Returns true if another session is bound to the frame or works on it.
+    fn is_of_others(&self, frame: &FrameHead) -> DecideResult<bool, N> {
         let me = &self.actor.session;
-        let focused = self.tree.focused_on(&frame.id);
-        let focused = focused.map_err(Rejected::Unreadable)?;
+        let focused = self.tree.focused_on(&frame.id)?;
         let bound = frame.session.as_ref().is_some_and(|session| session != me);
         Ok(bound || focused.iter().any(|session| session != me))
     }

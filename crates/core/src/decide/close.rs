@@ -1,26 +1,25 @@
-//! How frames end or pause: pop, block, unblock, invalidate.
+//! Closing and pausing frames: pop, block, unblock, invalidate.
 
-use super::{Ground, Remark, Ruling};
-use crate::Rejected;
+use super::{DecideResult, Decider, Remark};
 use crate::event::{Closing, Event, Results};
 use crate::frame::{FrameHead, Outcome, Status};
 use crate::id::FrameId;
-use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
-use crate::text::Prose;
+use crate::text::Text;
+use crate::tree_query::TreeQuery;
 
-/// How many open children a refusal names before it counts the rest.
+/// Number of open children that a refusal names; it counts the rest.
 const NAMED_CHILDREN: usize = 5;
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn pop(
         &mut self,
         frame: Option<&FrameId>,
         outcome: Outcome,
         results: &Results,
-    ) -> Ruling<(), N> {
+    ) -> DecideResult<(), N> {
         let frame = match (&self.turned, frame) {
-            // Another pop in one message is meant for the frame that the first one ended.
+            // A second pop in one message repeats the first: it means the frame that was active.
             (Some(turn), None) => match &turn.before {
                 Some(before) if !self.frame(before)?.status.is_open() => self.frame(before)?,
                 _ => return Err(Refusal::PopBesidePush.into()),
@@ -43,7 +42,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             Outcome::Failed => self.close(&frame, Closing::Failed, results)?,
             Outcome::Blocked => {
                 self.events.push(Event::FrameBlocked {
-                    frame: frame.id.clone(),
+                    frame: frame.id,
                     reason: results.full.clone(),
                     results: Some(results.clone()),
                 });
@@ -56,28 +55,25 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Ends a frame, and sends every session that worked on it or on what goes with it back to the
-    /// nearest frame in progress above.
-    pub(super) fn close(
+    /// Closes a frame and the open frames below it that may be closed with it, or refuses. Every
+    /// session that worked on one of them goes to the nearest frame in progress above.
+    pub fn close(
         &mut self,
         frame: &FrameHead,
         closing: Closing,
         results: &Results,
-    ) -> Ruling<(), N> {
-        let (_, open) = self
-            .tree
-            .open_children(&frame.id, 0)
-            .map_err(Rejected::Unreadable)?;
+    ) -> DecideResult<(), N> {
+        let (_, open) = self.tree.open_children(&frame.id, 0)?;
         let cascaded = if open == 0 {
             Vec::new()
         } else {
-            match self.going_along(frame, closing)? {
+            match self.cascade(frame, closing)? {
                 Ok(cascaded) => cascaded,
-                Err(in_the_way) => {
+                Err(blocking) => {
                     return Err(Refusal::ChildrenOpen {
                         frame: frame.clone(),
-                        total: in_the_way.len(),
-                        children: in_the_way.into_iter().take(NAMED_CHILDREN).collect(),
+                        total: blocking.len(),
+                        children: blocking.into_iter().take(NAMED_CHILDREN).collect(),
                     }
                     .into());
                 }
@@ -86,19 +82,19 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         self.end(frame, closing, results, cascaded)
     }
 
-    /// Ends a frame with what goes along.
-    pub(super) fn end(
+    /// Closes a frame together with the frames in `cascaded`.
+    pub fn end(
         &mut self,
         frame: &FrameHead,
         closing: Closing,
         results: &Results,
         cascaded: Vec<FrameId>,
-    ) -> Ruling<(), N> {
-        let gone: Vec<FrameId> = std::iter::once(frame.id.clone())
-            .chain(cascaded.iter().cloned())
+    ) -> DecideResult<(), N> {
+        let gone: Vec<FrameId> = std::iter::once(frame.id)
+            .chain(cascaded.iter().copied())
             .collect();
         self.events.push(Event::FrameClosed {
-            frame: frame.id.clone(),
+            frame: frame.id,
             outcome: closing,
             results: results.clone(),
             cascaded,
@@ -106,36 +102,37 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         self.leave_all(&gone, frame.parent.as_ref())
     }
 
-    /// The open frames below that go along with a frame that ends, or else what is in the way.
+    /// Returns the open frames below that are closed together with a frame, or else those that
+    /// prevent its end.
     ///
-    /// What only mirrors the host's lists is in nobody's way. A failed frame takes its plan along
-    /// besides: nobody would ever begin those frames. Work that was begun is another matter, and
-    /// completing over an open plan would hide work.
-    fn going_along(
+    /// Frames that only mirror the host's lists never prevent it. A failed frame takes its plan with
+    /// it, because those frames would never be started. Started work does prevent it, and completing
+    /// a frame over an open plan would hide work.
+    fn cascade(
         &self,
         frame: &FrameHead,
         closing: Closing,
-    ) -> Ruling<Result<Vec<FrameId>, Vec<FrameHead>>, N> {
+    ) -> DecideResult<Result<Vec<FrameId>, Vec<FrameHead>>, N> {
         let planned = self.below(frame, Status::Planned)?;
         let begun = self.begun_below(frame)?;
         let asked_for = |head: &&FrameHead| !head.origin.is_mirror();
-        let mut in_the_way: Vec<FrameHead> = begun.iter().filter(asked_for).cloned().collect();
+        let mut blocking: Vec<FrameHead> = begun.iter().filter(asked_for).cloned().collect();
         if closing == Closing::Completed {
-            in_the_way.extend(planned.iter().filter(asked_for).cloned());
+            blocking.extend(planned.iter().filter(asked_for).cloned());
         }
-        if !in_the_way.is_empty() {
+        if !blocking.is_empty() {
             let is_child = |head: &FrameHead| head.parent.as_ref() == Some(&frame.id);
-            if closing == Closing::Completed && in_the_way.iter().any(is_child) {
-                in_the_way.retain(is_child);
-                in_the_way.sort_by(|one, other| (one.rank, &one.id).cmp(&(other.rank, &other.id)));
+            if closing == Closing::Completed && blocking.iter().any(is_child) {
+                blocking.retain(is_child);
+                blocking.sort_by(|one, other| (one.rank, &one.id).cmp(&(other.rank, &other.id)));
             }
-            return Ok(Err(in_the_way));
+            return Ok(Err(blocking));
         }
         let all = planned.into_iter().chain(begun);
         Ok(Ok(all.map(|head| head.id).collect()))
     }
 
-    pub(super) fn block(&mut self, frame: Option<&FrameId>, reason: &Prose) -> Ruling<(), N> {
+    pub(super) fn block(&mut self, frame: Option<&FrameId>, reason: &Text) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
         match frame.status {
             Status::InProgress => {}
@@ -144,14 +141,14 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             _ => return Err(Refusal::AlreadyFinished { frame }.into()),
         }
         self.events.push(Event::FrameBlocked {
-            frame: frame.id.clone(),
+            frame: frame.id,
             reason: reason.clone(),
             results: None,
         });
         self.leave(&frame)
     }
 
-    pub(super) fn unblock(&mut self, id: &FrameId) -> Ruling<(), N> {
+    pub(super) fn unblock(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Blocked {
             return Err(Refusal::NotBlocked { frame }.into());
@@ -160,7 +157,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn invalidate(&mut self, frame: Option<&FrameId>, reason: &Prose) -> Ruling<(), N> {
+    /// Gives up a frame and what is planned below it.
+    pub fn invalidate(&mut self, frame: Option<&FrameId>, reason: &Text) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
         match frame.status {
             Status::Planned | Status::InProgress | Status::Blocked => {}
@@ -175,23 +173,22 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         self.remarks
             .extend(still_open.into_iter().map(Remark::StillOpen));
         self.events.push(Event::FrameInvalidated {
-            frame: frame.id.clone(),
+            frame: frame.id,
             reason: reason.clone(),
             cascaded,
         });
         self.leave(&frame)
     }
 
-    /// The frames below that were begun and have not ended.
-    pub(super) fn begun_below(&self, frame: &FrameHead) -> Ruling<Vec<FrameHead>, N> {
+    /// Returns the descendants that were started and have not ended.
+    pub fn begun_below(&self, frame: &FrameHead) -> DecideResult<Vec<FrameHead>, N> {
         let mut begun = self.below(frame, Status::InProgress)?;
         begun.extend(self.below(frame, Status::Blocked)?);
         Ok(begun)
     }
 
-    /// The frames below that have a status.
-    pub(super) fn below(&self, frame: &FrameHead, status: Status) -> Ruling<Vec<FrameHead>, N> {
-        let found = self.tree.descendants(&frame.id, Some(status));
-        found.map_err(Rejected::Unreadable)
+    /// Returns the descendants with a status.
+    pub fn below(&self, frame: &FrameHead, status: Status) -> DecideResult<Vec<FrameHead>, N> {
+        Ok(self.tree.descendants(&frame.id, Some(status))?)
     }
 }

@@ -1,50 +1,53 @@
-//! A conversation that its host makes as a copy of another one.
+//! Forks: a host starts a session as a copy of another one, up to some message.
 //!
-//! It goes on from the last message that it got: what was open there is open in it too, as frames
-//! of its own, and what was finished it knows by its results. Nothing happens to the original, and
-//! nothing in the messages that were copied happened here.
+//! ```text
+//!   original   root > (done, open*)            m1 … m5 m6 m7
+//!                       │     │                       └──┴─ not in the fork
+//!   fork       root > (done', open'*)          m1'… m5'
+//! ```
+//!
+//! The fork continues from its last message. It gets its own copies of the frames that were open
+//! there, as they were at that point, and finished ones with their results. Nothing happens to the
+//! original, and the copied messages count as ingested: nothing in them happened in the fork.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ground, Remark, Ruling};
-use crate::Rejected;
+use super::{DecideResult, Decider, Remark};
 use crate::command::Fork;
 use crate::event::{Event, Recorded};
 use crate::frame::{Frame, Origin, Rank, Span, Status};
 use crate::id::{FrameId, Seq};
-use crate::neighbourhood::Neighbourhood;
 use crate::session::Session;
 use crate::transcript::Entry;
+use crate::tree_query::TreeQuery;
 
-/// The frames of the original as they were where the copy ends.
-struct Then {
-    /// The end of what was copied.
+/// The frames of the original session at the fork point.
+struct ForkPoint {
+    /// First event that the fork does not have.
     point: Seq,
-    /// The frame that was the original.
+    /// The original's own frame.
     own: Option<FrameId>,
-    /// The frame that it worked on.
+    /// Its active frame.
     active: Option<FrameId>,
-    /// What was open, parents before children.
+    /// Its open frames, parents before children.
     open: Vec<Frame>,
-    /// What was finished, in that order.
+    /// Its finished frames, in order of their end.
     finished: Vec<Frame>,
 }
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    pub(super) fn fork(&mut self, fork: &Fork) -> Ruling<(), N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    pub(super) fn fork(&mut self, fork: &Fork) -> DecideResult<(), N> {
         let session = self.actor.session.clone();
-        let original = self.tree.session(&fork.from);
-        let original = original.map_err(Rejected::Unreadable)?;
+        let original = self.tree.session(&fork.from)?;
         let (Some(original), Some((_, first))) = (original, fork.messages.first()) else {
             return Ok(());
         };
-        let begun = self.tree.is_seen(Entry::copied_mark(&session, first));
-        let begun = begun.map_err(Rejected::Unreadable)?;
+        let begun = self.tree.is_seen(Entry::copied_mark(&session, first))?;
         if begun || self.own.is_some() || self.active.is_some() || fork.from == session {
             self.remarks.push(Remark::AlreadyRecorded);
             return Ok(());
         }
-        let then = self.back_then(fork, &original)?;
+        let then = self.fork_point(fork, &original)?;
         let copies = self.copy_open(fork, &then)?;
         self.copy_finished(fork, &then, &copies)?;
         if let Some(frame) = self.worked_on(&then, &copies)? {
@@ -60,15 +63,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    fn back_then(&self, fork: &Fork, original: &Session) -> Ruling<Then, N> {
-        let later = self.tree.passage(&fork.from, &fork.later);
-        let later = later.map_err(Rejected::Unreadable)?;
+    fn fork_point(&self, fork: &Fork, original: &Session) -> DecideResult<ForkPoint, N> {
+        let later = self.tree.events_from_message(&fork.from, &fork.later)?;
         let point = later.first().map_or(Seq(i64::MAX), |first| first.seq);
-        let done = self.tree.done_since(&fork.from, Seq::default());
-        let mut done = done.map_err(Rejected::Unreadable)?;
+        let mut done = self.tree.events_since(&fork.from, Seq::default())?;
         done.retain(|recorded| recorded.seq < point);
         let active = if later.is_empty() {
-            original.active.clone()
+            original.active
         } else {
             let turned = done
                 .iter()
@@ -77,18 +78,18 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
                     Event::SessionFocused { session, to, .. } if *session == fork.from => Some(to),
                     _ => None,
                 });
-            turned.cloned().flatten()
+            turned.copied().flatten()
         };
-        let mut then = Then {
+        let mut then = ForkPoint {
             point,
-            own: original.own.clone(),
+            own: original.own,
             active,
             open: Vec::new(),
             finished: Vec::new(),
         };
         for id in worked_in(original, &done) {
             let frame = self.tree.before(&id, point);
-            let Some(frame) = frame.map_err(Rejected::Unreadable)? else {
+            let Some(frame) = frame? else {
                 continue;
             };
             let of_others = frame.session.as_ref().is_some_and(|it| *it != fork.from);
@@ -110,13 +111,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(then)
     }
 
-    /// Copies what was open; answers which frame became which.
-    fn copy_open(&mut self, fork: &Fork, then: &Then) -> Ruling<BTreeMap<FrameId, FrameId>, N> {
+    /// Copies the open frames and returns the copy of each.
+    fn copy_open(
+        &mut self,
+        fork: &Fork,
+        then: &ForkPoint,
+    ) -> DecideResult<BTreeMap<FrameId, FrameId>, N> {
         let mut copies: BTreeMap<FrameId, FrameId> = BTreeMap::new();
         for frame in &then.open {
             let parent = frame.parent.as_ref();
-            let above = parent.and_then(|parent| copies.get(parent)).cloned();
-            // A plan below what is no part of this is there already.
+            let above = parent.and_then(|parent| copies.get(parent)).copied();
+            // A plan below a frame that is not copied exists already.
             if parent.is_some() && above.is_none() && frame.status == Status::Planned {
                 continue;
             }
@@ -124,13 +129,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
                 Some(above) => (Some(above), frame.rank),
                 None => self.place_beside(parent)?,
             };
-            let Some(id) = self.name(fork)? else {
+            let Some(id) = self.next_id(fork)? else {
                 break;
             };
-            copies.insert(frame.id.clone(), id.clone());
+            copies.insert(frame.id, id);
             let is_own = then.own.as_ref() == Some(&frame.id);
             self.events.push(Event::FrameCopied {
-                of: frame.id.clone(),
+                of: frame.id,
                 frame: Box::new(Frame {
                     session: is_own.then(|| self.actor.session.clone()),
                     ..self.copy(fork, frame, id, parent, rank)
@@ -140,14 +145,14 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(copies)
     }
 
-    /// What was finished is known by its results, below the copies of what was open. What is below
-    /// finished frames went into their results.
+    /// Copies the finished frames below the copied open ones, newest first if ids run short. Frames
+    /// below finished ones are part of their results.
     fn copy_finished(
         &mut self,
         fork: &Fork,
-        then: &Then,
+        then: &ForkPoint,
         copies: &BTreeMap<FrameId, FrameId>,
-    ) -> Ruling<(), N> {
+    ) -> DecideResult<(), N> {
         let is_known = |frame: &&Frame| match &frame.parent {
             Some(parent) => copies.contains_key(parent),
             None => true,
@@ -155,16 +160,16 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let known: Vec<&Frame> = then.finished.iter().filter(is_known).collect();
         let room = fork.ids.len().saturating_sub(self.drawn.len());
         for frame in known.iter().skip(known.len().saturating_sub(room)) {
-            let Some(id) = self.name(fork)? else {
+            let Some(id) = self.next_id(fork)? else {
                 break;
             };
             let above = frame.parent.as_ref();
             let (parent, rank) = match above.and_then(|parent| copies.get(parent)) {
-                Some(parent) => (Some(parent.clone()), frame.rank),
+                Some(parent) => (Some(*parent), frame.rank),
                 None => self.place_beside(None)?,
             };
             self.events.push(Event::FrameCopied {
-                of: frame.id.clone(),
+                of: frame.id,
                 frame: Box::new(Frame {
                     notes: Vec::new(),
                     session: None,
@@ -183,7 +188,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         parent: Option<FrameId>,
         rank: Rank,
     ) -> Frame {
-        // What was summarised away has no other name; nobody will meet the old one.
+        // A message that was summarised away has no counterpart; its old id will not be looked up.
         let renamed = |message: &String| {
             let mut pairs = fork.messages.iter();
             let pair = pairs.find(|(original, _)| original == message);
@@ -205,17 +210,17 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
     }
 
-    /// The place of a copy that has no copy above it: beside the original where that is still
-    /// possible, else among the roots.
-    fn place_beside(&self, parent: Option<&FrameId>) -> Ruling<(Option<FrameId>, Rank), N> {
+    /// Returns the place of a copy whose parent is not copied: beside the original if the parent is
+    /// in progress, else among the roots.
+    fn place_beside(&self, parent: Option<&FrameId>) -> DecideResult<(Option<FrameId>, Rank), N> {
         let mut above = None;
         if let Some(parent) = parent {
-            let head = self.tree.frame(parent).map_err(Rejected::Unreadable)?;
+            let head = self.tree.frame(parent)?;
             let open = head.filter(|head| head.status == Status::InProgress);
             above = open.map(|head| head.id);
         }
         let last = self.tree.last_rank(above.as_ref());
-        let mut rank = Rank::after(last.map_err(Rejected::Unreadable)?);
+        let mut rank = Rank::after(last?);
         for event in &self.events {
             if let Event::FrameCopied { frame, .. } = event
                 && frame.parent == above
@@ -227,33 +232,32 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok((above, rank))
     }
 
-    /// The next name that nobody has.
-    fn name(&mut self, fork: &Fork) -> Ruling<Option<FrameId>, N> {
+    /// Returns the next id that is not taken.
+    fn next_id(&mut self, fork: &Fork) -> DecideResult<Option<FrameId>, N> {
         for id in &fork.ids {
-            let taken = self.tree.is_taken(id).map_err(Rejected::Unreadable)?;
-            if !taken && self.drawn.insert(id.clone()) {
-                return Ok(Some(id.clone()));
+            let taken = self.tree.is_taken(id)?;
+            if !taken && self.drawn.insert(*id) {
+                return Ok(Some(*id));
             }
         }
         Ok(None)
     }
 
-    /// The copy of what the original worked on, or of the nearest frame above it.
+    /// Returns the copy of the original's active frame, or of the nearest frame above it.
     fn worked_on(
         &self,
-        then: &Then,
+        then: &ForkPoint,
         copies: &BTreeMap<FrameId, FrameId>,
-    ) -> Ruling<Option<FrameId>, N> {
-        let mut next = then.active.clone();
+    ) -> DecideResult<Option<FrameId>, N> {
+        let mut next = then.active;
         let mut passed = BTreeSet::new();
-        while let Some(id) = next.filter(|id| passed.insert(id.clone())) {
-            let frame = self.tree.before(&id, then.point);
-            let frame = frame.map_err(Rejected::Unreadable)?;
+        while let Some(id) = next.filter(|id| passed.insert(*id)) {
+            let frame = self.tree.before(&id, then.point)?;
             let in_progress = frame
                 .as_ref()
                 .is_some_and(|frame| frame.status == Status::InProgress);
             if let Some(copy) = copies.get(&id).filter(|_| in_progress) {
-                return Ok(Some(copy.clone()));
+                return Ok(Some(*copy));
             }
             next = frame.and_then(|frame| frame.parent);
         }
@@ -261,13 +265,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
     }
 }
 
-impl Then {
-    /// Parents before children, and what was finished in the order in which it was.
+impl ForkPoint {
+    /// Sorts open frames parents first, and finished ones by their end.
     fn order(&mut self) {
         let parents: BTreeMap<FrameId, Option<FrameId>> = self
             .open
             .iter()
-            .map(|frame| (frame.id.clone(), frame.parent.clone()))
+            .map(|frame| (frame.id, frame.parent))
             .collect();
         let depth = |frame: &Frame| {
             let mut above = frame.parent.as_ref();
@@ -285,7 +289,7 @@ impl Then {
     }
 }
 
-/// The frames that a session opened or began, and the one that it is.
+/// Returns the frames that a session opened or started, and its own.
 fn worked_in(original: &Session, done: &[Recorded]) -> Vec<FrameId> {
     let mut met = BTreeSet::new();
     let begun = done.iter().filter_map(|recorded| match &recorded.event {
@@ -297,7 +301,7 @@ fn worked_in(original: &Session, done: &[Recorded]) -> Vec<FrameId> {
         .own
         .iter()
         .chain(begun)
-        .filter(|id| met.insert((*id).clone()))
-        .cloned()
+        .filter(|id| met.insert(*(*id)))
+        .copied()
         .collect()
 }

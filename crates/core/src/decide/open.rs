@@ -1,16 +1,24 @@
-//! How frames come into being and begin: push, plan, activate.
+//! Opening and starting frames: push, plan, activate.
 
-use super::{Ground, Remark, Ruling};
-use crate::Rejected;
+use super::{DecideResult, Decider, Remark};
 use crate::command::{PlanItem, Under};
 use crate::event::{Event, Goal};
 use crate::frame::{FrameHead, Origin, Rank, Status};
 use crate::id::FrameId;
-use crate::neighbourhood::Neighbourhood;
 use crate::refusal::Refusal;
+use crate::tree_query::TreeQuery;
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> Ruling<(), N> {
+/// State of a new frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// Work starts later.
+    Planned,
+    /// Work starts immediately.
+    Started,
+}
+
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    pub(super) fn push(&mut self, id: &FrameId, under: &Under, goal: &Goal) -> DecideResult<(), N> {
         if let Some(turn) = self.turned.clone() {
             return self.push_beside(id, under, goal, turn.before.as_ref());
         }
@@ -35,20 +43,20 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
-        self.open(id, parent, rank, false, Origin::Asked, goal)?;
+        self.open(id, parent, rank, Beginning::Started, Origin::Asked, goal)?;
         self.focus(id);
         Ok(())
     }
 
-    /// A further push in one message. All of them are meant from where the message began, and only
-    /// one of them can be worked on: this one is planned.
+    /// Plans a frame for a further push in one message. All pushes of a message start from the frame
+    /// that was active before it, and the session can work on only one of them.
     fn push_beside(
         &mut self,
         id: &FrameId,
         under: &Under,
         goal: &Goal,
         before: Option<&FrameId>,
-    ) -> Ruling<(), N> {
+    ) -> DecideResult<(), N> {
         let parent = match (under, before) {
             (Under::Active, Some(before)) => Some(self.frame(before)?),
             (Under::Active, None) => self.own_if_open()?,
@@ -61,15 +69,15 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
-        self.open(id, parent, rank, true, Origin::Asked, goal)?;
-        if let Some(active) = self.active.clone() {
+        self.open(id, parent, rank, Beginning::Planned, Origin::Asked, goal)?;
+        if let Some(active) = self.active {
             let begun = self.frame(&active)?;
             self.remarks.push(Remark::PlannedBeside(begun));
         }
         Ok(())
     }
 
-    pub(super) fn plan(&mut self, under: &Under, items: &[PlanItem]) -> Ruling<(), N> {
+    pub(super) fn plan(&mut self, under: &Under, items: &[PlanItem]) -> DecideResult<(), N> {
         if items.is_empty() {
             return Err(Refusal::EmptyPlan.into());
         }
@@ -85,13 +93,21 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         let mut pending: Vec<(Option<FrameId>, Rank, &PlanItem)> =
             in_order(parent.as_ref(), first, items);
         while let Some((parent, rank, item)) = pending.pop() {
-            self.open(&item.id, parent, rank, true, Origin::Asked, &item.goal)?;
+            let goal = &item.goal;
+            self.open(
+                &item.id,
+                parent,
+                rank,
+                Beginning::Planned,
+                Origin::Asked,
+                goal,
+            )?;
             pending.extend(in_order(Some(&item.id), Rank::after(None), &item.children));
         }
         Ok(())
     }
 
-    pub(super) fn activate(&mut self, id: &FrameId) -> Ruling<(), N> {
+    pub(super) fn activate(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         match frame.status {
             Status::InProgress if self.active.as_ref() == Some(id) => {
@@ -109,11 +125,10 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Begins a planned frame. Planned frames above it begin with it: work below them is work on
-    /// them.
-    fn begin(&mut self, frame: &FrameHead) -> Ruling<(), N> {
-        let mut beginning = vec![frame.id.clone()];
-        let mut above = frame.parent.clone();
+    /// Starts a planned frame, and the planned frames above it: work below them is work on them.
+    fn begin(&mut self, frame: &FrameHead) -> DecideResult<(), N> {
+        let mut beginning = vec![frame.id];
+        let mut above = frame.parent;
         while let Some(id) = above {
             let parent = self.frame(&id)?;
             match parent.status {
@@ -134,33 +149,34 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn open(
+    /// Opens a frame under an id that was never used.
+    pub fn open(
         &mut self,
         id: &FrameId,
         parent: Option<FrameId>,
         rank: Rank,
-        planned: bool,
+        beginning: Beginning,
         origin: Origin,
         goal: &Goal,
-    ) -> Ruling<(), N> {
-        let twice = !self.drawn.insert(id.clone());
-        if twice || self.tree.is_taken(id).map_err(Rejected::Unreadable)? {
-            return Err(Refusal::IdTaken { id: id.clone() }.into());
+    ) -> DecideResult<(), N> {
+        let twice = !self.drawn.insert(*id);
+        if twice || self.tree.is_taken(id)? {
+            return Err(Refusal::IdTaken { id: *id }.into());
         }
         self.events.push(Event::FrameOpened {
-            frame: id.clone(),
+            frame: *id,
             parent,
             rank,
-            planned,
+            planned: beginning == Beginning::Planned,
             origin,
             goal: goal.clone(),
         });
         Ok(())
     }
 
-    /// The parent of new frames: as named, else the session's active frame, else its own frame
-    /// unless that is finished, else none.
-    fn parent(&self, under: &Under) -> Ruling<Option<FrameHead>, N> {
+    /// Returns the parent of new frames: as named, else the session's active frame, else its own
+    /// frame unless that is finished, else none.
+    fn parent(&self, under: &Under) -> DecideResult<Option<FrameHead>, N> {
         match under {
             Under::Root => Ok(None),
             Under::Frame(id) => self.frame(id).map(Some),
@@ -172,29 +188,26 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
     }
 
-    /// Where a session without a frame stands that another one started: where that one does.
-    fn beside_parent(&self) -> Ruling<Option<FrameHead>, N> {
-        let run = self.tree.run(&self.actor.session);
-        let parent = run
-            .map_err(Rejected::Unreadable)?
-            .and_then(|run| run.parent);
-        let Some(parent) = parent else {
+    /// Returns, for a subagent without a frame, the nearest in-progress frame of its parent.
+    fn beside_parent(&self) -> DecideResult<Option<FrameHead>, N> {
+        let run = self.session.run.as_ref();
+        let Some(parent) = run.and_then(|run| run.parent.as_ref()) else {
             return Ok(None);
         };
-        let known = self.tree.session(&parent).map_err(Rejected::Unreadable)?;
-        let standing = known.and_then(|known| known.active.or(known.own));
-        let above = self.in_progress_from(standing.as_ref())?;
+        let known = self.tree.session(parent)?;
+        let focus = known.and_then(|known| known.frame());
+        let above = self.in_progress_from(focus.as_ref())?;
         above.map(|above| self.frame(&above)).transpose()
     }
 
-    fn own_if_open(&self) -> Ruling<Option<FrameHead>, N> {
+    fn own_if_open(&self) -> DecideResult<Option<FrameHead>, N> {
         match &self.own {
             Some(own) => Ok(Some(self.frame(own)?).filter(|own| own.status.is_open())),
             None => Ok(None),
         }
     }
 
-    fn parent_finished(&self, parent: &FrameHead) -> Ruling<Refusal, N> {
+    fn parent_finished(&self, parent: &FrameHead) -> DecideResult<Refusal, N> {
         let open_above = self.in_progress_from(parent.parent.as_ref())?;
         Ok(Refusal::ParentFinished {
             parent: parent.clone(),
@@ -202,14 +215,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         })
     }
 
-    pub(super) fn next_rank(&self, parent: Option<&FrameId>) -> Ruling<Rank, N> {
-        Ok(Rank::after(
-            self.tree.last_rank(parent).map_err(Rejected::Unreadable)?,
-        ))
+    /// Returns the rank after the last child of a frame, or after the last root.
+    pub fn next_rank(&self, parent: Option<&FrameId>) -> DecideResult<Rank, N> {
+        Ok(Rank::after(self.tree.last_rank(parent)?))
     }
 }
 
-/// The items of one level with their ranks, last first, ready to be popped off a stack.
+/// Returns the items of one level with their ranks, last first, ready to be popped off a stack.
 fn in_order<'i>(
     parent: Option<&FrameId>,
     first: Rank,
@@ -219,7 +231,7 @@ fn in_order<'i>(
     let mut level: Vec<_> = items
         .iter()
         .map(|item| {
-            let placed = (parent.cloned(), rank, item);
+            let placed = (parent.copied(), rank, item);
             rank = Rank::after(Some(rank));
             placed
         })

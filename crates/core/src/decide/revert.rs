@@ -1,35 +1,49 @@
-//! A conversation that its host winds back to before a message, and forward again.
+//! Reverting a session to before a message, and restoring it, when its host does so.
 //!
-//! What the conversation did from that message on counts no longer, and with it what its subagents
-//! did that were started there. Nothing of it is lost: it counts again when the conversation is
-//! wound forward, until its next prompt. What somebody else has built on stays as it is, both ways:
-//! a host's undo reaches as far as its own conversation.
+//! The events of the session from that message on are masked: they stay in the journal and stop
+//! counting, until the host restores the session. Its next prompt makes the revert final.
+//!
+//! ```text
+//!   m1        m2          m3            m4                    revert to m3:
+//!   push a    push b      note, pop b   delegate to s         m3, m4 and all that s did are masked;
+//!    ▲                        ▲             │                 b is open again, the session works on b
+//!    └ still counts           │             └ s opens c, d
+//!                             └ but if another session has changed b since m3, b stays popped
+//! ```
+//!
+//! A revert reaches as far as its own session and the subagents that the masked messages started.
+//! If another session has built on a masked frame, that frame, and the frames above it that are
+//! part of the revert, keep their present state (`leave_to_others`, a fixed point: each frame that
+//! stays may force its parent to stay). Both directions use the same check, with [`MaskOverlay`] as
+//! the what-if state: masking on a revert, unmasking on a restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ground, Rejected, Ruling};
+use super::{DecideResult, Decider};
 use crate::event::{Event, Recorded};
 use crate::frame::{FrameHead, Status};
 use crate::id::{FrameId, Seq, SessionRef};
-use crate::neighbourhood::{Neighbourhood, Otherwise};
-use crate::session::{Conversation, Glimpse};
+use crate::session::{Activity, ActivitySnapshot};
+use crate::tree_query::{MaskOverlay, TreeQuery};
 
-/// Events that are to count otherwise, by their places.
+/// Events to mask or unmask, by their places.
 type Passage = BTreeMap<Seq, Recorded>;
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    pub(super) fn revert(&mut self, messages: &[String], earlier: &[String]) -> Ruling<(), N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    pub(super) fn revert(
+        &mut self,
+        messages: &[String],
+        earlier: &[String],
+    ) -> DecideResult<(), N> {
         let session = self.actor.session.clone();
-        let known = self.tree.session(&session).map_err(Rejected::Unreadable)?;
-        let (Some(known), Some(to)) = (known, messages.first()) else {
+        let Some(to) = messages.first() else {
             return Ok(());
         };
-        // Wound back already: that counts until it is wound forward or goes on.
-        if known.reverted.is_some() {
+        // Reverted already: that holds until it is restored or goes on.
+        if self.first_seen || self.session.reverted.is_some() {
             return Ok(());
         }
-        let passage = self.tree.passage(&session, messages);
-        let passage = passage.map_err(Rejected::Unreadable)?;
+        let passage = self.tree.events_from_message(&session, messages)?;
         let Some(first) = passage.first().map(|recorded| recorded.seq) else {
             return Ok(());
         };
@@ -39,14 +53,12 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         };
         let mut passage: Passage = passage
             .into_iter()
-            .filter(|recorded| self.goes(&recorded.event) && !late(recorded))
+            .filter(|recorded| self.is_masked(&recorded.event) && !late(recorded))
             .map(|recorded| (recorded.seq, recorded))
             .collect();
         self.add_subagents(&mut passage, first)?;
         self.leave_to_others(&mut passage, first, hide)?;
-        let seen = self.seen_without(&passage, first)?;
-        let was = self.tree.conversation(&session);
-        let was = was.map_err(Rejected::Unreadable)?.glimpse();
+        let seen = self.activity_without(&passage, first)?;
         if passage.is_empty() {
             return Ok(());
         }
@@ -54,28 +66,26 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             session,
             to: to.clone(),
             masked: passage.keys().copied().collect(),
-            stood: known.active,
-            was,
+            stood: self.session.active,
+            was: self.session.activity.snapshot(),
             seen,
         });
-        self.stand_back(&passage)
+        self.restore_focus(&passage)
     }
 
-    pub(super) fn unrevert(&mut self) -> Ruling<(), N> {
+    pub(super) fn unrevert(&mut self) -> DecideResult<(), N> {
         let session = self.actor.session.clone();
-        let known = self.tree.session(&session).map_err(Rejected::Unreadable)?;
-        let Some(reverted) = known.as_ref().and_then(|known| known.reverted) else {
+        let Some(reverted) = self.session.reverted else {
             return Ok(());
         };
-        let found = self.tree.recorded(&[reverted]);
-        let found = found.map_err(Rejected::Unreadable)?.into_iter().next();
+        let found = self.tree.recorded(&[reverted])?.into_iter().next();
         let Some(Event::SessionReverted {
             masked, stood, was, ..
         }) = found.map(|recorded| recorded.event)
         else {
             return Ok(());
         };
-        let passage = self.tree.recorded(&masked).map_err(Rejected::Unreadable)?;
+        let passage = self.tree.recorded(&masked)?;
         let mut passage: Passage = passage
             .into_iter()
             .map(|recorded| (recorded.seq, recorded))
@@ -88,27 +98,26 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             seen: was,
         });
         let counting = show(&passage);
-        let now = known.and_then(|known| known.active);
-        let to = self.in_progress_if(&counting, stood.as_ref())?;
-        self.turn(&session, now, to);
-        self.step_off(&passage, &counting, &BTreeSet::from([session]))
+        let to = self.in_progress_under(&counting, stood.as_ref())?;
+        self.set_focus(&session, self.session.active, to);
+        self.leave_masked(&passage, &counting, &BTreeSet::from([session]))
     }
 
-    /// Whether an event goes when this session is wound back. What was seen of other conversations
-    /// was seen.
-    fn goes(&self, event: &Event) -> bool {
-        let concerned = Conversation::concerned(event);
-        event.goes_with_its_message() && concerned.is_none_or(|it| *it == self.actor.session)
+    /// Returns true if an event is masked when this session is reverted. Activity of other sessions
+    /// did happen.
+    fn is_masked(&self, event: &Event) -> bool {
+        let concerned = Activity::concerned(event);
+        event.traits().reverts && concerned.is_none_or(|it| *it == self.actor.session)
     }
 
-    /// What the subagents did that the passage started is part of it.
-    fn add_subagents(&self, passage: &mut Passage, first: Seq) -> Ruling<(), N> {
+    /// Adds the events of the subagents that the passage started.
+    fn add_subagents(&self, passage: &mut Passage, first: Seq) -> DecideResult<(), N> {
         let mut known = BTreeSet::from([self.actor.session.clone()]);
         loop {
             let opened: BTreeSet<FrameId> = passage
                 .values()
                 .filter_map(|recorded| match &recorded.event {
-                    Event::FrameOpened { frame, .. } => Some(frame.clone()),
+                    Event::FrameOpened { frame, .. } => Some(*frame),
                     _ => None,
                 })
                 .collect();
@@ -123,9 +132,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             let Some(subagent) = bound else {
                 return Ok(());
             };
-            let done = self.tree.done_since(&subagent, first);
-            for recorded in done.map_err(Rejected::Unreadable)? {
-                if self.goes(&recorded.event) {
+            for recorded in self.tree.events_since(&subagent, first)? {
+                if self.is_masked(&recorded.event) {
                     passage.insert(recorded.seq, recorded);
                 }
             }
@@ -133,34 +141,33 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
     }
 
-    /// Takes out of a passage what cannot count otherwise because of what others have done since:
-    /// frames that they changed or put something below, frames that would be open below finished
-    /// ones or below none, and so the frames above those.
+    /// Removes from a passage the frames that must keep their present state because of what other
+    /// sessions did since: frames that they changed or extended, frames that would be open below a
+    /// finished or missing parent, and then the frames above those.
     fn leave_to_others(
         &self,
         passage: &mut Passage,
         since: Seq,
-        side: fn(&Passage) -> Otherwise,
-    ) -> Ruling<(), N> {
+        side: fn(&Passage) -> MaskOverlay,
+    ) -> DecideResult<(), N> {
         loop {
             let counting = side(passage);
             let changes = passage.values().filter(|it| !is_note(&it.event));
             let touched: BTreeSet<FrameId> = changes.flat_map(|it| it.event.frames()).collect();
             let mut kept = BTreeSet::new();
             for frame in &touched {
-                let changes = self.tree.changed_since(frame, since);
-                let changes = changes.map_err(Rejected::Unreadable)?;
+                let changes = self.tree.changed_since(frame, since)?;
                 let by_others = changes.iter().any(|seq| !passage.contains_key(seq));
-                if by_others || !self.has_its_place(&counting, frame)? {
-                    kept.insert(frame.clone());
+                if by_others || !self.fits_under(&counting, frame)? {
+                    kept.insert(*frame);
                 }
             }
-            let mut above: Vec<FrameId> = kept.iter().cloned().collect();
+            let mut above: Vec<FrameId> = kept.iter().copied().collect();
             while let Some(id) = above.pop() {
-                for head in [self.if_so(&counting, &id)?, self.now(&id)?] {
+                for head in [self.frame_under(&counting, &id)?, self.current(&id)?] {
                     let parent = head.and_then(|head| head.parent);
                     if let Some(parent) = parent.filter(|parent| touched.contains(parent))
-                        && kept.insert(parent.clone())
+                        && kept.insert(parent)
                     {
                         above.push(parent);
                     }
@@ -176,28 +183,24 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
     }
 
-    /// Whether a frame that would be there would also be somewhere.
-    fn has_its_place(&self, counting: &Otherwise, frame: &FrameId) -> Ruling<bool, N> {
-        let Some(head) = self.if_so(counting, frame)? else {
+    /// Returns false if the overlay would leave the frame open below a finished or missing parent.
+    fn fits_under(&self, counting: &MaskOverlay, frame: &FrameId) -> DecideResult<bool, N> {
+        let Some(head) = self.frame_under(counting, frame)? else {
             return Ok(true);
         };
         let Some(parent) = &head.parent else {
             return Ok(true);
         };
-        Ok(self.if_so(counting, parent)?.is_some_and(|parent| {
+        Ok(self.frame_under(counting, parent)?.is_some_and(|parent| {
             let ended = matches!(parent.status, Status::Completed | Status::Failed);
             !(ended && head.status.is_open())
         }))
     }
 
-    /// What was seen of the conversation as far as it is not part of the passage.
-    fn seen_without(&self, passage: &Passage, first: Seq) -> Ruling<Glimpse, N> {
+    /// Returns the activity of the session without the passage.
+    fn activity_without(&self, passage: &Passage, first: Seq) -> DecideResult<ActivitySnapshot, N> {
         let session = &self.actor.session;
-        let mut seen = self
-            .tree
-            .conversation(session)
-            .map_err(Rejected::Unreadable)?
-            .glimpse();
+        let mut seen = self.session.activity.snapshot();
         let mut ended = false;
         for recorded in passage.values() {
             match &recorded.event {
@@ -221,10 +224,9 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             seen.opening = None;
         }
         if ended {
-            let turn = self.tree.turn_before(session, first);
-            let mut before = Conversation::default();
-            for recorded in turn.map_err(Rejected::Unreadable)? {
-                before.change(&recorded);
+            let mut before = Activity::default();
+            for recorded in self.tree.turn_before(session, first)? {
+                before.apply(&recorded);
             }
             seen.said = before.said;
             seen.interrupted = before.interrupted;
@@ -232,44 +234,44 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(seen)
     }
 
-    /// Every session that turned to another frame in the passage goes back to where it came from,
-    /// unless it has gone elsewhere since; nobody stands on what is no longer in progress.
-    fn stand_back(&mut self, passage: &Passage) -> Ruling<(), N> {
+    /// Sends every session that changed its focus in the passage back to where it came from, unless it
+    /// has moved since. No session may work on a frame that is no longer in progress.
+    fn restore_focus(&mut self, passage: &Passage) -> DecideResult<(), N> {
         let mut moved: BTreeMap<SessionRef, (Option<FrameId>, Option<FrameId>)> = BTreeMap::new();
         for recorded in passage.values() {
             if let Event::SessionFocused { session, from, to } = &recorded.event {
                 let path = moved.entry(session.clone());
-                let path = path.or_insert_with(|| (from.clone(), None));
+                let path = path.or_insert_with(|| (*from, None));
                 path.1.clone_from(to);
             }
         }
         let counting = hide(passage);
         let mut done = BTreeSet::new();
         for (session, (from, last)) in moved {
-            let now = self.tree.session(&session).map_err(Rejected::Unreadable)?;
+            let now = self.tree.session(&session)?;
             let now = now.and_then(|known| known.active);
             let start = if now == last { &from } else { &now };
-            let to = self.in_progress_if(&counting, start.as_ref())?;
-            self.turn(&session, now, to);
+            let to = self.in_progress_under(&counting, start.as_ref())?;
+            self.set_focus(&session, now, to);
             done.insert(session);
         }
-        self.step_off(passage, &counting, &done)
+        self.leave_masked(passage, &counting, &done)
     }
 
-    /// Whoever stands on a frame that would not be in progress goes to the nearest one above.
-    fn step_off(
+    /// Sends the sessions on frames that would not be in progress to the nearest one above.
+    fn leave_masked(
         &mut self,
         passage: &Passage,
-        counting: &Otherwise,
+        counting: &MaskOverlay,
         done: &BTreeSet<SessionRef>,
-    ) -> Ruling<(), N> {
+    ) -> DecideResult<(), N> {
         for frame in frames(passage) {
-            let standing = self.tree.focused_on(&frame).map_err(Rejected::Unreadable)?;
-            for session in standing {
+            let focused = self.tree.focused_on(&frame)?;
+            for session in focused {
                 if !done.contains(&session) {
-                    let to = self.in_progress_if(counting, Some(&frame))?;
+                    let to = self.in_progress_under(counting, Some(&frame))?;
                     if to.as_ref() != Some(&frame) {
-                        self.turn(&session, Some(frame.clone()), to);
+                        self.set_focus(&session, Some(frame), to);
                     }
                 }
             }
@@ -277,7 +279,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    fn turn(&mut self, session: &SessionRef, from: Option<FrameId>, to: Option<FrameId>) {
+    fn set_focus(&mut self, session: &SessionRef, from: Option<FrameId>, to: Option<FrameId>) {
         self.events.push(Event::SessionFocused {
             session: session.clone(),
             from,
@@ -285,15 +287,15 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         });
     }
 
-    /// The nearest frame that would be in progress, starting with `from` itself.
-    fn in_progress_if(
+    /// Returns the nearest frame that would be in progress, from `from` upwards.
+    fn in_progress_under(
         &self,
-        counting: &Otherwise,
+        counting: &MaskOverlay,
         from: Option<&FrameId>,
-    ) -> Ruling<Option<FrameId>, N> {
-        let mut next = from.cloned();
+    ) -> DecideResult<Option<FrameId>, N> {
+        let mut next = from.copied();
         while let Some(id) = next {
-            let head = self.if_so(counting, &id)?;
+            let head = self.frame_under(counting, &id)?;
             if head
                 .as_ref()
                 .is_some_and(|head| head.status == Status::InProgress)
@@ -302,37 +304,40 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             }
             next = match head {
                 Some(head) => head.parent,
-                None => self.now(&id)?.and_then(|head| head.parent),
+                None => self.current(&id)?.and_then(|head| head.parent),
             };
         }
         Ok(None)
     }
 
-    fn if_so(&self, counting: &Otherwise, frame: &FrameId) -> Ruling<Option<FrameHead>, N> {
-        let head = self.tree.otherwise(frame, counting);
-        head.map_err(Rejected::Unreadable)
+    fn frame_under(
+        &self,
+        counting: &MaskOverlay,
+        frame: &FrameId,
+    ) -> DecideResult<Option<FrameHead>, N> {
+        Ok(self.tree.frame_under(frame, counting)?)
     }
 
-    fn now(&self, frame: &FrameId) -> Ruling<Option<FrameHead>, N> {
-        self.tree.frame(frame).map_err(Rejected::Unreadable)
+    fn current(&self, frame: &FrameId) -> DecideResult<Option<FrameHead>, N> {
+        Ok(self.tree.frame(frame)?)
     }
 }
 
-fn hide(passage: &Passage) -> Otherwise {
-    Otherwise {
+fn hide(passage: &Passage) -> MaskOverlay {
+    MaskOverlay {
         hidden: passage.keys().copied().collect(),
         shown: BTreeSet::new(),
     }
 }
 
-fn show(passage: &Passage) -> Otherwise {
-    Otherwise {
+fn show(passage: &Passage) -> MaskOverlay {
+    MaskOverlay {
         hidden: BTreeSet::new(),
         shown: passage.keys().copied().collect(),
     }
 }
 
-/// Whether an event only adds to what is known in a frame: it can go, and others need not care.
+/// Returns true if an event only adds to a frame, so that masking it affects no other session.
 fn is_note(event: &Event) -> bool {
     matches!(event, Event::Noted { .. } | Event::Logged { .. })
 }

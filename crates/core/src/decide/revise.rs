@@ -1,28 +1,46 @@
-//! How what is recorded grows and is put right: notes, logs, edits, moves, deletions, undo.
+//! Adding to and correcting the record: notes, logs, edits, moves, deletions, undo.
+//!
+//! # Undo across sessions
+//!
+//! Undo takes back the last command of *one* session, while others work in the same tree. The command
+//! is masked, not deleted: its events stay in the journal and stop counting.
+//!
+//! ```text
+//!  session A   push x ──────────────────── undo?
+//!                     ╲                      ▲
+//!  session B           push y below x ───────┘ refused: B has built on x
+//! ```
+//!
+//! Three checks make sure that the masked tree is a legal one:
+//!
+//! 1. No later event of another session changes, or relies on, a frame that the command changed
+//!    (`touched_by`). Otherwise: "built upon".
+//! 2. A frame that comes back open must not be below a frame that has ended since
+//!    (`check_restored`): undoing an invalidation after the parent was popped.
+//! 3. No session may work on a frame that is not in progress without the command
+//!    (`check_focus_stays`), unless the undo itself sends it back.
+//!
+//! The focus is restored by new events rather than by masking old ones, because the frame that a
+//! session came from may have ended since: the session then goes to the nearest frame in progress
+//! above it.
 
 use std::collections::BTreeMap;
 
-use super::{Ground, Remark, Ruling};
-use crate::Rejected;
+use super::{DecideResult, Decider, Remark};
 use crate::command::Place;
 use crate::event::{Edit, Event};
 use crate::frame::{FrameHead, LogEntry, Rank, Status};
 use crate::id::{FrameId, SessionRef};
-use crate::neighbourhood::{LastCommand, Neighbourhood};
 use crate::note::Note;
 use crate::refusal::Refusal;
+use crate::tree_query::{LastCommand, TreeQuery};
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    /// Facts are facts: a frame takes notes whatever its status, since a late test result is as
-    /// true as an early one.
-    pub(super) fn note(&mut self, frame: Option<&FrameId>, note: &Note) -> Ruling<(), N> {
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    /// Records a note. A frame accepts notes in every status: a late test result is as true as an
+    /// early one.
+    pub(super) fn note(&mut self, frame: Option<&FrameId>, note: &Note) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
-        if note.counts_once()
-            && self
-                .tree
-                .has_note(&frame.id, note)
-                .map_err(Rejected::Unreadable)?
-        {
+        if note.counts_once() && self.tree.has_note(&frame.id, note)? {
             self.remarks.push(Remark::AlreadyRecorded);
             return Ok(());
         }
@@ -33,7 +51,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn log(&mut self, frame: Option<&FrameId>, entry: &LogEntry) -> Ruling<(), N> {
+    pub(super) fn log(&mut self, frame: Option<&FrameId>, entry: &LogEntry) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
         self.events.push(Event::Logged {
             frame: frame.id,
@@ -42,7 +60,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn edit(&mut self, frame: Option<&FrameId>, edit: &Edit) -> Ruling<(), N> {
+    pub(super) fn edit(&mut self, frame: Option<&FrameId>, edit: &Edit) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
         let goal =
             edit.title.is_some() || edit.criteria.is_some() || edit.criteria_compacted.is_some();
@@ -66,7 +84,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn relocate(&mut self, id: &FrameId, to: &Place) -> Ruling<(), N> {
+    pub(super) fn relocate(&mut self, id: &FrameId, to: &Place) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Planned {
             return Err(Refusal::NotPlanned {
@@ -108,11 +126,11 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    fn beside(&self, sibling: &FrameHead, before: bool) -> Ruling<Rank, N> {
+    fn beside(&self, sibling: &FrameHead, before: bool) -> DecideResult<Rank, N> {
         let around = self
             .tree
             .ranks_around(sibling.parent.as_ref(), sibling.rank);
-        let (lower, higher) = around.map_err(Rejected::Unreadable)?;
+        let (lower, higher) = around?;
         let rank = match (before, lower, higher) {
             (true, Some(lower), _) => Rank::between(lower, sibling.rank),
             (true, None, _) => Some(Rank::before(sibling.rank)),
@@ -127,7 +145,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         })
     }
 
-    fn check_new_parent(&self, frame: &FrameHead, parent: &FrameHead) -> Ruling<(), N> {
+    fn check_new_parent(&self, frame: &FrameHead, parent: &FrameHead) -> DecideResult<(), N> {
         if !parent.status.is_open() {
             let open_above = self.in_progress_from(parent.parent.as_ref())?;
             return Err(Refusal::ParentFinished {
@@ -150,7 +168,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    pub(super) fn delete(&mut self, id: &FrameId) -> Ruling<(), N> {
+    pub(super) fn delete(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Planned {
             return Err(Refusal::NotPlanned {
@@ -159,10 +177,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             }
             .into());
         }
-        let below = self
-            .tree
-            .descendants(id, None)
-            .map_err(Rejected::Unreadable)?;
+        let below = self.tree.descendants(id, None)?;
         let worked_on =
             |frame: &&FrameHead| !matches!(frame.status, Status::Planned | Status::Invalidated);
         if let Some(begun) = below.iter().find(worked_on) {
@@ -174,7 +189,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         for bound in std::iter::once(&frame).chain(&below) {
             if let Some(session) = &bound.session {
-                let (session, frame) = (session.clone(), bound.id.clone());
+                let (session, frame) = (session.clone(), bound.id);
                 self.events.push(Event::SessionUnbound { session, frame });
             }
         }
@@ -186,14 +201,10 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Takes back the session's last command, unless somebody has built on it. Where a session
-    /// stood before is said explicitly, since that frame may have been finished meanwhile.
-    pub(super) fn undo(&mut self) -> Ruling<(), N> {
+    /// Undoes the session's last command, unless another session has built on it.
+    pub(super) fn undo(&mut self) -> DecideResult<(), N> {
         let session = self.actor.session.clone();
-        let last = self
-            .tree
-            .last_command(&session)
-            .map_err(Rejected::Unreadable)?;
+        let last = self.tree.last_command(&session)?;
         let Some(last) = last else {
             return Err(Refusal::NothingToUndo { session }.into());
         };
@@ -203,14 +214,15 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         self.check_restored(&last.restored)?;
         let returning = self.returning(&last.events)?;
-        self.check_ground_stays(&last, &returning)?;
+        self.check_focus_stays(&last, &returning)?;
         self.events.push(Event::CommandUndone { batch: last.batch });
         self.events.extend(returning);
         Ok(())
     }
 
-    /// The sessions that a command moved go back, except those that have gone elsewhere since.
-    fn returning(&self, undone: &[Event]) -> Ruling<Vec<Event>, N> {
+    /// Returns the focus changes that send the sessions that a command moved back, except those that
+    /// have moved again since.
+    fn returning(&self, undone: &[Event]) -> DecideResult<Vec<Event>, N> {
         let mut moved: BTreeMap<&SessionRef, (Option<&FrameId>, Option<&FrameId>)> =
             BTreeMap::new();
         for event in undone {
@@ -221,24 +233,24 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         let mut returning = Vec::new();
         for (session, (from, to)) in moved {
-            let now = self.tree.session(session).map_err(Rejected::Unreadable)?;
+            let now = self.tree.session(session)?;
             let now = now.and_then(|known| known.active);
             if now.as_ref() == to || *session == self.actor.session {
                 returning.push(Event::SessionFocused {
                     session: session.clone(),
                     from: now,
-                    to: self.standing_place(from, undone)?,
+                    to: self.focus_without(from, undone)?,
                 });
             }
         }
         Ok(returning)
     }
 
-    /// Nobody may be left standing on a frame that is not in progress without the command.
-    fn check_ground_stays(&self, last: &LastCommand, returning: &[Event]) -> Ruling<(), N> {
-        let returns = |standing: &SessionRef| {
+    /// Refuses if a session would work on a frame that is not in progress without the command.
+    fn check_focus_stays(&self, last: &LastCommand, returning: &[Event]) -> DecideResult<(), N> {
+        let returns = |focused: &SessionRef| {
             returning.iter().any(
-                |event| matches!(event, Event::SessionFocused { session, .. } if session == standing),
+                |event| matches!(event, Event::SessionFocused { session, .. } if session == focused),
             )
         };
         for id in last.events.iter().flat_map(Event::frames) {
@@ -249,8 +261,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             if stays {
                 continue;
             }
-            let standing = self.tree.focused_on(&id).map_err(Rejected::Unreadable)?;
-            if let Some(by) = standing.into_iter().find(|session| !returns(session)) {
+            let focused = self.tree.focused_on(&id)?;
+            if let Some(by) = focused.into_iter().find(|session| !returns(session)) {
                 let session = self.actor.session.clone();
                 return Err(Refusal::BuiltUpon { session, by }.into());
             }
@@ -258,8 +270,8 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// What an undo brings back must not be open below a frame that has ended, or gone, since.
-    fn check_restored(&self, restored: &[FrameHead]) -> Ruling<(), N> {
+    /// Refuses if a frame would come back open below a frame that has ended, or gone, since.
+    fn check_restored(&self, restored: &[FrameHead]) -> DecideResult<(), N> {
         for frame in restored.iter().filter(|frame| frame.status.is_open()) {
             let Some(parent) = &frame.parent else {
                 continue;
@@ -267,7 +279,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             let with_it = restored.iter().find(|other| other.id == *parent).cloned();
             let above = match with_it {
                 Some(above) => Some(above),
-                None => self.tree.frame(parent).map_err(Rejected::Unreadable)?,
+                None => self.tree.frame(parent)?,
             };
             let ended = above
                 .is_none_or(|above| matches!(above.status, Status::Completed | Status::Failed));
@@ -283,13 +295,13 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// Where a session stands once `undone` is taken back: `from` itself if the undone command is
-    /// what ended or blocked it, else the nearest frame in progress.
-    fn standing_place(
+    /// Returns the frame that a session works on without `undone`: `from` itself if the undone command
+    /// closed or blocked it, else the nearest frame in progress.
+    fn focus_without(
         &self,
         from: Option<&FrameId>,
         undone: &[Event],
-    ) -> Ruling<Option<FrameId>, N> {
+    ) -> DecideResult<Option<FrameId>, N> {
         let ended_by_it = |id: &FrameId| {
             undone.iter().any(|event| match event {
                 Event::FrameClosed { frame, .. }
@@ -299,7 +311,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             })
         };
         match from {
-            Some(id) if ended_by_it(id) => Ok(Some(id.clone())),
+            Some(id) if ended_by_it(id) => Ok(Some(*id)),
             from => self.in_progress_from(from),
         }
     }

@@ -1,28 +1,28 @@
-//! Frames that wait for a summary, and what it brings them.
+//! Frames that wait for a summary, and their end once it arrives.
 
-use super::{Ground, Remark, Ruling};
+use super::{DecideResult, Decider, Remark};
 use crate::Rejected;
-use crate::compaction::{self, Verdict, claims};
+use crate::compaction::{AnchorReport, Summary, SummaryClaims};
 use crate::event::{Event, Results};
 use crate::frame::{Awaiting, FrameHead, Outcome, Status};
 use crate::id::FrameId;
-use crate::neighbourhood::Neighbourhood;
-use crate::note::Note;
 use crate::refusal::Refusal;
-use crate::text::Prose;
+use crate::text::Text;
+use crate::tree_query::TreeQuery;
 
-/// What a frame ends with of which nothing is known.
+/// Results of a frame without any.
 const UNKNOWN: &str = "Ended without results, and no summary of it was made.";
 
-impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
-    /// Everything that would refuse the frame's end refuses this: a summary costs a model call.
+impl<N: TreeQuery + ?Sized> Decider<'_, N> {
+    /// Makes a frame wait for a summary. Refuses whatever a pop would refuse, before the summary
+    /// costs a model call.
     pub(super) fn await_summary(
         &mut self,
         frame: Option<&FrameId>,
         outcome: Option<Outcome>,
         given: Option<&Results>,
-        note: Option<&Prose>,
-    ) -> Ruling<(), N> {
+        note: Option<&Text>,
+    ) -> DecideResult<(), N> {
         let frame = if let Some(outcome) = outcome {
             self.would_end(frame, outcome)?
         } else {
@@ -42,11 +42,11 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         Ok(())
     }
 
-    /// The frame that a pop would end now.
-    fn would_end(&mut self, frame: Option<&FrameId>, outcome: Outcome) -> Ruling<FrameId, N> {
+    /// Returns the frame that a pop would end now.
+    fn would_end(&mut self, frame: Option<&FrameId>, outcome: Outcome) -> DecideResult<FrameId, N> {
         let (events, remarks) = (self.events.len(), self.remarks.len());
         let unknown = Results {
-            full: Prose::recorded(UNKNOWN.to_owned()),
+            full: Text::recorded(UNKNOWN.to_owned()),
             compacted: None,
         };
         self.pop(frame, outcome, &unknown)?;
@@ -56,7 +56,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
             .skip(events)
             .find_map(|event| match event {
                 Event::FrameClosed { frame, .. } | Event::FrameBlocked { frame, .. } => {
-                    Some(frame.clone())
+                    Some(*frame)
                 }
                 _ => None,
             });
@@ -70,32 +70,37 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         })
     }
 
-    /// A text stands for the summary that a frame waits for.
-    pub(super) fn take_summary(&mut self, frame: &FrameId, text: Option<&Prose>) -> Ruling<(), N> {
+    /// Ends the wait of a frame, with or without a summary.
+    pub(super) fn take_summary(
+        &mut self,
+        frame: &FrameId,
+        summary: Option<&Summary>,
+    ) -> DecideResult<(), N> {
         let head = self.frame(frame)?;
-        let waiting = self.tree.awaiting(&self.actor.session);
-        let waiting = waiting.map_err(Rejected::Unreadable)?;
+        let waiting = self.tree.awaiting(&self.actor.session)?;
         let Some((_, awaiting)) = waiting.into_iter().find(|(id, _)| id == frame) else {
             return Ok(());
         };
-        self.arrived(&head, &awaiting, text.map_or("", Prose::as_str), text)
+        let claims = summary.map(|summary| summary.claims.clone());
+        let text = summary.map(|summary| &summary.text);
+        self.arrived(&head, &awaiting, text, &claims.unwrap_or_default())
     }
 
-    /// The session's summary is there. The frames that wait for it have it; where none does, the
-    /// one that the session works on has it.
-    pub(super) fn summarise(&mut self, verdict: &Verdict) -> Ruling<(), N> {
+    /// Records the session's summary and hands it to the frames that wait for it, or else to the
+    /// frame that the session works on. With an empty summary, they keep waiting.
+    pub(super) fn summarise(
+        &mut self,
+        report: &AnchorReport,
+        claims: &SummaryClaims,
+    ) -> DecideResult<(), N> {
         self.events
-            .push(Event::CompactionChecked(Box::new(verdict.clone())));
-        let summary = verdict.summary.as_ref().filter(|_| !verdict.said_nothing);
-        let waiting = self.tree.awaiting(&self.actor.session);
-        let waiting = waiting.map_err(Rejected::Unreadable)?;
-        let Some(summary) = summary else {
-            // Whoever waits goes on to wait: what is kept of the work will have to do.
+            .push(Event::CompactionChecked(Box::new(report.clone())));
+        let Some(summary) = report.summary.as_ref().filter(|_| !report.said_nothing) else {
             return Ok(());
         };
+        let waiting = self.tree.awaiting(&self.actor.session)?;
         if waiting.is_empty() {
-            let place = self.active.clone().or_else(|| self.own.clone());
-            if let Some(frame) = place {
+            if let Some(frame) = self.active.or(self.own) {
                 self.events.push(Event::SummaryArrived {
                     frame,
                     summary: Some(summary.clone()),
@@ -105,7 +110,7 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         }
         for (id, awaiting) in &waiting {
             let head = self.frame(id)?;
-            self.arrived(&head, awaiting, summary.as_str(), Some(summary))?;
+            self.arrived(&head, awaiting, Some(summary), claims)?;
         }
         Ok(())
     }
@@ -114,51 +119,48 @@ impl<N: Neighbourhood + ?Sized> Ground<'_, N> {
         &mut self,
         frame: &FrameHead,
         awaiting: &Awaiting,
-        text: &str,
-        summary: Option<&Prose>,
-    ) -> Ruling<(), N> {
+        summary: Option<&Text>,
+        claims: &SummaryClaims,
+    ) -> DecideResult<(), N> {
         self.events.push(Event::SummaryArrived {
-            frame: frame.id.clone(),
+            frame: frame.id,
             summary: summary.cloned(),
         });
         let Some(outcome) = awaiting.outcome else {
             return Ok(());
         };
-        let claims = claims(text);
-        let notes = claims.artifacts.iter().filter_map(|path| {
-            let path = Prose::new(path).ok()?;
-            Some(Note::Artifact(path))
-        });
-        let decisions = claims.decisions.iter().filter_map(|text| {
-            let text = Prose::new(text).ok()?;
-            Some(Note::Decision { text, why: None })
-        });
-        for note in notes.chain(decisions).collect::<Vec<_>>() {
-            let known = self.tree.has_note(&frame.id, &note);
-            if !known.map_err(Rejected::Unreadable)? {
+        for note in &claims.notes {
+            if !self.tree.has_note(&frame.id, note)? {
                 self.events.push(Event::Noted {
-                    frame: frame.id.clone(),
-                    note,
+                    frame: frame.id,
+                    note: note.clone(),
                 });
             }
         }
-        let given = awaiting.given.as_ref();
-        let full = compaction::results(given.map(|given| given.full.as_str()), &claims);
-        let full = Prose::new(&full).unwrap_or_else(|_| match given {
-            Some(given) => given.full.clone(),
-            None => Prose::recorded(UNKNOWN.to_owned()),
-        });
-        let results = Results {
-            full,
-            compacted: given.and_then(|given| given.compacted.clone()),
-        };
+        let results = results(awaiting.given.as_ref(), &claims.results);
         match self.pop(Some(&frame.id), outcome, &results) {
-            // Something was begun below it meanwhile: it has its summary and goes on.
+            // Work was begun below it meanwhile: the frame keeps its summary and goes on.
             Err(Rejected::Refused(refusal)) => {
                 self.remarks.push(Remark::NotEnded(refusal));
                 Ok(())
             }
             ended => ended,
         }
+    }
+}
+
+/// Appends the results that a summary claims to those that were given.
+fn results(given: Option<&Results>, claimed: &str) -> Results {
+    let parts = [given.map_or("", |given| given.full.as_str()), claimed];
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(|part| part.trim_end())
+        .filter(|part| !part.is_empty())
+        .collect();
+    let unknown = || Text::recorded(UNKNOWN.to_owned());
+    Results {
+        full: Text::new(&parts.join("\n\n"))
+            .unwrap_or_else(|_| given.map_or_else(unknown, |given| given.full.clone())),
+        compacted: given.and_then(|given| given.compacted.clone()),
     }
 }

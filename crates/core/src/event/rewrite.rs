@@ -1,8 +1,8 @@
-//! Every text that an event carries, for whoever has to rewrite them all, as redaction does.
+//! Visits every text of an event, for rewriting such as redaction.
 
 use super::{Edit, Event, Goal, Results};
-use crate::brief::Anchor;
-use crate::context::Delivery;
+use crate::compaction::Anchor;
+use crate::delivery::Delivery;
 use crate::frame::Frame;
 use crate::text::Rewrite;
 

@@ -1,21 +1,21 @@
-//! Conversations in a line: `P` a person's message, `h` the host's, `m` the model's, `S` a summary.
+//! Prompts in a line: `P` the user's message, `h` the host's, `m` the model's, `S` a summary.
 
 use proptest::prelude::*;
 
 use super::*;
 
 /// Messages named by their place from 1, each at that second.
-fn leaves(notation: &str) -> Leaves {
+fn prompt(notation: &str) -> PromptMessages {
     (1..)
         .zip(notation.chars())
-        .map(|(place, kind)| Leaf {
+        .map(|(place, kind)| PromptMessage {
             id: place.to_string(),
             at: Some(Timestamp(place * 1000)),
             kind: match kind {
-                'P' => LeafKind::Person,
-                'h' => LeafKind::Host,
-                'S' => LeafKind::Summary,
-                _ => LeafKind::Model,
+                'P' => MessageKind::Person,
+                'h' => MessageKind::Host,
+                'S' => MessageKind::Summary,
+                _ => MessageKind::Model,
             },
             calls: vec![format!("c{place}")],
         })
@@ -26,34 +26,34 @@ fn frame(n: u64) -> FrameId {
     FrameId::from_entropy(n)
 }
 
-fn spanning(begun: Edge, ended: Edge) -> Finished {
+fn spanning(begun: SpanEnd, ended: SpanEnd) -> Finished {
     Finished {
         frame: frame(1),
-        told: !matches!(ended, Edge::Moment(_)),
+        has_result_message: !matches!(ended, SpanEnd::Moment(_)),
         begun,
         ended,
-        patient: false,
+        after_prompt: false,
     }
 }
 
 fn messages(begun: &str, ended: &str) -> Finished {
-    spanning(Edge::recorded(begun), Edge::recorded(ended))
+    spanning(SpanEnd::recorded(begun), SpanEnd::recorded(ended))
 }
 
-fn ids(leaves: &Leaves, finished: &[Finished]) -> Vec<String> {
-    let folding = fold(leaves, finished);
+fn ids(prompt: &PromptMessages, finished: &[Finished]) -> Vec<String> {
+    let folding = fold(prompt, finished);
     folding
-        .dropped(leaves)
-        .map(|leaf| leaf.id.clone())
+        .dropped(prompt)
+        .map(|message| message.id.clone())
         .collect()
 }
 
 fn dropped(notation: &str, finished: &[Finished]) -> String {
-    ids(&leaves(notation), finished).join(" ")
+    ids(&prompt(notation), finished).join(" ")
 }
 
 #[test]
-fn what_lies_between_push_and_pop_leaves_the_prompt() {
+fn messages_between_push_and_pop_leave_the_prompt() {
     assert_eq!(dropped("Pmmmmm", &[messages("2", "5")]), "3 4");
     assert_eq!(dropped("Pmm", &[messages("2", "3")]), "", "nothing between");
     assert_eq!(dropped("Pmm", &[messages("2", "2")]), "", "in one message");
@@ -61,7 +61,7 @@ fn what_lies_between_push_and_pop_leaves_the_prompt() {
 }
 
 #[test]
-fn what_a_person_said_stays() {
+fn the_users_messages_stay() {
     assert_eq!(dropped("PmmPmhmm", &[messages("2", "8")]), "3 5 6 7");
 }
 
@@ -76,38 +76,41 @@ fn frames_fold_inside_out() {
 #[test]
 fn a_call_from_the_command_line_is_found_by_the_message_it_ran_in() {
     assert_eq!(
-        Edge::recorded(&Edge::in_call("c2")),
-        Edge::Call("c2".to_owned())
+        SpanEnd::recorded(&SpanEnd::in_call("c2")),
+        SpanEnd::Call("c2".to_owned())
     );
     assert_eq!(dropped("Pmmmmm", &[messages("call:c2", "call:c5")]), "3 4");
 }
 
 #[test]
-fn a_span_that_began_before_a_summary_begins_behind_it() {
+fn a_span_that_began_before_a_summary_begins_after_it() {
     assert_eq!(dropped("hSmmmm", &[messages("gone", "5")]), "3 4");
     assert_eq!(dropped("hSmmmm", &[messages("gone", "gone too")]), "");
     assert_eq!(dropped("Pmmmmm", &[messages("elsewhere", "5")]), "");
 }
 
 #[test]
-fn an_end_from_outside_waits_for_the_user_and_tells_the_results() {
-    let moment = |second: i64| Edge::Moment(Timestamp(second * 1000 + 500));
+fn an_end_from_outside_waits_for_the_user_and_shows_the_results() {
+    let moment = |second: i64| SpanEnd::Moment(Timestamp(second * 1000 + 500));
     let ended = spanning(moment(1), moment(4));
     assert_eq!(
-        fold(&leaves("Pmmmm"), std::slice::from_ref(&ended)),
+        fold(&prompt("Pmmmm"), std::slice::from_ref(&ended)),
         Folding::default(),
         "the turn is not over"
     );
     let ended = [ended];
     assert_eq!(dropped("PmmmmPm", &ended), "2 3 4");
-    assert_eq!(fold(&leaves("PmmmmPm"), &ended).untold, [(frame(1), 4)]);
+    assert_eq!(
+        fold(&prompt("PmmmmPm"), &ended).missing_results,
+        [(frame(1), 4)]
+    );
 }
 
 #[test]
-fn results_that_belong_in_front_of_a_dropped_message_move_on() {
+fn results_placed_before_a_dropped_message_move_on() {
     let outside = Finished {
-        ended: Edge::Moment(Timestamp(3500)),
-        told: false,
+        ended: SpanEnd::Moment(Timestamp(3500)),
+        has_result_message: false,
         ..messages("1", "x")
     };
     let other = Finished {
@@ -116,102 +119,111 @@ fn results_that_belong_in_front_of_a_dropped_message_move_on() {
     };
     let finished = [outside, other];
     assert_eq!(dropped("PmmmmmPm", &finished), "2 3 4 5");
-    assert_eq!(fold(&leaves("PmmmmmPm"), &finished).untold, [(frame(1), 5)]);
+    assert_eq!(
+        fold(&prompt("PmmmmmPm"), &finished).missing_results,
+        [(frame(1), 5)]
+    );
 }
 
 #[test]
-fn patient_frames_wait_for_the_next_prompt() {
-    let patient = Finished {
-        patient: true,
+fn observed_frames_wait_for_the_next_prompt() {
+    let after_prompt = Finished {
+        after_prompt: true,
         ..messages("2", "5")
     };
-    assert_eq!(dropped("Pmmmmm", std::slice::from_ref(&patient)), "");
-    assert_eq!(dropped("PmmmmmP", &[patient]), "3 4");
+    assert_eq!(dropped("Pmmmmm", std::slice::from_ref(&after_prompt)), "");
+    assert_eq!(dropped("PmmmmmP", &[after_prompt]), "3 4");
 }
 
-/// A conversation and spans in it, of all sorts.
+/// Generates prompts and spans in them.
 fn any_story() -> impl Strategy<Value = (String, Vec<Finished>)> {
     let kind = prop_oneof![2 => Just('P'), 1 => Just('h'), 1 => Just('S'), 8 => Just('m')];
     let edge = (0..40i64, 0..4).prop_map(|(place, sort)| match sort {
-        0 => Edge::Moment(Timestamp(place * 1000 + 500)),
-        1 => Edge::Call(format!("c{place}")),
-        _ => Edge::Message(place.to_string()),
+        0 => SpanEnd::Moment(Timestamp(place * 1000 + 500)),
+        1 => SpanEnd::Call(format!("c{place}")),
+        _ => SpanEnd::Message(place.to_string()),
     });
     let span = (edge.clone(), edge, any::<bool>(), any::<bool>(), 0..9u64);
-    let finished = span.prop_map(|(begun, ended, told, patient, name)| Finished {
-        frame: frame(name),
-        begun,
-        ended,
-        told,
-        patient,
-    });
+    let finished =
+        span.prop_map(
+            |(begun, ended, has_result_message, after_prompt, name)| Finished {
+                frame: frame(name),
+                begun,
+                ended,
+                has_result_message,
+                after_prompt,
+            },
+        );
     (
         proptest::collection::vec(kind, 1..40).prop_map(String::from_iter),
         proptest::collection::vec(finished, 0..8),
     )
 }
 
-/// What folding means, message by message.
-fn by_the_letter(leaves: &Leaves, finished: &[Finished]) -> (Vec<usize>, Vec<(FrameId, usize)>) {
+/// Defines folding, message by message.
+fn by_definition(
+    prompt: &PromptMessages,
+    finished: &[Finished],
+) -> (Vec<usize>, Vec<(FrameId, usize)>) {
     let mut gone = std::collections::BTreeSet::new();
-    let mut untold = Vec::new();
+    let mut missing_results = Vec::new();
     for frame in finished {
-        let Some(span) = leaves.between(frame) else {
+        let Some(span) = prompt.between(frame) else {
             continue;
         };
         let next = span.end;
         let before = gone.len();
-        gone.extend(span.filter(|place| leaves.get(*place).is_some_and(Leaf::can_leave)));
-        if !frame.told && gone.len() > before {
-            untold.push((frame.frame.clone(), next));
+        gone.extend(span.filter(|place| prompt.get(*place).is_some_and(PromptMessage::can_leave)));
+        if !frame.has_result_message && gone.len() > before {
+            missing_results.push((frame.frame, next));
         }
     }
-    let mut told = Vec::new();
-    for (frame, next) in untold {
-        let place = (next..leaves.len()).find(|place| !gone.contains(place));
-        told.extend(place.map(|place| (frame, place)));
+    let mut shown = Vec::new();
+    for (frame, next) in missing_results {
+        let place = (next..prompt.len()).find(|place| !gone.contains(place));
+        shown.extend(place.map(|place| (frame, place)));
     }
-    (gone.into_iter().collect(), told)
+    (gone.into_iter().collect(), shown)
 }
 
 proptest! {
     #[test]
-    fn stretches_say_what_folding_means((notation, finished) in any_story()) {
-        let leaves = leaves(&notation);
-        let folding = fold(&leaves, &finished);
-        let (gone, untold) = by_the_letter(&leaves, &finished);
+    fn ranges_agree_with_the_definition((notation, finished) in any_story()) {
+        let prompt = prompt(&notation);
+        let folding = fold(&prompt, &finished);
+        let (gone, missing_results) = by_definition(&prompt, &finished);
         let gone: Vec<String> = gone.iter().map(|place| (place + 1).to_string()).collect();
-        prop_assert_eq!(ids(&leaves, &finished), gone);
-        prop_assert_eq!(folding.untold, untold);
-        for pair in folding.stretches.windows(2) {
+        prop_assert_eq!(ids(&prompt, &finished), gone);
+        prop_assert_eq!(folding.missing_results, missing_results);
+        for pair in folding.ranges.windows(2) {
             prop_assert!(pair[0].end < pair[1].start);
         }
     }
 
-    /// A conversation that was cut back and has grown again is like one that never was.
+    /// A prompt that was truncated and has grown again is like one that never was.
     #[test]
-    fn what_was_cut_off_is_forgotten(
+    fn truncated_messages_are_forgotten(
         (notation, finished) in any_story(),
         (other, _) in any_story(),
         cut in 0..40usize,
     ) {
         // A call's name that is used again and again.
-        let again = |leaves: &Leaves| -> Vec<Leaf> {
-            let all = leaves.list.iter().cloned();
-            all.map(|leaf| Leaf { calls: vec!["c7".to_owned(), leaf.id.clone()], ..leaf }).collect()
+        let again = |prompt: &PromptMessages| -> Vec<PromptMessage> {
+            let all = prompt.list.iter().cloned();
+            all.map(|message| PromptMessage { calls: vec!["c7".to_owned(), message.id.clone()], ..message }).collect()
         };
-        let (one, other) = (again(&leaves(&notation)), again(&leaves(&other)));
+        let (one, other) = (again(&prompt(&notation)), again(&prompt(&other)));
         let cut = cut.min(one.len());
-        let mut grown: Leaves = one.iter().take(cut).chain(&other).cloned().collect();
+        let mut grown: PromptMessages = one.iter().take(cut).chain(&other).cloned().collect();
         grown.truncate(cut);
-        for leaf in one.iter().skip(cut) {
-            grown.push(leaf.clone());
+        for message in one.iter().skip(cut) {
+            grown.push(message.clone());
         }
         prop_assert_eq!(fold(&grown, &finished), fold(&one.into_iter().collect(), &finished));
     }
 
-    /// What was folded stays folded while the conversation only grows, and what a person said is
-    /// always there.
+    /// Folded messages stay folded while the session grows, and the user's messages are
+    /// always kept.
     #[test]
     fn folding_only_ever_grows(
         kinds in proptest::collection::vec(prop_oneof![1 => Just('P'), 1 => Just('h'), 6 => Just('m')], 1..40),
@@ -219,11 +231,11 @@ proptest! {
         cut in 0..40usize,
     ) {
         let notation: String = kinds.iter().collect();
-        let all = leaves(&notation);
+        let all = prompt(&notation);
         let finished: Vec<Finished> = spans
             .iter()
-            .map(|(one, other, patient)| Finished {
-                patient: *patient,
+            .map(|(one, other, after_prompt)| Finished {
+                after_prompt: *after_prompt,
                 ..messages(&one.min(other).to_string(), &one.max(other).to_string())
             })
             .collect();
@@ -233,8 +245,8 @@ proptest! {
         for id in ids(&cut_short, &finished) {
             prop_assert!(later.contains(&id));
         }
-        for leaf in all.list.iter().filter(|leaf| leaf.kind == LeafKind::Person) {
-            prop_assert!(!later.contains(&leaf.id));
+        for message in all.list.iter().filter(|message| message.kind == MessageKind::Person) {
+            prop_assert!(!later.contains(&message.id));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Terminal escape sequences in text: found whole, so that no remnant of one is left.
+//! Terminal escape sequences in text, removed whole so that no remnant is left.
 
 use std::borrow::Cow;
 
-/// The text without terminal escape sequences. Colours and cursor movements are no part of what
-/// somebody said; without its first byte alone, `ESC [31m` would leave `[31m` behind.
+/// Removes terminal escape sequences. Removing only the first byte of `ESC [31m` would leave
+/// `[31m` in the text.
 pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains(begins) {
         return Cow::Borrowed(text);
@@ -19,7 +19,7 @@ pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// ESC, and the single characters that stand for ESC and another one.
+/// ESC, and the single characters that are equivalent to ESC and another one.
 fn begins(c: char) -> bool {
     matches!(
         c,
@@ -27,7 +27,7 @@ fn begins(c: char) -> bool {
     )
 }
 
-/// How long the sequence is that a text begins with.
+/// Returns the length of the sequence that a text begins with.
 fn length(text: &str) -> usize {
     let mut chars = text.chars();
     let first = chars.next();
@@ -42,28 +42,28 @@ fn length(text: &str) -> usize {
     match kind {
         Some('[') => begun + control_length(chars.as_str()),
         Some(']' | 'P' | 'X' | '^' | '_') => begun + string_length(chars.as_str()),
-        // Others are up to two characters of their own class, then one that ends them.
+        // Other sequences are up to two intermediate characters, then a final one.
         Some(' '..='/') => begun + chars.next().map_or(0, char::len_utf8),
-        // Those of two characters that terminals know; a stray ESC before a word takes no letter.
+        // Two-character sequences that terminals know; a stray ESC before a word takes no letter.
         Some('7' | '8' | '=' | '>' | 'c' | 'D' | 'E' | 'H' | 'M' | 'N' | 'O' | 'Z') => begun,
         _ => esc,
     }
 }
 
-/// A control sequence: parameters, then one character that ends it.
+/// Returns the length of a control sequence: parameters, then a final character.
 fn control_length(text: &str) -> usize {
     let parameters = text
         .find(|c: char| !matches!(c, ' '..='?'))
         .unwrap_or(text.len());
     match text.get(parameters..).and_then(|rest| rest.chars().next()) {
         Some('@'..='~') => parameters + 1,
-        // Cut off: what follows is no part of it.
+        // Cut off: what follows is not part of it.
         _ => parameters,
     }
 }
 
-/// A string for the terminal, such as a window's title or a link: up to its terminator. One that
-/// never ends takes nothing with it.
+/// Returns the length of a string for the terminal, such as a window title or a link, up to its
+/// terminator. A string that never ends takes nothing with it.
 fn string_length(text: &str) -> usize {
     let ends = [("\u{7}", 1), ("\u{1b}\\", 2), ("\u{9c}", 2)];
     ends.into_iter()

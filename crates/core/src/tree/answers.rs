@@ -1,4 +1,4 @@
-//! The tree in memory, asked by the rules.
+//! Queries on the tree in memory.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -8,14 +8,14 @@ use crate::compaction::Compaction;
 use crate::event::{Event, Recorded, Subject};
 use crate::fold;
 use crate::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
-use crate::id::{FrameId, Mark, Seq, SessionRef, Timestamp};
-use crate::neighbourhood::{LastCommand, Neighbourhood, Otherwise};
+use crate::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::{Evidence, Note};
-use crate::session::{Conversation, Description, Model, Session};
+use crate::session::{Activity, Session};
 use crate::subagent::Run;
-use crate::text::{Prose, Title};
+use crate::text::{Text, Title};
+use crate::tree_query::{LastCommand, MaskOverlay, TreeQuery};
 
-impl Neighbourhood for Tree {
+impl TreeQuery for Tree {
     type Error = Infallible;
 
     fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, Infallible> {
@@ -23,23 +23,14 @@ impl Neighbourhood for Tree {
     }
 
     fn is_taken(&self, id: &FrameId) -> Result<bool, Infallible> {
-        let named = Subject::Frame(id.clone());
         Ok(self
             .journal
             .iter()
-            .any(|recorded| recorded.event.subjects().contains(&named)))
+            .any(|recorded| recorded.event.frames().any(|frame| frame == *id)))
     }
 
     fn session(&self, session: &SessionRef) -> Result<Option<Session>, Infallible> {
         Ok(self.sessions.get(session).cloned())
-    }
-
-    fn model(&self, session: &SessionRef) -> Result<Option<Model>, Infallible> {
-        Ok(self.models.get(session).cloned())
-    }
-
-    fn description(&self, session: &SessionRef) -> Result<Option<Description>, Infallible> {
-        Ok(self.descriptions.get(session).cloned())
     }
 
     fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
@@ -70,12 +61,12 @@ impl Neighbourhood for Tree {
         frame: &FrameId,
         status: Option<Status>,
     ) -> Result<Vec<FrameHead>, Infallible> {
-        let mut level = vec![frame.clone()];
+        let mut level = vec![*frame];
         let mut found = Vec::new();
         while !level.is_empty() {
             let mut next = Vec::new();
             for child in level.iter().flat_map(|id| self.children(Some(id))) {
-                next.push(child.id.clone());
+                next.push(child.id);
                 if status.is_none_or(|wanted| wanted == child.status) {
                     found.push(child.head());
                 }
@@ -87,7 +78,7 @@ impl Neighbourhood for Tree {
     }
 
     fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, Infallible> {
-        let siblings = self.children.get(&parent.cloned());
+        let siblings = self.children.get(&parent.copied());
         Ok(siblings.and_then(BTreeSet::last).map(|(rank, _)| *rank))
     }
 
@@ -120,7 +111,7 @@ impl Neighbourhood for Tree {
     fn command_runs(
         &self,
         frame: &FrameId,
-        command: &Prose,
+        command: &Text,
     ) -> Result<(Option<i32>, u64), Infallible> {
         let notes = self.frames.get(frame).map(|frame| frame.notes.as_slice());
         let mut last = None;
@@ -140,10 +131,6 @@ impl Neighbourhood for Tree {
         Ok((last, runs))
     }
 
-    fn conversation(&self, session: &SessionRef) -> Result<Conversation, Infallible> {
-        Ok(self.conversations.get(session).cloned().unwrap_or_default())
-    }
-
     fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Infallible> {
         let known = self.compactions.get(session);
         Ok(known.and_then(|known| known.last()).cloned())
@@ -152,18 +139,14 @@ impl Neighbourhood for Tree {
     fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Infallible> {
         let waiting = self.frames.values().filter_map(|frame| {
             let awaiting = frame.awaiting.as_ref()?;
-            (awaiting.session == *session).then(|| (frame.id.clone(), awaiting.clone()))
+            (awaiting.session == *session).then(|| (frame.id, awaiting.clone()))
         });
         Ok(waiting.collect())
     }
 
-    fn run(&self, session: &SessionRef) -> Result<Option<Run>, Infallible> {
-        Ok(self.runs.get(session).cloned())
-    }
-
     fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Infallible> {
         let started = |run: &&Run| run.parent.as_ref() == Some(parent);
-        let mut runs: Vec<Run> = self.runs.values().filter(started).cloned().collect();
+        let mut runs: Vec<Run> = self.runs().filter(started).cloned().collect();
         runs.sort_by(|one, other| {
             (one.started, &one.session).cmp(&(other.started, &other.session))
         });
@@ -178,7 +161,7 @@ impl Neighbourhood for Tree {
         Ok(found.map(|frame| frame.log.clone()))
     }
 
-    fn is_seen(&self, mark: Mark) -> Result<bool, Infallible> {
+    fn is_seen(&self, mark: Fingerprint) -> Result<bool, Infallible> {
         Ok(self.seen.contains(&mark))
     }
 
@@ -188,11 +171,7 @@ impl Neighbourhood for Tree {
 
     fn alias(&self, alias: &str) -> Result<Option<FrameId>, Infallible> {
         let named = |frame: &&super::Frame| frame.aliases.iter().any(|known| known == alias);
-        Ok(self
-            .frames
-            .values()
-            .find(named)
-            .map(|frame| frame.id.clone()))
+        Ok(self.frames.values().find(named).map(|frame| frame.id))
     }
 
     fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, Infallible> {
@@ -201,7 +180,7 @@ impl Neighbourhood for Tree {
         Ok(named.cloned().collect())
     }
 
-    fn passage(
+    fn events_from_message(
         &self,
         session: &SessionRef,
         messages: &[String],
@@ -214,7 +193,7 @@ impl Neighbourhood for Tree {
         Ok(of_session.cloned().collect())
     }
 
-    fn done_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, Infallible> {
+    fn events_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, Infallible> {
         let of_session = self.of_session(session);
         let since = of_session.filter(|recorded| recorded.seq >= from);
         Ok(since.cloned().collect())
@@ -226,7 +205,7 @@ impl Neighbourhood for Tree {
             .filter(|recorded| recorded.seq < point);
         let mut turn: Vec<Recorded> = Vec::new();
         for recorded in before {
-            if Conversation::concerned(&recorded.event) != Some(session) {
+            if Activity::concerned(&recorded.event) != Some(session) {
                 continue;
             }
             if matches!(recorded.event, Event::SessionPrompted { .. }) {
@@ -238,10 +217,7 @@ impl Neighbourhood for Tree {
     }
 
     fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, Infallible> {
-        let about = BTreeSet::from([
-            Subject::Frame(frame.clone()),
-            Subject::Support(frame.clone()),
-        ]);
+        let about = BTreeSet::from([Subject::Frame(*frame), Subject::Support(*frame)]);
         let changes = self.journal.iter().filter(|recorded| {
             recorded.seq >= from
                 && self.counts(recorded)
@@ -250,16 +226,15 @@ impl Neighbourhood for Tree {
                     || recorded
                         .event
                         .subjects()
-                        .iter()
-                        .any(|subject| about.contains(subject)))
+                        .any(|subject| about.contains(&subject)))
         });
         Ok(changes.map(|recorded| recorded.seq).collect())
     }
 
-    fn otherwise(
+    fn frame_under(
         &self,
         frame: &FrameId,
-        counting: &Otherwise,
+        counting: &MaskOverlay,
     ) -> Result<Option<FrameHead>, Infallible> {
         let journal = self.journal.iter().filter(|recorded| {
             !self.undone.contains(&recorded.batch)
@@ -282,7 +257,7 @@ impl Neighbourhood for Tree {
         let kept = |batch: Seq| {
             let mut events = self.of_batch(batch);
             events.any(|recorded| {
-                !recorded.event.can_be_undone() || self.masked.contains(&recorded.seq)
+                !recorded.event.traits().undoable || self.masked.contains(&recorded.seq)
             })
         };
         let last = self.journal.iter().rev().find(|recorded| {
@@ -301,7 +276,7 @@ impl Neighbourhood for Tree {
             .iter()
             .flat_map(Event::subjects)
             .flat_map(|subject| match subject {
-                Subject::Frame(id) => vec![Subject::Support(id.clone()), Subject::Frame(id)],
+                Subject::Frame(id) => vec![Subject::Support(id), Subject::Frame(id)],
                 Subject::Session(_) => vec![subject],
                 Subject::Support(_) => Vec::new(),
             })
@@ -320,8 +295,7 @@ impl Neighbourhood for Tree {
                     || later
                         .event
                         .subjects()
-                        .iter()
-                        .any(|subject| changed.contains(subject)))
+                        .any(|subject| changed.contains(&subject)))
         });
         let touched_by = touching.map(|later| (later.session.clone(), later.event.clone()));
         let mut without = self.clone();
@@ -346,14 +320,14 @@ impl Neighbourhood for Tree {
 }
 
 impl Tree {
-    /// What a session did, as far as it counts.
+    /// Returns the events of a session that count.
     fn of_session(&self, session: &SessionRef) -> impl Iterator<Item = &Recorded> {
         let of_session = |recorded: &&Recorded| recorded.session == *session;
         let journal = self.journal.iter().filter(move |it| of_session(it));
         journal.filter(|recorded| self.counts(recorded))
     }
 
-    /// Whether an event opened a frame below one of these that is still there.
+    /// Returns true if an event opened a frame below one of these that still exists.
     fn opens_below(&self, event: &Event, changed: &BTreeSet<Subject>) -> bool {
         let Event::FrameOpened { frame, parent, .. } = event else {
             return false;
@@ -363,7 +337,7 @@ impl Tree {
             .get(frame)
             .and_then(|frame| frame.parent.as_ref());
         parent.as_ref().is_some_and(|parent| {
-            there == Some(parent) && changed.contains(&Subject::Frame(parent.clone()))
+            there == Some(parent) && changed.contains(&Subject::Frame(*parent))
         })
     }
 

@@ -1,131 +1,129 @@
-//! Reading a project's files safely: inside the project only, never too much, whatever is in them.
+//! Reads a project's files safely: inside the project only, within limits, whatever they contain.
 
 mod folder;
 mod text;
 
 use std::fs::{File, FileType};
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use flamestack_core::brief::{Document, Extent};
+use flamestack_brief::{Document, ReadStats};
 
-pub(super) use self::folder::{Folder, Moment};
+pub(super) use self::folder::{Folder, Modified};
 
-/// A project's files, and what was wrong with some of them.
+/// A project's files, and remarks about those that could not be read.
 pub(super) struct Files {
     root: PathBuf,
     open_root: Option<Folder>,
     pub(super) notes: Vec<String>,
-    /// How much was read.
-    pub(super) read: Extent,
-    /// What was only looked at, as it is: whoever reads it afterwards need not open it again.
-    glanced: Vec<Document>,
+    pub(super) stats: ReadStats,
+    /// Files that were peeked at, unredacted: reading them afterwards needs no second access.
+    peeked: Vec<Document>,
 }
 
-/// How much of a file is read: from its beginning, and from its end if it is longer.
+/// Number of bytes read from the beginning of a file and, if it is longer, from its end.
 #[derive(Clone, Copy)]
-pub(super) struct Limit {
+pub(super) struct ReadLimit {
     pub(super) head: u64,
     pub(super) tail: u64,
 }
 
 impl Files {
-    /// The files below a folder.
     pub(super) fn below(root: &Path) -> Self {
         let root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self {
             open_root: Folder::open(&root),
             root,
             notes: Vec::new(),
-            read: Extent::default(),
-            glanced: Vec::new(),
+            stats: ReadStats::default(),
+            peeked: Vec::new(),
         }
     }
 
-    /// The text of a file, if there is one that can be read, without secrets.
-    pub(super) fn read(&mut self, path: &str, limit: Limit) -> Option<Document> {
-        let known = self.glanced.iter().position(|known| known.path == path);
+    /// Returns the text of a file without secrets, if it can be read.
+    pub(super) fn read(&mut self, path: &str, limit: ReadLimit) -> Option<Document> {
+        let known = self.peeked.iter().position(|known| known.path == path);
         let document = match known {
-            Some(at) => self.glanced.swap_remove(at),
-            None => self.as_it_is(path, limit)?,
+            Some(at) => self.peeked.swap_remove(at),
+            None => self.load(path, limit)?,
         };
         Some(Document {
-            text: flamestack_store::redact::redact_owned(document.text),
+            text: flamestack_redact::redact_owned(document.text),
             ..document
         })
     }
 
-    /// The text of a file as it is: for finding something out, never for showing it.
-    pub(super) fn glance(&mut self, path: &str, limit: Limit) -> Option<Document> {
-        if let Some(known) = self.glanced.iter().find(|known| known.path == path) {
+    /// Returns the unredacted text of a file: to find something out, never to show it.
+    pub(super) fn peek(&mut self, path: &str, limit: ReadLimit) -> Option<Document> {
+        if let Some(known) = self.peeked.iter().find(|known| known.path == path) {
             return Some(known.clone());
         }
-        let document = self.as_it_is(path, limit)?;
-        self.glanced.push(document.clone());
+        let document = self.load(path, limit)?;
+        self.peeked.push(document.clone());
         Some(document)
     }
 
-    fn as_it_is(&mut self, path: &str, limit: Limit) -> Option<Document> {
-        let place = self.inside(path)?;
-        let found = fs_err::metadata(&place).and_then(|metadata| {
+    fn load(&mut self, path: &str, limit: ReadLimit) -> Option<Document> {
+        let place = self.resolve(path)?;
+        let loaded = fs_err::metadata(&place).and_then(|metadata| {
             // Reading a pipe or a device could take for ever.
             if !metadata.is_file() {
                 return Ok(None);
             }
-            let mut file = File::open(&place)?;
-            text::read(&mut file, metadata.len(), limit).map(|found| Some((found, metadata.len())))
+            let size = metadata.len();
+            let text = text::read(&mut File::open(&place)?, size, limit)?;
+            Ok(Some((text, size)))
         });
-        let (found, size) = match found {
-            Ok(Some(found)) => found,
+        let (text, size) = match loaded {
+            Ok(Some(loaded)) => loaded,
             Ok(None) => {
-                self.remark(format!("`{path}` is no file and was not read."));
+                self.note(format!("`{path}` is not a file and was not read."));
                 return None;
             }
             Err(error) => {
-                self.note(path, &error);
+                self.note_error(path, &error);
                 return None;
             }
         };
-        self.read.files += 1;
-        self.read.bytes += size.min(limit.head + limit.tail);
-        if found.is_damaged {
-            self.remark(format!(
+        self.stats.files += 1;
+        self.stats.bytes += size.min(limit.head + limit.tail);
+        if text.is_damaged {
+            self.note(format!(
                 "`{path}` is not all text; what is not was replaced by �."
             ));
         }
-        if found.counted.is_some() {
-            self.remark(format!(
-                "`{path}` has {} kB: its first {} kB and its last {} kB were read.",
-                size / 1024,
-                limit.head / 1024,
-                limit.tail / 1024
+        if text.counted.is_some() {
+            let [size, head, tail] = [size, limit.head, limit.tail].map(|bytes| bytes / 1024);
+            self.note(format!(
+                "`{path}` has {size} kB: its first {head} kB and its last {tail} kB were read."
             ));
         }
         Some(Document {
             path: path.to_owned(),
-            text: found.text,
-            counted: found.counted,
+            text: text.text,
+            counted: text.counted,
         })
     }
 
-    /// The names of the folders in a folder, in no order.
-    pub(super) fn folders(&mut self, path: &str, most: usize) -> Vec<String> {
-        self.names(path, most, |kind| !kind.is_file())
+    /// Returns the names of the folders in a folder, unordered.
+    pub(super) fn list_folders(&mut self, path: &str, limit: usize) -> Vec<String> {
+        self.list(path, limit, |kind| !kind.is_file())
     }
 
-    /// The names of the files in a folder, in no order.
-    pub(super) fn files(&mut self, path: &str, most: usize) -> Vec<String> {
-        self.names(path, most, |kind| !kind.is_dir())
+    /// Returns the names of the files in a folder, unordered.
+    pub(super) fn list_files(&mut self, path: &str, limit: usize) -> Vec<String> {
+        self.list(path, limit, |kind| !kind.is_dir())
     }
 
-    fn names(&mut self, path: &str, most: usize, fits: fn(FileType) -> bool) -> Vec<String> {
-        let Some(place) = self.inside(path) else {
+    fn list(&mut self, path: &str, limit: usize, fits: fn(FileType) -> bool) -> Vec<String> {
+        let Some(place) = self.resolve(path) else {
             return Vec::new();
         };
         let entries = match fs_err::read_dir(&place) {
             Ok(entries) => entries,
             Err(error) => {
-                if error.kind() != std::io::ErrorKind::NotADirectory {
-                    self.note(path, &error);
+                if error.kind() != ErrorKind::NotADirectory {
+                    self.note_error(path, &error);
                 }
                 return Vec::new();
             }
@@ -135,24 +133,23 @@ impl Files {
             .filter(|entry| entry.file_type().is_ok_and(fits))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.') && !name.contains(char::is_control))
-            .take(most)
+            .take(limit)
             .collect()
     }
 
-    /// Whether there is anything at a path.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(super) fn exists(&self, path: &str) -> bool {
         self.root.join(path).exists()
     }
 
-    /// A folder of which many files are asked when they were written.
-    pub(super) fn folder(&self, path: &str) -> Option<Folder> {
+    /// Opens a folder for asking many modification times.
+    pub(super) fn open_folder(&self, path: &str) -> Option<Folder> {
         Folder::open(&self.root.join(path))
     }
 
-    /// Where a path leads, unless there is nothing or it leads out of the project.
-    fn inside(&mut self, path: &str) -> Option<PathBuf> {
+    /// Returns the real place of a path, unless it does not exist or is outside the project.
+    fn resolve(&mut self, path: &str) -> Option<PathBuf> {
         let root = self.open_root.as_ref();
-        match root.and_then(|root| root.holds(path)) {
+        match root.and_then(|root| root.contains(path)) {
             Some(true) => return Some(self.root.join(path)),
             Some(false) => return None,
             None => {}
@@ -160,27 +157,27 @@ impl Files {
         match fs_err::canonicalize(self.root.join(path)) {
             Ok(place) if place.starts_with(&self.root) => Some(place),
             Ok(_) => {
-                self.remark(format!(
+                self.note(format!(
                     "`{path}` leads out of the project and was not read."
                 ));
                 None
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => None,
             Err(error) => {
-                self.note(path, &error);
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    self.note_error(path, &error);
+                }
                 None
             }
         }
     }
 
-    fn note(&mut self, path: &str, error: &std::io::Error) {
+    fn note_error(&mut self, path: &str, error: &Error) {
         let kind = error.kind();
-        self.remark(format!("`{path}` could not be read: {kind}."));
+        self.note(format!("`{path}` could not be read: {kind}."));
     }
 
-    /// Notes something, once: a file may be looked at twice.
-    fn remark(&mut self, note: String) {
+    /// Adds a remark once: a file may be accessed twice.
+    fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -191,7 +188,7 @@ impl Files {
 mod tests {
     use super::*;
 
-    const ALL: Limit = Limit {
+    const ALL: ReadLimit = ReadLimit {
         head: 1024,
         tail: 512,
     };
@@ -205,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_however_it_is_written() {
+    fn all_encodings_are_read() {
         let little: Vec<u8> = "\u{feff}a\r\nö"
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
@@ -247,7 +244,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_outside_is_read_and_no_pipe_is_waited_for() {
+    fn only_files_inside_the_project_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("project");
         fs_err::create_dir(&root).unwrap();
@@ -263,7 +260,7 @@ mod tests {
             files.notes,
             [
                 "`S.md` leads out of the project and was not read.",
-                "`dir.md` is no file and was not read."
+                "`dir.md` is not a file and was not read."
             ]
         );
     }

@@ -1,35 +1,35 @@
-//! How contexts are made here, from the settings.
+//! Preferences for contexts, from the settings.
 
-use flamestack_core::context::{Budget, Guidance, Settings as Assembly, Surroundings};
-use flamestack_core::tokens::{Estimate, Tokenizer};
+use flamestack_context::{Budget, ContextSettings, Guidance, Surroundings};
+use flamestack_extract::tokens::{Estimate, Tokenizer};
 
-use super::Wanted;
-use crate::error::EngineError;
-use crate::settings::{Origin, Settings};
+use super::ContextOptions;
+use crate::error::{EngineError, Result};
+use crate::settings::{Settings, ValueOrigin};
 
-/// How contexts are made.
+/// Preferences for contexts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preferences {
-    /// What the core is told.
-    pub assembly: Assembly,
-    /// Whether somebody set the total, so that no model's window changes it.
+    /// Settings of the assembly.
+    pub assembly: ContextSettings,
+    /// True if the user set the total, so that no model's window changes it.
     pub total_is_set: bool,
-    /// The tokenizer's name.
+    /// Name of the tokenizer.
     pub tokenizer: String,
-    /// The most of a model's usable window that a context takes, in thousandths.
+    /// Maximum share of a model's usable window that a context takes, in thousandths.
     pub window_share: usize,
-    /// From which part of the usable window on a prompt counts as large, in percent; 0 for never.
+    /// Share of the usable window from which a prompt counts as large, in percent; 0 for never.
     pub soft_threshold: u64,
-    /// Whether a subagent is told what its parent works on.
+    /// True if the context of a subagent shows the work of its parent.
     pub parents_for_subagents: bool,
-    /// Whether a context has what subagents came to.
+    /// True if contexts show the results of subagents.
     pub subagents_results: bool,
 }
 
 impl Default for Preferences {
     fn default() -> Self {
         Self {
-            assembly: Assembly::default(),
+            assembly: ContextSettings::default(),
             total_is_set: false,
             tokenizer: "o200k".to_owned(),
             window_share: 20,
@@ -41,33 +41,29 @@ impl Default for Preferences {
 }
 
 impl Preferences {
-    /// What the settings say.
-    pub fn from_settings(settings: &Settings) -> Result<Self, EngineError> {
+    /// Reads the preferences from the settings.
+    pub fn from_settings(settings: &Settings) -> Result<Self> {
         let number = |name: &str| settings.number(&format!("context.{name}"));
-        let size = |name: &str| -> Result<usize, EngineError> {
+        let size = |name: &str| -> Result<usize> {
             Ok(usize::try_from(number(name)?).unwrap_or(usize::MAX))
         };
         let limit = |name: &str| Ok::<_, EngineError>(Some(size(name)?).filter(|most| *most > 0));
-        let budget = Budget::new(size("budget.total")?)?
-            .with_ancestors(size("budget.ancestors")?)
-            .with_siblings(size("budget.siblings")?)
-            .with_current(size("budget.current")?)
-            .with_overhead(size("budget.overhead")?);
-        let guidance = match settings.get("context.guidance")?.text.trim() {
-            "off" => Guidance::Off,
-            "full" => Guidance::Full,
-            _ => Guidance::Brief,
-        };
+        let mut budget = Budget::new(size("budget.total")?)?;
+        budget.ancestors = size("budget.ancestors")?;
+        budget.siblings = size("budget.siblings")?;
+        budget.current = size("budget.current")?;
+        budget.overhead = size("budget.overhead")?;
+        let guidance = settings.get("context.guidance")?.text.trim();
+        let guidance = Guidance::from_name(guidance).unwrap_or_default();
         Ok(Self {
-            assembly: Assembly {
+            assembly: ContextSettings {
                 budget,
                 guidance,
                 max_ancestors: limit("max_ancestors")?,
                 max_siblings: limit("max_siblings")?,
                 minimum_relevance: i64::try_from(number("minimum_relevance")?).unwrap_or(i64::MAX),
-                ..Assembly::default()
             },
-            total_is_set: settings.get("context.budget.total")?.origin != Origin::BuiltIn,
+            total_is_set: settings.get("context.budget.total")?.origin != ValueOrigin::BuiltIn,
             tokenizer: settings.get("context.tokenizer")?.text.trim().to_owned(),
             window_share: size("window_share")?,
             soft_threshold: settings.number("compaction.soft_threshold")?,
@@ -76,8 +72,8 @@ impl Preferences {
         })
     }
 
-    /// What of a frame's surroundings is told here.
-    pub(crate) fn told(&self, mut around: Surroundings) -> Surroundings {
+    /// Removes what the preferences exclude from contexts.
+    pub(super) fn restrict(&self, mut around: Surroundings) -> Surroundings {
         if !self.parents_for_subagents {
             around = around.within_its_subagent();
         }
@@ -87,26 +83,21 @@ impl Preferences {
         around
     }
 
-    /// What the core is told when something else is wanted. A total below the smallest is refused.
-    pub(super) fn settings(&self, wanted: &Wanted) -> Result<Assembly, EngineError> {
+    /// Returns the settings of one assembly. A budget below the smallest is refused.
+    pub(super) fn settings(&self, options: &ContextOptions) -> Result<ContextSettings> {
         let mut assembly = self.assembly.clone();
-        let set = assembly.budget;
-        if let Some(total) = wanted.budget {
-            assembly.budget = Budget::new(total)?
-                .with_ancestors(set.ancestors())
-                .with_siblings(set.siblings())
-                .with_current(set.current())
-                .with_overhead(set.overhead());
+        if let Some(total) = options.budget {
+            assembly.budget = assembly.budget.with_total(total)?;
         }
-        // Who names a total means it.
-        let is_named = self.total_is_set || wanted.budget.is_some();
-        if let Some(usable) = wanted.usable_window.filter(|_| !is_named) {
+        // A total that was asked for is not reduced to fit the window.
+        let is_explicit = self.total_is_set || options.budget.is_some();
+        if let Some(usable) = options.usable_window.filter(|_| !is_explicit) {
             assembly.budget = assembly.budget.within_window(usable, self.window_share);
         }
         Ok(assembly)
     }
 
-    /// What counts tokens. It loads its tables with the first count, not here.
+    /// Returns the tokenizer, which loads its tables with the first count, not here.
     pub fn tokenizer(&self) -> Box<dyn Tokenizer + Send + Sync> {
         flamestack_tokens::by_name(&self.tokenizer).unwrap_or_else(|| Box::new(Estimate))
     }

@@ -1,135 +1,120 @@
-//! What a session is sent next, given what it was sent before.
+//! Deliveries: the part of a context that a session is sent next, given what it was sent before.
 //!
-//! The journal remembers what was sent, so that another process goes on where one ended. Putting
-//! it into a prompt is the business of whoever talks to the host.
+//! The journal records every delivery, so that another process continues where one stopped. The
+//! host adapter puts the text into a prompt.
 
-use flamestack_core::command::{Actor, Command};
-use flamestack_core::context::{Delivery, Reason, Sending, deliver};
-use flamestack_core::decide::Rejected;
-use flamestack_core::event::{Event, Recorded};
-use flamestack_core::id::{Seq, SessionRef};
-use flamestack_core::{Decision, decide};
-use flamestack_store::{Reading, Rejection, Store, StoreError};
+use flamestack_context::deliver;
+use flamestack_core::delivery::{Delivery, Reason, Sending};
+use flamestack_core::id::Seq;
+use flamestack_core::{Actor, Command, Decision, Event, Recorded, SessionRef, decide};
+use flamestack_store::{Reading, StoreError};
 
-use super::{Wanted, Whose};
-use crate::Engine;
-use crate::error::EngineError;
+use super::{ContextOptions, Contexts};
+use crate::error::Result;
 
-/// How many events are read at once.
+/// Number of events that are read at once.
 const STEP: usize = 1000;
-/// A session that has been told nothing for this many events is noted to know them all, so that
-/// they are not read again with its next message.
+/// Number of events without news after which an empty delivery is recorded, so that they are not
+/// read again with the session's next message.
 const UNREAD: usize = 500;
 
-/// Something that a session was sent.
+/// A text that a session was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct SentText {
     /// The text, exactly as sent.
     pub text: String,
-    /// The host's message that it came with, where the host names its messages.
+    /// The host's message that carried it, if the host names its messages.
     pub message: Option<String>,
-    /// Where in the journal that stands.
+    /// Sequence number of the delivery.
     pub seq: Seq,
-    /// Why everything was told again, if that is why.
+    /// Reason for sending the whole context again, if there was one.
     pub after: Option<Reason>,
 }
 
-/// What a session has been sent since its last header.
+/// Everything that a session was sent since its last header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AsSent {
+pub struct SentContext {
     /// The header; its text may be empty.
-    pub header: Told,
-    /// What came behind it, oldest first.
-    pub updates: Vec<Told>,
+    pub header: SentText,
+    /// The updates after it, oldest first.
+    pub updates: Vec<SentText>,
 }
 
-impl AsSent {
-    /// The header and everything behind it.
+impl SentContext {
+    /// Returns the header and all updates as one text.
     pub fn text(&self) -> String {
         let parts = std::iter::once(&self.header).chain(&self.updates);
-        parts.map(|told| told.text.as_str()).collect()
+        parts.map(|part| part.text.as_str()).collect()
     }
 }
 
-/// What is to be sent, as far as one point of the journal knows.
+/// The next delivery to a session, at one position of the journal.
 enum Next {
-    /// What was sent with this message before.
+    /// The delivery is recorded already.
     Again(Delivery),
-    /// Something new.
+    /// A delivery to record.
     New { position: Seq, sending: Sending },
-    /// Nothing, and not worth a note.
+    /// Nothing to send, and nothing to record.
     Unchanged,
 }
 
-impl Engine {
-    /// What a session is sent with its next message, and remembers that it was sent.
+impl Contexts<'_> {
+    /// Decides what to send to a session with its next message, and records it.
     ///
-    /// Without a reason, what it has been sent is a prefix of what it will have been sent: a
-    /// model's prompt is only ever added to. Whoever asks again with the same message
-    /// ([`Actor::message`]), or after the same compaction, gets the same bytes, and nothing is
-    /// remembered twice. In a project that has no store there is nothing to tell, and nothing is
-    /// remembered unless the session has a message to remember it by.
+    /// Without a reason the session's prompt is only ever appended to. A second call with the same
+    /// message ([`Actor::message`]), or after the same compaction, returns the same bytes and
+    /// records nothing. In a project without a store there is nothing to send, and nothing is
+    /// recorded unless the session has a message to record it with.
     pub fn deliver(
         &self,
         actor: &Actor,
         after: Option<Reason>,
-        wanted: &Wanted,
-    ) -> Result<Delivery, EngineError> {
-        if self.version()?.is_none() && actor.message.is_none() {
+        options: &ContextOptions,
+    ) -> Result<Delivery> {
+        let workspace = &self.engine.workspace;
+        if workspace.is_empty() && actor.message.is_none() {
             return Ok(Delivery::Header(String::new()));
         }
-        // Read first: most of the time there is nothing to write, and what there is takes longer
-        // to make than writers should wait.
-        let mut next = Some(self.read(|reading| self.next(reading, actor, after, wanted))?);
-        match next {
-            Some(Next::Again(delivery)) => return Ok(delivery),
-            Some(Next::Unchanged) => return Ok(Delivery::Nothing),
-            _ => {}
-        }
-        let mut again = None;
-        let mut failed = None;
-        let mut send = |reading: &dyn Reading| -> Result<Decision, Rejection> {
-            let now = reading.position().map_err(Rejected::Unreadable)?;
-            let next = match next.take() {
-                Some(next @ Next::New { position, .. }) if position == now => Ok(next),
-                _ => self.next(reading, actor, after, wanted),
-            };
-            match next {
-                Ok(Next::New { sending, .. }) => {
-                    return decide(reading, actor, &Command::Send(Box::new(sending)));
-                }
-                Ok(Next::Again(delivery)) => again = Some(delivery),
-                Ok(Next::Unchanged) => again = Some(Delivery::Nothing),
-                Err(EngineError::Store(error)) => return Err(Rejected::Unreadable(error)),
-                Err(error) => failed = Some(error),
-            }
-            Ok(Decision::default())
+        let next = |reading: &dyn Reading| self.next(reading, actor, after, options);
+        // Prepared outside the write lock: most of the time there is nothing to record, and
+        // otherwise assembling takes longer than other writers should wait.
+        let mut prepared = match workspace.read(next)? {
+            Next::Again(delivery) => return Ok(delivery),
+            Next::Unchanged => return Ok(Delivery::Nothing),
+            Next::New { position, sending } => Some((position, sending)),
         };
-        let committed = self.with_store(|store| {
-            let committed = store.commit(self.clock().now(), actor, &mut send);
-            committed.map_err(|rejected| match rejected {
-                Rejected::Refused(refusal) => EngineError::Refused(refusal),
-                Rejected::Unreadable(error) => EngineError::Store(error),
+        let (committed, again) = workspace.commit(actor, |reading| {
+            let position = reading.position()?;
+            let next = match prepared.take() {
+                Some((prepared_at, sending)) if prepared_at == position => {
+                    Next::New { position, sending }
+                }
+                _ => next(reading)?,
+            };
+            Ok(match next {
+                Next::New { sending, .. } => {
+                    let command = Command::Send(Box::new(sending));
+                    (decide(reading, actor, &command)?, Delivery::Nothing)
+                }
+                Next::Again(delivery) => (Decision::default(), delivery),
+                Next::Unchanged => (Decision::default(), Delivery::Nothing),
             })
         })?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
         for recorded in &committed.events {
             tracing::debug!(session = %actor.session, "{}", crate::views::story::line(recorded));
         }
-        // As recorded: what the journal says was sent is what is sent.
+        // As recorded, that is, redacted: the journal must show what was sent.
         let recorded = committed.events.into_iter().find_map(delivery);
-        Ok(recorded.or(again).unwrap_or(Delivery::Nothing))
+        Ok(recorded.unwrap_or(again))
     }
 
-    /// What a session has been sent; nothing, if it never was sent anything.
-    pub fn sent(&self, session: &SessionRef) -> Result<Option<AsSent>, EngineError> {
-        let sent = self.read(|reading| Ok(reading.sent(session)?))?;
-        let mut told = sent.into_iter().filter_map(told);
-        Ok(told.next().map(|header| AsSent {
+    /// Returns what a session was sent, or `None` if it never was sent anything.
+    pub fn sent(&self, session: &SessionRef) -> Result<Option<SentContext>> {
+        let sent = self.engine.read(|reading| Ok(reading.sent(session)?))?;
+        let mut texts = sent.into_iter().filter_map(sent_text);
+        Ok(texts.next().map(|header| SentContext {
             header,
-            updates: told.collect(),
+            updates: texts.collect(),
         }))
     }
 
@@ -138,8 +123,8 @@ impl Engine {
         reading: &dyn Reading,
         actor: &Actor,
         after: Option<Reason>,
-        wanted: &Wanted,
-    ) -> Result<Next, EngineError> {
+        options: &ContextOptions,
+    ) -> Result<Next> {
         let session = &actor.session;
         if let Some(delivery) = sent_already(reading, actor, after)? {
             return Ok(Next::Again(delivery));
@@ -154,15 +139,16 @@ impl Engine {
             (Some(sent), None) => since(reading, sent.position)?,
             _ => Vec::new(),
         };
-        let whose = Whose::Session(session.clone());
-        let settings = self.assembly(reading, &whose, wanted)?;
-        let frame = whose.frame(reading)?;
+        let known = reading.session(session)?;
+        let settings = self.settings(known.as_ref(), options)?;
+        let frame = known.and_then(|known| known.frame());
         let around = frame
-            .map(|frame| self.told_around(reading, &frame, Some(session)))
+            .map(|frame| self.surroundings(reading, &frame, Some(session)))
             .transpose()?;
         let (sent, around) = (sent.as_ref(), around.as_ref());
-        let sending =
-            self.counting(|tokenizer| deliver(sent, around, &since, after, &settings, tokenizer));
+        let sending = self
+            .engine
+            .counting(|tokenizer| deliver(sent, around, &since, after, &settings, tokenizer));
         let is_nothing = sending.delivery == Delivery::Nothing;
         if is_nothing && actor.message.is_none() && since.len() < UNREAD {
             return Ok(Next::Unchanged);
@@ -172,7 +158,7 @@ impl Engine {
     }
 }
 
-/// What was sent with the same message, or for the same reason, before.
+/// Returns the delivery that is recorded for the same message, or for the same reason.
 fn sent_already(
     reading: &dyn Reading,
     actor: &Actor,
@@ -204,13 +190,13 @@ fn delivery(recorded: Recorded) -> Option<Delivery> {
     }
 }
 
-fn told(recorded: Recorded) -> Option<Told> {
+fn sent_text(recorded: Recorded) -> Option<SentText> {
     let Event::ContextSent(sending) = recorded.event else {
         return None;
     };
     match sending.delivery {
         Delivery::Nothing => None,
-        Delivery::Update(text) | Delivery::Header(text) => Some(Told {
+        Delivery::Update(text) | Delivery::Header(text) => Some(SentText {
             text,
             message: recorded.message,
             seq: recorded.seq,
@@ -219,8 +205,8 @@ fn told(recorded: Recorded) -> Option<Told> {
     }
 }
 
-/// The events behind a point, and with each undo and each conversation that was wound back or
-/// forward the events in front of it that count otherwise since.
+/// Returns the events after a point. Before them come the events up to that point that an undo, or
+/// a session that was reverted or restored, has masked or unmasked since.
 fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError> {
     let mut new = Vec::new();
     let mut last = point;
@@ -240,8 +226,8 @@ fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError>
             }
             Event::SessionReverted { masked: seqs, .. }
             | Event::SessionRestored { shown: seqs, .. } => {
-                let told: Vec<Seq> = seqs.iter().copied().filter(|seq| *seq <= point).collect();
-                events.extend(reading.recorded(&told)?);
+                let known: Vec<Seq> = seqs.iter().copied().filter(|seq| *seq <= point).collect();
+                events.extend(reading.recorded(&known)?);
             }
             _ => {}
         }
@@ -250,7 +236,7 @@ fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError>
     Ok(events)
 }
 
-/// The events of one command, which stand together.
+/// Returns the events of one command, which are consecutive.
 fn of_batch(reading: &dyn Reading, batch: Seq) -> Result<Vec<Recorded>, StoreError> {
     let mut events = Vec::new();
     let mut last = Seq(batch.0 - 1);

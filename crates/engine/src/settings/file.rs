@@ -1,17 +1,19 @@
-//! Files that settings are kept in: reading one, and changing a value without touching the rest.
+//! Settings files: reading one, and changing a value without touching the rest.
 
 use std::path::{Path, PathBuf};
 
 use super::known::setting;
-use crate::error::EngineError;
+use super::layers::bad_value;
+use crate::error::{EngineError, Result};
 use crate::project::{Home, Project};
+use crate::workspace::{if_exists, write_private};
 
-/// Whose settings are changed.
+/// The settings file to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The user's, for all projects.
+    /// The user's file, for all projects.
     User,
-    /// This project's, on this machine.
+    /// The file of this project on this machine.
     Project,
 }
 
@@ -24,33 +26,25 @@ impl Scope {
     }
 }
 
-/// The user's settings file.
+/// Returns the path of the user's settings file.
 pub(super) fn user_file(home: &Home) -> PathBuf {
     home.config.join("config.toml")
 }
 
-/// What a settings file says; nothing, if there is none.
-pub(super) fn read(file: &Path) -> Result<Option<toml::Table>, EngineError> {
+/// Reads a settings file; `None` if it does not exist.
+pub(super) fn read(file: &Path) -> Result<Option<toml::Table>> {
     let text = match fs_err::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(EngineError::BadSettingsFile {
-                path: file.to_owned(),
-                problem: "it is not UTF-8 text".to_owned(),
-            });
+            return Err(bad_file(file, "it is not UTF-8 text"));
         }
         other => other?,
     };
-    let table = text
-        .parse::<toml::Table>()
-        .map_err(|error| EngineError::BadSettingsFile {
-            path: file.to_owned(),
-            problem: error.to_string(),
-        })?;
-    Ok(Some(table))
+    let table = text.parse::<toml::Table>();
+    table.map(Some).map_err(|error| bad_file(file, error))
 }
 
-/// The values of a table under their dotted keys.
+/// Returns the values of a table under their dotted keys.
 pub(super) fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, String)> {
     let mut values = Vec::new();
     for (name, value) in table {
@@ -68,30 +62,30 @@ pub(super) fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, String)> {
     values
 }
 
-/// Sets a value in a settings file, keeping its comments and order. Returns the file.
+/// Sets a value in a settings file, preserving its comments and order. Returns the file.
 pub fn set(
     home: &Home,
     project: &Project,
     scope: Scope,
     key: &str,
     value: &str,
-) -> Result<PathBuf, EngineError> {
+) -> Result<PathBuf> {
     let file = scope.file(home, project);
     change(&file, &[Change::new(key, value)])?;
     Ok(file)
 }
 
-/// A setting and the value that it is to have.
+/// A setting and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its name.
+    /// Key of the setting.
     pub key: String,
-    /// The value.
+    /// New value.
     pub value: String,
 }
 
 impl Change {
-    /// A change.
+    /// Creates a change.
     pub fn new(key: &str, value: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -100,16 +94,11 @@ impl Change {
     }
 }
 
-/// Sets values in a settings file, keeping its comments and order: all of them, or none.
-pub fn change(file: &Path, changes: &[Change]) -> Result<(), EngineError> {
+/// Sets values in a settings file, preserving its comments and order: all of them, or none.
+pub fn change(file: &Path, changes: &[Change]) -> Result<()> {
     for Change { key, value } in changes {
-        setting(key)?
-            .check(value)
-            .map_err(|problem| EngineError::BadSetting {
-                key: key.clone(),
-                problem,
-                origin: None,
-            })?;
+        let checked = setting(key)?.check(value);
+        checked.map_err(|problem| bad_value(key, problem, None))?;
     }
     let mut document = document(file)?;
     for Change { key, value } in changes {
@@ -118,7 +107,7 @@ pub fn change(file: &Path, changes: &[Change]) -> Result<(), EngineError> {
     if let Some(dir) = file.parent() {
         flamestack_store::private_dir(dir)?;
     }
-    crate::engine::write_private(file, &document.to_string())
+    write_private(file, &document.to_string())
 }
 
 fn put_in(
@@ -126,17 +115,14 @@ fn put_in(
     file: &Path,
     key: &str,
     value: &str,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut table = document.as_table_mut();
     for part in section.split('.').filter(|part| !part.is_empty()) {
         let item = table.entry(part).or_insert_with(toml_edit::table);
         table = item
             .as_table_mut()
-            .ok_or_else(|| EngineError::BadSettingsFile {
-                path: file.to_owned(),
-                problem: format!("`{part}` is not a table"),
-            })?;
+            .ok_or_else(|| bad_file(file, format!("`{part}` is not a table")))?;
     }
     let item = match value.trim().parse::<i64>() {
         Ok(number) => toml_edit::value(number),
@@ -146,28 +132,23 @@ fn put_in(
     Ok(())
 }
 
-/// Takes a value out of a settings file, also under a key that nobody knows. Returns the file, if
-/// it was in there.
-pub fn unset(
-    home: &Home,
-    project: &Project,
-    scope: Scope,
-    key: &str,
-) -> Result<Option<PathBuf>, EngineError> {
+/// Removes a value from a settings file, also under an unknown key. Returns the file if it contained
+/// the value.
+pub fn unset(home: &Home, project: &Project, scope: Scope, key: &str) -> Result<Option<PathBuf>> {
     let file = scope.file(home, project);
     let mut document = document(&file)?;
-    if !take_out(document.as_table_mut(), key) {
+    if !remove(document.as_table_mut(), key) {
         return match setting(key) {
             Ok(_) => Ok(None),
             Err(unknown) => Err(unknown),
         };
     }
-    crate::engine::write_private(&file, &document.to_string())?;
+    write_private(&file, &document.to_string())?;
     Ok(Some(file))
 }
 
-/// Takes a dotted key out of a table, and tables that are empty without it.
-fn take_out(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
+/// Removes a dotted key from a table, and tables that are empty without it.
+fn remove(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
     if table.remove(key).is_some() {
         return true;
     }
@@ -180,34 +161,38 @@ fn take_out(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
     else {
         return false;
     };
-    let taken = take_out(inner, rest);
-    if taken && inner.is_empty() {
+    let removed = remove(inner, rest);
+    if removed && inner.is_empty() {
         table.remove(first);
     }
-    taken
+    removed
 }
 
-/// A settings file with its comments and order; an empty one, if there is none.
-fn document(file: &Path) -> Result<toml_edit::DocumentMut, EngineError> {
-    let text = match fs_err::read_to_string(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        other => other?,
-    };
+/// Parses a settings file with its comments; a missing file is empty.
+fn document(file: &Path) -> Result<toml_edit::DocumentMut> {
+    let text = if_exists(fs_err::read_to_string(file))?.unwrap_or_default();
     text.parse()
-        .map_err(|error: toml_edit::TomlError| EngineError::BadSettingsFile {
-            path: file.to_owned(),
-            problem: error.to_string(),
-        })
+        .map_err(|error: toml_edit::TomlError| bad_file(file, error))
+}
+
+fn bad_file(
+    path: &Path,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> EngineError {
+    EngineError::BadSettingsFile {
+        path: path.to_owned(),
+        source: source.into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::layers::tests::ground;
+    use super::super::layers::tests::fixture;
     use super::*;
 
     #[test]
-    fn a_value_can_be_taken_out_again() {
-        let (_dir, home, project) = ground();
+    fn a_value_can_be_removed() {
+        let (_dir, home, project) = fixture();
         let file = set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
         fs_err::write(
             &file,
@@ -225,7 +210,7 @@ mod tests {
 
     #[test]
     fn setting_a_value_keeps_the_rest_of_the_file() {
-        let (_dir, home, project) = ground();
+        let (_dir, home, project) = fixture();
         let file = user_file(&home);
         fs_err::create_dir_all(file.parent().unwrap()).unwrap();
         fs_err::write(&file, "# mine\n[gc]\nmax_size = \"5 MB\" # small\n").unwrap();

@@ -1,376 +1,173 @@
-//! All settings there are. The configuration reference in the docs is made from this table.
+//! The table of all settings. The configuration reference in the docs is generated from it.
 
 use std::sync::OnceLock;
 
-use crate::error::EngineError;
+use super::layers::unknown;
+use crate::error::Result;
 
-/// How much memory a pattern may take, in bytes.
+/// Maximum memory of a compiled pattern, in bytes.
 const LARGEST_PATTERN: usize = 1024 * 1024;
 
-/// Something that can be set.
+/// A setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name in files and on the command line.
+    /// Name in files and on the command line.
     pub key: &'static str,
-    /// Which values it takes.
+    /// Kind of its values.
     pub kind: Kind,
-    /// The value if nobody sets it.
+    /// Value if it is not set.
     pub default: &'static str,
-    /// Names in the environment, the first one first.
-    pub environment: &'static [&'static str],
-    /// What it does.
+    /// Environment variables of a predecessor that set it, too.
+    pub former: &'static [&'static str],
+    /// Description for the user.
     pub about: &'static str,
 }
 
-/// Which values a setting takes.
+/// Kind of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A size: a number with `B`, `kB`, `MB` or `GB`.
     Size,
     /// A whole number within bounds.
     Number {
-        /// The least.
+        /// Minimum.
         least: u64,
-        /// The most.
+        /// Maximum.
         most: u64,
     },
-    /// The most there may be of something, or 0 for no limit.
+    /// A maximum, or 0 for no limit.
     Limit {
-        /// The least that a limit may be.
+        /// Smallest limit.
         least: u64,
     },
     /// One of a few words.
     Word(&'static [&'static str]),
     /// On or off; `true` and `false` mean the same.
     Switch,
-    /// Regular expressions with commas between them. A bad one is reported and skipped.
+    /// Regular expressions separated by commas. An invalid one is reported and skipped.
     Patterns,
 }
 
-/// The settings, by key.
-pub const KNOWN: &[Setting] = &[
-    Setting {
-        key: "brief.budget",
-        kind: Kind::Number {
-            least: 256,
-            most: 1_000_000,
-        },
-        default: "2000",
-        environment: &["FLAME_BRIEF_BUDGET"],
-        about: "Tokens that a continuation brief never has more of.",
-    },
-    Setting {
-        key: "compaction.completion_timeout_ms",
-        kind: Kind::Number {
-            least: 0,
-            most: 86_400_000,
-        },
-        default: "120000",
-        environment: &["FLAME_COMPACTION_COMPLETION_TIMEOUT_MS"],
-        about: "How long a frame that was popped without results waits for a summary, in milliseconds, before what is kept of its work stands for it.",
-    },
-    Setting {
-        key: "compaction.mode",
-        kind: Kind::Word(&["assist", "own"]),
-        default: "assist",
-        environment: &["FLAME_COMPACTION_MODE"],
-        about: "Whose summary a compacted conversation goes on with: the host's, with what it lost put behind it, or our own, for which no model is called.",
-    },
-    Setting {
-        key: "compaction.own_budget",
-        kind: Kind::Number {
-            least: 256,
-            most: 1_000_000,
-        },
-        default: "4000",
-        environment: &["FLAME_COMPACTION_OWN_BUDGET"],
-        about: "Tokens that our own summary never has more of.",
-    },
-    Setting {
-        key: "compaction.restore_budget",
-        kind: Kind::Number {
-            least: 256,
-            most: 1_000_000,
-        },
-        default: "1000",
-        environment: &["FLAME_COMPACTION_RESTORE_BUDGET"],
-        about: "Tokens of what a host's summary lost that are put behind it.",
-    },
-    Setting {
-        key: "compaction.soft_threshold",
-        kind: Kind::Number {
-            least: 0,
-            most: 100,
-        },
-        default: "70",
-        environment: &["FLAME_COMPACTION_SOFT_THRESHOLD"],
-        about: "The part of a model's usable window, in percent, from which on a frame's end is said to be a good place to compact; 0 for never.",
-    },
-    Setting {
-        key: "context.budget.ancestors",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "1500",
-        environment: &[
-            "FLAME_CONTEXT_BUDGET_ANCESTORS",
-            "STACK_TOKEN_BUDGET_ANCESTORS",
-        ],
-        about: "Tokens for ancestors where everything else needs its own; what one part leaves, the others get.",
-    },
-    Setting {
-        key: "context.budget.current",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "800",
-        environment: &["FLAME_CONTEXT_BUDGET_CURRENT", "STACK_TOKEN_BUDGET_CURRENT"],
-        about: "Tokens for the current frame, what its children came to, its plan and the user's directives.",
-    },
-    Setting {
-        key: "context.budget.overhead",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "200",
-        environment: &[
-            "FLAME_CONTEXT_BUDGET_OVERHEAD",
-            "STACK_TOKEN_BUDGET_OVERHEAD",
-        ],
-        about: "Tokens for guidance and tags.",
-    },
-    Setting {
-        key: "context.budget.siblings",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "1500",
-        environment: &[
-            "FLAME_CONTEXT_BUDGET_SIBLINGS",
-            "STACK_TOKEN_BUDGET_SIBLINGS",
-        ],
-        about: "Tokens for finished siblings, uncles and failed attempts.",
-    },
-    Setting {
-        key: "context.budget.total",
-        kind: Kind::Number {
-            least: 256,
-            most: 1_000_000,
-        },
-        default: "4000",
-        environment: &["FLAME_CONTEXT_BUDGET_TOTAL", "STACK_TOKEN_BUDGET_TOTAL"],
-        about: "Tokens that a context never has more of.",
-    },
-    Setting {
-        key: "context.guidance",
-        kind: Kind::Word(&["off", "brief", "full"]),
-        default: "brief",
-        environment: &["FLAME_CONTEXT_GUIDANCE"],
-        about: "How much a context says about the stack itself.",
-    },
-    Setting {
-        key: "context.max_ancestors",
-        kind: Kind::Limit { least: 2 },
-        default: "0",
-        environment: &["FLAME_CONTEXT_MAX_ANCESTORS"],
-        about: "The most ancestors in a context, the parent and the grandparent always among them.",
-    },
-    Setting {
-        key: "context.max_siblings",
-        kind: Kind::Limit { least: 1 },
-        default: "0",
-        environment: &["FLAME_CONTEXT_MAX_SIBLINGS"],
-        about: "The most finished siblings in a context.",
-    },
-    Setting {
-        key: "context.minimum_relevance",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "30",
-        environment: &["FLAME_CONTEXT_MINIMUM_RELEVANCE"],
-        about: "Finished siblings and uncles that score less are left out.",
-    },
-    Setting {
-        key: "context.tokenizer",
-        kind: Kind::Word(&["o200k", "estimate"]),
-        default: "o200k",
-        environment: &["FLAME_CONTEXT_TOKENIZER"],
-        about: "What counts tokens: a real vocabulary, or four characters a token.",
-    },
-    Setting {
-        key: "context.window_share",
-        kind: Kind::Number {
-            least: 1,
-            most: 1000,
-        },
-        default: "20",
-        environment: &["FLAME_CONTEXT_WINDOW_SHARE"],
-        about: "The most of a model's usable window that a context takes, in thousandths, where the host says how large it is.",
-    },
-    Setting {
-        key: "diagnostics.level",
-        kind: Kind::Word(&["off", "info", "debug"]),
-        default: "info",
-        environment: &["FLAME_DIAGNOSTICS_LEVEL"],
-        about: "How much goes into the diagnostics file.",
-    },
-    Setting {
-        key: "diagnostics.max_size",
-        kind: Kind::Size,
-        default: "1 MB",
-        environment: &["FLAME_DIAGNOSTICS_MAX_SIZE"],
-        about: "The diagnostics file is renamed to `diagnostics.log.1` and begun anew at this size.",
-    },
-    Setting {
-        key: "fold",
-        kind: Kind::Word(&["off", "explicit", "auto"]),
-        default: "explicit",
-        environment: &["FLAME_FOLD"],
-        about: "Which finished work leaves a host's prompt: none, frames that were pushed and popped, or also frames that were only seen, once the user speaks again.",
-    },
-    Setting {
-        key: "frames.isolation",
-        kind: Kind::Word(&["inline", "session"]),
-        default: "inline",
-        environment: &["FLAME_FRAMES_ISOLATION"],
-        about: "Where a planned frame is worked on that a model activates: in the same conversation, or in one of its own.",
-    },
-    Setting {
-        key: "gc.max_size",
-        kind: Kind::Size,
-        default: "50 MB",
-        environment: &["FLAME_GC_MAX_SIZE"],
-        about: "The size that `flame gc` keeps a project under.",
-    },
-    Setting {
-        key: "inject.placement",
-        kind: Kind::Word(&["auto", "system", "message"]),
-        default: "auto",
-        environment: &["FLAME_INJECT_PLACEMENT"],
-        about: "Where a host's model is told about the stack: a header that stays and updates behind it, or everything with each request, in the system prompt or in the newest user message.",
-    },
-    Setting {
-        key: "store.busy_timeout_ms",
-        kind: Kind::Number {
-            least: 1,
-            most: 600_000,
-        },
-        default: "30000",
-        environment: &["FLAME_STORE_BUSY_TIMEOUT_MS"],
-        about: "How long a command waits for other writers, in milliseconds.",
-    },
-    Setting {
-        key: "subagents.auto_complete",
-        kind: Kind::Switch,
-        default: "on",
-        environment: &[
-            "FLAME_SUBAGENTS_AUTO_COMPLETE",
-            "STACK_SUBAGENT_AUTO_COMPLETE",
-        ],
-        about: "Whether a subagent that a host gives no ids for is complete once it has been idle for long enough. With ids, only what the host says ends one.",
-    },
-    Setting {
-        key: "subagents.cleanup_after",
-        kind: Kind::Number {
-            least: 0,
-            most: 31_536_000_000,
-        },
-        default: "3600000",
-        environment: &["FLAME_SUBAGENTS_CLEANUP_AFTER"],
-        about: "Milliseconds after which an ended subagent is no longer listed unless all are asked for.",
-    },
-    Setting {
-        key: "subagents.enabled",
-        kind: Kind::Switch,
-        default: "on",
-        environment: &["FLAME_SUBAGENTS_ENABLED", "STACK_SUBAGENT_ENABLED"],
-        about: "Whether the work of subagents is tracked and becomes frames. Without it, what they do is recorded in the frame of the conversation that started them.",
-    },
-    Setting {
-        key: "subagents.idle_delay",
-        kind: Kind::Number {
-            least: 0,
-            most: 86_400_000,
-        },
-        default: "5000",
-        environment: &["FLAME_SUBAGENTS_IDLE_DELAY", "STACK_SUBAGENT_IDLE_DELAY"],
-        about: "Milliseconds that a subagent without ids is idle before it counts as complete.",
-    },
-    Setting {
-        key: "subagents.inject_parent_context",
-        kind: Kind::Switch,
-        default: "on",
-        environment: &["FLAME_SUBAGENTS_INJECT_PARENT_CONTEXT"],
-        about: "Whether a subagent is told what its parent works on.",
-    },
-    Setting {
-        key: "subagents.min_duration",
-        kind: Kind::Number {
-            least: 0,
-            most: 86_400_000,
-        },
-        default: "60000",
-        environment: &[
-            "FLAME_SUBAGENTS_MIN_DURATION",
-            "STACK_SUBAGENT_MIN_DURATION",
-        ],
-        about: "Milliseconds that make a subagent's run worth a frame, however few messages it has. A shorter one with fewer messages is only logged.",
-    },
-    Setting {
-        key: "subagents.min_messages",
-        kind: Kind::Number {
-            least: 0,
-            most: 1_000_000,
-        },
-        default: "3",
-        environment: &[
-            "FLAME_SUBAGENTS_MIN_MESSAGES",
-            "STACK_SUBAGENT_MIN_MESSAGES",
-        ],
-        about: "Messages that make a subagent's run worth a frame, however short it is.",
-    },
-    Setting {
-        key: "subagents.patterns",
-        kind: Kind::Patterns,
-        default: r"@.*subagent,subagent,\[Task\]",
-        environment: &["FLAME_SUBAGENTS_PATTERNS", "STACK_SUBAGENT_PATTERNS"],
-        about: "Titles by which the subagents of a host are known that gives no ids. Upper and lower case are the same.",
-    },
-    Setting {
-        key: "subagents.propagate_summaries",
-        kind: Kind::Switch,
-        default: "on",
-        environment: &["FLAME_SUBAGENTS_PROPAGATE_SUMMARIES"],
-        about: "Whether a parent's context has what its subagents came to.",
-    },
-    Setting {
-        key: "tools",
-        kind: Kind::Word(&["core", "full", "off"]),
-        default: "core",
-        environment: &["FLAME_TOOLS"],
-        about: "Which tools a host's model is offered: the few that matter, all of them, or none.",
-    },
-];
-
-/// The setting of a name.
-pub fn setting(key: &str) -> Result<&'static Setting, EngineError> {
-    KNOWN
-        .iter()
-        .find(|setting| setting.key == key)
-        .ok_or_else(|| EngineError::UnknownSetting {
-            key: key.chars().take(80).collect(),
-            nearest: nearest(key, KNOWN.iter().map(|setting| setting.key)),
-            origin: None,
-        })
+/// Declares [`KNOWN`]: the description of each setting, its key, its default, the kind of its
+/// values, and the environment variable of a predecessor where there was one.
+macro_rules! settings {
+    ($($(#[doc = $about:literal])+ $key:literal = $default:literal: $kind:expr
+        $(, also $former:literal)?;)+) => {
+        /// All settings, sorted by key.
+        pub const KNOWN: &[Setting] = &[$(Setting {
+            key: $key,
+            kind: $kind,
+            default: $default,
+            former: &[$($former)?],
+            about: concat!($($about),+).trim_ascii_start(),
+        }),+];
+    };
 }
 
-/// The most similar of some names, if one is similar enough.
+settings! {
+    /// Maximum length of a continuation brief, in tokens.
+    "brief.budget" = "2000": number(256, 1_000_000);
+    /// Time that a frame popped without results waits for a summary, in milliseconds. After that
+    /// its results are derived from its transcript.
+    "compaction.completion_timeout_ms" = "120000": number(0, 86_400_000);
+    /// The summary that a compacted session continues with: the host's, with what it lost appended
+    /// (`assist`), or one written by Flamestack without calling a model (`own`).
+    "compaction.mode" = "assist": Kind::Word(&["assist", "own"]);
+    /// Maximum length of a summary written by Flamestack, in tokens.
+    "compaction.own_budget" = "4000": number(256, 1_000_000);
+    /// Maximum length of what is appended to a host's summary to restore what it lost, in tokens.
+    "compaction.restore_budget" = "1000": number(256, 1_000_000);
+    /// Share of a model's usable window, in percent. Once a prompt is larger, the end of a frame is
+    /// reported as a good place to compact; 0 for never.
+    "compaction.soft_threshold" = "70": number(0, 100);
+    /// Tokens reserved for ancestors. Tokens that one part does not need are used by the others.
+    "context.budget.ancestors" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_ANCESTORS";
+    /// Tokens reserved for the current frame, the results of its children, its plan and the user's
+    /// directives.
+    "context.budget.current" = "800": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_CURRENT";
+    /// Tokens reserved for guidance and tags.
+    "context.budget.overhead" = "200": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_OVERHEAD";
+    /// Tokens reserved for finished siblings, finished siblings of ancestors, and failed attempts.
+    "context.budget.siblings" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_SIBLINGS";
+    /// Maximum length of a context, in tokens.
+    "context.budget.total" = "4000": number(256, 1_000_000), also "STACK_TOKEN_BUDGET_TOTAL";
+    /// Amount of guidance about the stack itself in a context.
+    "context.guidance" = "brief": Kind::Word(&["off", "brief", "full"]);
+    /// Maximum number of ancestors in a context. The parent and the grandparent are always
+    /// included.
+    "context.max_ancestors" = "0": limit(2);
+    /// Maximum number of finished siblings in a context.
+    "context.max_siblings" = "0": limit(1);
+    /// Minimum relevance score of finished siblings and of finished siblings of ancestors; those
+    /// below it are left out.
+    "context.minimum_relevance" = "30": number(0, 1_000_000);
+    /// Tokenizer that counts tokens: the o200k vocabulary, or an estimate of four characters per
+    /// token.
+    "context.tokenizer" = "o200k": Kind::Word(&["o200k", "estimate"]);
+    /// Maximum share of a model's usable window that a context takes, in thousandths. Applies if
+    /// the host reports the size of the window.
+    "context.window_share" = "20": number(1, 1000);
+    /// Level of detail in the diagnostics file.
+    "diagnostics.level" = "info": Kind::Word(&["off", "info", "debug"]);
+    /// Maximum size of the diagnostics file. A file that reaches it is renamed to
+    /// `diagnostics.log.1`.
+    "diagnostics.max_size" = "1 MB": Kind::Size;
+    /// Finished work that is folded out of the prompt: none (`off`), frames that were pushed and
+    /// popped (`explicit`), or also frames that were only observed, once the user sends the next
+    /// message (`auto`).
+    "fold" = "explicit": Kind::Word(&["off", "explicit", "auto"]);
+    /// Session in which the work on a planned frame takes place once a model activates it: the same
+    /// one (`inline`) or one of its own (`session`).
+    "frames.isolation" = "inline": Kind::Word(&["inline", "session"]);
+    /// Maximum size of a project's state after `flame gc`.
+    "gc.max_size" = "50 MB": Kind::Size;
+    /// Place of the context in the prompt: a fixed header with updates appended to later messages
+    /// (`auto`), or the whole context with each request, in the system prompt (`system`) or in the
+    /// newest user message (`message`).
+    "inject.placement" = "auto": Kind::Word(&["auto", "system", "message"]);
+    /// Time that a command waits for other processes that are writing, in milliseconds.
+    "store.busy_timeout_ms" = "30000": number(1, 600_000);
+    /// Completes a subagent that has been idle for `subagents.idle_delay`, on hosts that give
+    /// subagents no ids. With ids, a subagent ends only when the host reports it.
+    "subagents.auto_complete" = "on": Kind::Switch, also "STACK_SUBAGENT_AUTO_COMPLETE";
+    /// Time after which an ended subagent is no longer listed by default, in milliseconds.
+    "subagents.cleanup_after" = "3600000": number(0, 31_536_000_000);
+    /// Tracks subagents and gives them frames. If off, their work is recorded in the frame of the
+    /// session that started them.
+    "subagents.enabled" = "on": Kind::Switch, also "STACK_SUBAGENT_ENABLED";
+    /// Idle time after which a subagent without an id counts as complete, in milliseconds.
+    "subagents.idle_delay" = "5000": number(0, 86_400_000), also "STACK_SUBAGENT_IDLE_DELAY";
+    /// Shows the work of the parent in the context of a subagent.
+    "subagents.inject_parent_context" = "on": Kind::Switch;
+    /// Duration from which a subagent gets a frame, in milliseconds, however few messages it has. A
+    /// shorter one with fewer messages is only logged.
+    "subagents.min_duration" = "60000": number(0, 86_400_000), also "STACK_SUBAGENT_MIN_DURATION";
+    /// Number of messages from which a subagent gets a frame, however short its run is.
+    "subagents.min_messages" = "3": number(0, 1_000_000), also "STACK_SUBAGENT_MIN_MESSAGES";
+    /// Patterns of the titles of subagents, for hosts that give them no ids. Case is ignored.
+    "subagents.patterns" = r"@.*subagent,subagent,\[Task\]": Kind::Patterns, also "STACK_SUBAGENT_PATTERNS";
+    /// Shows the results of subagents in the context of their parent.
+    "subagents.propagate_summaries" = "on": Kind::Switch;
+    /// Tools that are offered to the model: the most important ones (`core`), all of them (`full`),
+    /// or none (`off`).
+    "tools" = "core": Kind::Word(&["core", "full", "off"]);
+}
+
+const fn number(least: u64, most: u64) -> Kind {
+    Kind::Number { least, most }
+}
+
+const fn limit(least: u64) -> Kind {
+    Kind::Limit { least }
+}
+
+/// Returns the setting with a key.
+pub fn setting(key: &str) -> Result<&'static Setting> {
+    let found = KNOWN.iter().find(|setting| setting.key == key);
+    found.ok_or_else(|| unknown(key, None))
+}
+
+/// Returns the most similar of some names, if one is similar enough.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     names
         .map(|known| (strsim::jaro_winkler(name, known), known))
@@ -380,40 +177,42 @@ pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> O
 }
 
 impl Setting {
-    /// Checks a value.
-    pub fn check(&self, value: &str) -> Result<(), String> {
-        match self.kind {
-            Kind::Size => parse_size(value).map(|_| ()),
-            Kind::Number { least, most } => match value.trim().parse::<u64>() {
-                Ok(number) if (least..=most).contains(&number) => Ok(()),
-                _ => Err(format!(
-                    "is `{value}`, but must be a whole number from {least} to {most}"
-                )),
-            },
-            Kind::Limit { least } => match value.trim().parse::<u64>() {
-                Ok(number) if number == 0 || number >= least => Ok(()),
-                _ => Err(format!(
-                    "is `{value}`, but must be a whole number from {least} on, or 0 for no limit"
-                )),
-            },
-            Kind::Word(words) if words.contains(&value.trim()) => Ok(()),
-            Kind::Word(words) => Err(format!(
-                "is `{value}`, but must be one of {}",
-                words.join(", ")
-            )),
-            Kind::Switch => parse_switch(value).map(|_| ()),
-            // Bad ones are skipped, so nothing is wrong with the value.
-            Kind::Patterns => Ok(()),
-        }
+    /// Returns the environment variables that set it; the first one takes precedence.
+    pub fn environment(&self) -> Vec<String> {
+        let own = format!("FLAME_{}", self.key.to_uppercase().replace('.', "_"));
+        let former = self.former.iter().map(|&name| name.to_owned());
+        std::iter::once(own).chain(former).collect()
     }
 
-    /// Which values it takes, in words.
+    /// Checks a value.
+    pub fn check(&self, value: &str) -> Result<(), String> {
+        let number = || value.trim().parse::<u64>();
+        let is_valid = match self.kind {
+            Kind::Size => size(value).is_some(),
+            Kind::Number { least, most } => number().is_ok_and(|n| (least..=most).contains(&n)),
+            Kind::Limit { least } => number().is_ok_and(|n| n == 0 || n >= least),
+            Kind::Word(words) => words.contains(&value.trim()),
+            Kind::Switch => switch(value).is_some(),
+            // Invalid patterns are skipped, so the value itself is valid.
+            Kind::Patterns => true,
+        };
+        if is_valid {
+            return Ok(());
+        }
+        let valid = match self.kind {
+            Kind::Word(words) => format!("one of {}", words.join(", ")),
+            _ => self.takes(),
+        };
+        Err(format!("is `{value}`, but must be {valid}"))
+    }
+
+    /// Describes the valid values.
     pub fn takes(&self) -> String {
         match self.kind {
             Kind::Size => "a size such as `50 MB`".to_owned(),
             Kind::Number { least, most } => format!("a whole number from {least} to {most}"),
             Kind::Limit { least } => {
-                format!("a whole number from {least} on, or 0 for no limit")
+                format!("a whole number of at least {least}, or 0 for no limit")
             }
             Kind::Word(words) => words
                 .iter()
@@ -421,26 +220,21 @@ impl Setting {
                 .collect::<Vec<_>>()
                 .join(", "),
             Kind::Switch => "`on` or `off`".to_owned(),
-            Kind::Patterns => "regular expressions with commas between them".to_owned(),
+            Kind::Patterns => "regular expressions separated by commas".to_owned(),
         }
     }
 }
 
-/// A size as settings write it, in bytes; none, if it is not one.
-pub fn size(text: &str) -> Option<u64> {
-    parse_size(text).ok()
-}
-
-/// Whether a switch is on.
-pub(crate) fn parse_switch(text: &str) -> Result<bool, String> {
+/// Parses the value of a switch.
+pub(crate) fn switch(text: &str) -> Option<bool> {
     match text.trim() {
-        "on" | "true" => Ok(true),
-        "off" | "false" => Ok(false),
-        _ => Err(format!("is `{text}`, but must be `on` or `off`")),
+        "on" | "true" => Some(true),
+        "off" | "false" => Some(false),
+        _ => None,
     }
 }
 
-/// The patterns of a list, each with what is wrong with it if it is none.
+/// Parses a list of patterns. An invalid one gives its problem.
 pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
     let patterns = text.split(',').map(str::trim);
     patterns
@@ -449,34 +243,34 @@ pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
         .collect()
 }
 
-/// Regular expressions with commas between them. They are made when a text is first held against
-/// them: most processes end before that, and making them takes longer than a whole command.
+/// Regular expressions separated by commas. They are compiled for the first match: most processes end
+/// before that, and compiling takes longer than a whole command.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     list: String,
-    made: OnceLock<Vec<regex::Regex>>,
+    compiled: OnceLock<Vec<regex::Regex>>,
 }
 
 impl Patterns {
-    /// The patterns of a list. Those that are none are left out.
+    /// Takes the patterns of a list. Invalid ones are left out.
     pub fn new(list: &str) -> Self {
         Self {
             list: list.to_owned(),
-            made: OnceLock::new(),
+            compiled: OnceLock::new(),
         }
     }
 
-    /// Whether a text fits one of them.
+    /// Returns true if a text matches one of them.
     pub fn fit(&self, text: &str) -> bool {
-        let made = self.made.get_or_init(|| {
+        let compiled = self.compiled.get_or_init(|| {
             let parsed = parse_patterns(&self.list);
             parsed.into_iter().filter_map(Result::ok).collect()
         });
-        made.iter().any(|pattern| pattern.is_match(text))
+        compiled.iter().any(|pattern| pattern.is_match(text))
     }
 }
 
-/// A pattern, or what is wrong with it.
+/// Compiles a pattern.
 pub fn pattern(text: &str) -> Result<regex::Regex, String> {
     let built = regex::RegexBuilder::new(text)
         .case_insensitive(true)
@@ -488,23 +282,22 @@ pub fn pattern(text: &str) -> Result<regex::Regex, String> {
     })
 }
 
-/// A size in bytes from a number with a unit; without one it means bytes.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+/// Parses a size as settings write it: a number with a unit, or of bytes. Returns the number of
+/// bytes.
+pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
-    let bad = || format!("is `{text}`, but must be a size such as `50 MB`");
     let split = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().map_err(|_| bad())?;
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "kb" | "k" => 1000,
         "mb" | "m" => 1_000_000,
         "gb" | "g" => 1_000_000_000,
-        _ => return Err(bad()),
+        _ => return None,
     };
-    number.checked_mul(factor).ok_or_else(bad)
+    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 #[cfg(test)]
@@ -521,9 +314,9 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        assert_eq!(parse_size("50 MB"), Ok(50_000_000));
-        assert_eq!(parse_size("7"), Ok(7));
-        assert_eq!(parse_size("3kb"), Ok(3000));
+        assert_eq!(size("50 MB"), Some(50_000_000));
+        assert_eq!(size("7"), Some(7));
+        assert_eq!(size("3kb"), Some(3000));
         for bad in [
             "",
             "MB",
@@ -533,7 +326,7 @@ mod tests {
             "99999999999999999999",
             "9999999999999 GB",
         ] {
-            assert!(parse_size(bad).is_err(), "{bad}");
+            assert_eq!(size(bad), None, "{bad}");
         }
     }
 }

@@ -1,35 +1,33 @@
-//! Values from all layers, each with its origin. How they are read from files and changed there is
-//! told in `file`.
+//! Values from all layers, each with its origin. The module `file` reads and changes settings files.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-
-use flamestack_core::refusal::Voice;
 
 use super::file::{flat, read, user_file};
 use super::known::{
-    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, parse_size, parse_switch, setting,
+    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, size, switch,
 };
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
+use crate::hints::Voice;
 use crate::project::{Home, Project};
 
 /// Looks a name up in the environment. Fronts pass the real one, tests their own.
 pub type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody set it.
+pub enum ValueOrigin {
+    /// The built-in default.
     BuiltIn,
     /// A settings file.
     File(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
@@ -39,13 +37,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The value as written.
     pub text: String,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// The settings in force.
@@ -55,58 +53,42 @@ pub struct Settings {
     problems: Vec<Problem>,
 }
 
-/// Something in the settings that does not count, because nobody knows what it means.
+/// A problem in the settings: an unknown key, an invalid value or an unreadable file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The key, where it is about one.
+    /// The key, if the problem is about one.
     pub key: Option<String>,
-    /// What is wrong and where, as an error says it.
+    /// Description of the problem and its place.
     pub problem: String,
-    /// What to do about it.
+    /// Hint for the user.
     pub remedy: String,
-    /// Whether work goes on without it. A key that nobody knows (a newer version's, a slip) stops
-    /// nothing; a value that a setting cannot have does.
+    /// True if commands run despite the problem. An unknown key (of a newer version, or a typo) is
+    /// harmless; an invalid value is not.
     pub harmless: bool,
 }
 
 impl Settings {
-    /// Gathers all layers. The first bad value is an error that says where it is; keys that nobody
-    /// knows are left among the problems.
-    pub fn gather(
-        home: &Home,
-        project: &Project,
-        environment: Environment<'_>,
-    ) -> Result<Self, EngineError> {
-        let mut settings = Self::built_in();
-        settings.add_layers(home, project, environment, &mut |_, error| Err(error))?;
-        Ok(settings)
+    /// Gathers all layers. The first invalid value is an error that names its origin; unknown keys
+    /// are listed as problems.
+    pub fn gather(home: &Home, project: &Project, environment: Environment<'_>) -> Result<Self> {
+        Self::layered(home, project, environment, |_, error| Err(error))
     }
 
-    /// Gathers all that can be understood, for those who want to see and mend the rest: nothing
-    /// bad counts, and all of it is among the problems.
-    pub fn survey(
-        home: &Home,
-        project: &Project,
-        environment: Environment<'_>,
-    ) -> Result<Self, EngineError> {
-        let mut settings = Self::built_in();
-        settings.add_layers(home, project, environment, &mut |settings, error| {
+    /// Gathers all valid values and lists everything else as problems, for commands that show or fix
+    /// the settings.
+    pub fn survey(home: &Home, project: &Project, environment: Environment<'_>) -> Result<Self> {
+        Self::layered(home, project, environment, |settings, error| {
             settings.problems.push(Problem::of(&error));
             Ok(())
-        })?;
-        Ok(settings)
+        })
     }
 
-    /// What holds where nobody has set anything.
+    /// Returns the built-in values.
     pub fn built_in() -> Self {
         let built_in = |setting: &'static Setting| {
-            (
-                setting.key,
-                Value {
-                    text: setting.default.to_owned(),
-                    origin: Origin::BuiltIn,
-                },
-            )
+            let text = setting.default.to_owned();
+            let origin = ValueOrigin::BuiltIn;
+            (setting.key, Value { text, origin })
         };
         Self {
             values: KNOWN.iter().map(built_in).collect(),
@@ -114,13 +96,14 @@ impl Settings {
         }
     }
 
-    fn add_layers(
-        &mut self,
+    /// Adds all layers to the built-in values. `bad` decides about an invalid value or file.
+    fn layered(
         home: &Home,
         project: &Project,
         environment: Environment<'_>,
-        bad: &mut dyn FnMut(&mut Self, EngineError) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+        bad: fn(&mut Self, EngineError) -> Result<()>,
+    ) -> Result<Self> {
+        let mut settings = Self::built_in();
         for file in [
             user_file(home),
             project.team_settings_file(),
@@ -129,52 +112,44 @@ impl Settings {
             let table = match read(&file) {
                 Ok(table) => table.unwrap_or_default(),
                 Err(error) => {
-                    bad(self, error)?;
+                    bad(&mut settings, error)?;
                     continue;
                 }
             };
+            let origin = ValueOrigin::File(file);
             for (key, text) in flat(&table, "") {
                 let Ok(setting) = setting(&key) else {
-                    self.problems.push(Problem::of(&unknown(&key, &file)));
+                    let unknown = unknown(&key, Some(&origin));
+                    settings.problems.push(Problem::of(&unknown));
                     continue;
                 };
-                if let Err(error) = self.put(setting, text, Origin::File(file.clone())) {
-                    bad(self, error)?;
+                if let Err(error) = settings.put(setting, text, origin.clone()) {
+                    bad(&mut settings, error)?;
                 }
             }
         }
         for setting in KNOWN {
-            // The first name counts most, so it is laid on last.
-            for name in setting.environment.iter().rev() {
-                if let Some(text) = environment(name) {
-                    let origin = Origin::Environment((*name).to_owned());
-                    if let Err(error) = self.put(setting, text, origin) {
-                        bad(self, error)?;
+            // The first name takes precedence, so it is applied last.
+            for name in setting.environment().into_iter().rev() {
+                if let Some(text) = environment(&name) {
+                    let origin = ValueOrigin::Environment(name);
+                    if let Err(error) = settings.put(setting, text, origin) {
+                        bad(&mut settings, error)?;
                     }
                 }
             }
         }
-        Ok(())
+        Ok(settings)
     }
 
-    /// What does not count, and why.
+    /// Returns the problems that were found.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    fn put(
-        &mut self,
-        setting: &'static Setting,
-        text: String,
-        origin: Origin,
-    ) -> Result<(), EngineError> {
-        setting
-            .check(&text)
-            .map_err(|problem| EngineError::BadSetting {
-                key: setting.key.to_owned(),
-                problem,
-                origin: Some(origin.to_string()),
-            })?;
+    fn put(&mut self, setting: &'static Setting, text: String, origin: ValueOrigin) -> Result<()> {
+        let checked = setting.check(&text);
+        checked.map_err(|problem| bad_value(setting.key, problem, Some(&origin)))?;
         if setting.kind == Kind::Patterns {
             let bad = parse_patterns(&text).into_iter().filter_map(Result::err);
             self.problems.extend(bad.map(|problem| Problem {
@@ -191,65 +166,51 @@ impl Settings {
         Ok(())
     }
 
-    /// A value by its key.
-    pub fn get(&self, key: &str) -> Result<&Value, EngineError> {
-        let setting = setting(key)?;
-        self.values
-            .get(setting.key)
-            .ok_or_else(|| EngineError::UnknownSetting {
-                key: key.to_owned(),
-                nearest: None,
-                origin: None,
-            })
+    /// Returns the value of a setting.
+    pub fn get(&self, key: &str) -> Result<&Value> {
+        let value = self.values.get(key);
+        value.ok_or_else(|| unknown(key, None))
     }
 
-    /// All values by key.
+    /// Returns all settings with their values, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Setting, &Value)> {
         KNOWN
             .iter()
             .filter_map(|setting| Some((setting, self.values.get(setting.key)?)))
     }
 
-    /// A size in bytes. All values were checked when they were gathered.
-    pub fn size(&self, key: &str) -> Result<u64, EngineError> {
-        let value = self.get(key)?;
-        parse_size(&value.text).map_err(|problem| EngineError::BadSetting {
-            key: key.to_owned(),
-            problem,
-            origin: Some(value.origin.to_string()),
+    /// Returns the value of a size in bytes.
+    pub fn size(&self, key: &str) -> Result<u64> {
+        self.parsed(key, size)
+    }
+
+    /// Returns the value of a whole number.
+    pub fn number(&self, key: &str) -> Result<u64> {
+        self.parsed(key, |text| text.trim().parse().ok())
+    }
+
+    /// Returns true if a switch is on.
+    pub fn switch(&self, key: &str) -> Result<bool> {
+        self.parsed(key, switch)
+    }
+
+    fn parsed<T>(&self, key: &str, parse: fn(&str) -> Option<T>) -> Result<T> {
+        let Value { text, origin } = self.get(key)?;
+        parse(text).ok_or_else(|| {
+            let problem = format!("is `{text}`, which is a value of another kind");
+            bad_value(key, problem, Some(origin))
         })
     }
 
-    /// A whole number. All values were checked when they were gathered.
-    pub fn number(&self, key: &str) -> Result<u64, EngineError> {
-        let value = self.get(key)?;
-        let number = value.text.trim().parse::<u64>();
-        number.map_err(|_| EngineError::BadSetting {
-            key: key.to_owned(),
-            problem: format!("is `{}`, but must be a whole number", value.text),
-            origin: Some(value.origin.to_string()),
-        })
-    }
-
-    /// Whether a switch is on. All values were checked when they were gathered.
-    pub fn switch(&self, key: &str) -> Result<bool, EngineError> {
-        let value = self.get(key)?;
-        parse_switch(&value.text).map_err(|problem| EngineError::BadSetting {
-            key: key.to_owned(),
-            problem,
-            origin: Some(value.origin.to_string()),
-        })
-    }
-
-    /// The patterns of a setting, without those that are none.
-    pub fn patterns(&self, key: &str) -> Result<Patterns, EngineError> {
+    /// Returns the valid patterns of a setting.
+    pub fn patterns(&self, key: &str) -> Result<Patterns> {
         Ok(Patterns::new(&self.get(key)?.text))
     }
 
-    /// How long to wait for other writers.
-    pub fn busy_timeout(&self) -> Result<Duration, EngineError> {
-        let milliseconds = self.get("store.busy_timeout_ms")?.text.trim().parse();
-        Ok(Duration::from_millis(milliseconds.unwrap_or(30_000)))
+    /// Returns the time to wait for other writers.
+    pub fn busy_timeout(&self) -> Result<Duration> {
+        self.number("store.busy_timeout_ms")
+            .map(Duration::from_millis)
     }
 }
 
@@ -269,11 +230,21 @@ impl Problem {
     }
 }
 
-fn unknown(key: &str, file: &Path) -> EngineError {
+/// Returns the error about a key that no setting has.
+pub(super) fn unknown(key: &str, origin: Option<&ValueOrigin>) -> EngineError {
     EngineError::UnknownSetting {
-        nearest: nearest(key, KNOWN.iter().map(|known| known.key)),
+        key: key.chars().take(80).collect(),
+        nearest: nearest(key, KNOWN.iter().map(|setting| setting.key)),
+        origin: origin.map(ToString::to_string),
+    }
+}
+
+/// Returns the error about an invalid value.
+pub(super) fn bad_value(key: &str, problem: String, origin: Option<&ValueOrigin>) -> EngineError {
+    EngineError::BadSetting {
         key: key.to_owned(),
-        origin: Some(file.display().to_string()),
+        problem,
+        origin: origin.map(ToString::to_string),
     }
 }
 
@@ -282,7 +253,7 @@ pub(super) mod tests {
     use super::super::file::{Scope, set};
     use super::*;
 
-    pub(in super::super) fn ground() -> (tempfile::TempDir, Home, Project) {
+    pub(in super::super) fn fixture() -> (tempfile::TempDir, Home, Project) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home {
             state: dir.path().join("state"),
@@ -293,8 +264,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn later_layers_win_and_values_know_their_origin() {
-        let (_dir, home, project) = ground();
+    fn later_layers_win_and_values_have_an_origin() {
+        let (_dir, home, project) = fixture();
         let nothing: Environment<'_> = &|_| None;
         let key = "gc.max_size";
         let origin = |environment: Environment<'_>| {
@@ -302,9 +273,12 @@ pub(super) mod tests {
             let value = settings.get(key).unwrap().clone();
             (value.text, value.origin)
         };
-        assert_eq!(origin(nothing), ("50 MB".to_owned(), Origin::BuiltIn));
+        assert_eq!(origin(nothing), ("50 MB".to_owned(), ValueOrigin::BuiltIn));
         let user = set(&home, &project, Scope::User, key, "10 MB").unwrap();
-        assert_eq!(origin(nothing), ("10 MB".to_owned(), Origin::File(user)));
+        assert_eq!(
+            origin(nothing),
+            ("10 MB".to_owned(), ValueOrigin::File(user))
+        );
         fs_err::write(project.team_settings_file(), "[gc]\nmax_size = '20 MB'\n").unwrap();
         assert_eq!(origin(nothing).0, "20 MB");
         set(&home, &project, Scope::Project, key, "30 MB").unwrap();
@@ -315,8 +289,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_bad_value_names_its_source() {
-        let (_dir, home, project) = ground();
+    fn an_invalid_value_names_its_origin() {
+        let (_dir, home, project) = fixture();
         let environment: Environment<'_> =
             &|name| (name == "FLAME_GC_MAX_SIZE").then(|| "lots".to_owned());
         let error = Settings::gather(&home, &project, environment).unwrap_err();
@@ -324,8 +298,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_unknown_key_stops_nothing_and_is_told() {
-        let (_dir, home, project) = ground();
+    fn an_unknown_key_is_reported_and_harmless() {
+        let (_dir, home, project) = fixture();
         fs_err::write(project.team_settings_file(), "gc.max_sise = 3\n").unwrap();
         let settings = Settings::gather(&home, &project, &|_| None).unwrap();
         let [problem] = settings.problems() else {
@@ -342,20 +316,20 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_bad_pattern_is_skipped_and_told() {
-        let (_dir, home, project) = ground();
+    fn an_invalid_pattern_is_skipped_and_reported() {
+        let (_dir, home, project) = fixture();
         let environment: Environment<'_> =
             &|name| (name == "STACK_SUBAGENT_PATTERNS").then(|| "agent$, (, [Task".to_owned());
         let settings = Settings::gather(&home, &project, environment).unwrap();
         let patterns = settings.patterns("subagents.patterns").unwrap();
         assert!(patterns.fit("An AGENT"));
         assert!(!patterns.fit("[Task] or ("));
-        let told: Vec<_> = settings
+        let problems: Vec<_> = settings
             .problems()
             .iter()
             .map(|p| p.problem.as_str())
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        insta::assert_snapshot!(problems.join("\n"), @"
         a pattern of the setting `subagents.patterns` is skipped: `(` is not a regular expression (from environment variable STACK_SUBAGENT_PATTERNS)
         a pattern of the setting `subagents.patterns` is skipped: `[Task` is not a regular expression (from environment variable STACK_SUBAGENT_PATTERNS)
         ");
@@ -364,7 +338,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_switch_is_on_or_off() {
-        let (_dir, home, project) = ground();
+        let (_dir, home, project) = fixture();
         let with = |value: &'static str| {
             let environment: Environment<'_> =
                 &|name| (name == "STACK_SUBAGENT_ENABLED").then(|| value.to_owned());
@@ -383,19 +357,22 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_survey_sees_past_what_is_bad() {
-        let (_dir, home, project) = ground();
+    fn a_survey_skips_invalid_values() {
+        let (_dir, home, project) = fixture();
         set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
         let team = "gc.max_size = 'lots'\ncolour = 'red'\nstore.busy_timeout_ms = 100\n";
         fs_err::write(project.team_settings_file(), team).unwrap();
         let settings = Settings::survey(&home, &project, &|_| None).unwrap();
         assert_eq!(settings.get("gc.max_size").unwrap().text, "10 MB");
         assert_eq!(settings.get("store.busy_timeout_ms").unwrap().text, "100");
-        let told: Vec<_> = settings
+        let problems: Vec<_> = settings
             .problems()
             .iter()
             .map(|problem| (problem.key.as_deref(), problem.harmless))
             .collect();
-        assert_eq!(told, [(Some("colour"), true), (Some("gc.max_size"), false)]);
+        assert_eq!(
+            problems,
+            [(Some("colour"), true), (Some("gc.max_size"), false)]
+        );
     }
 }

@@ -1,35 +1,45 @@
-//! Tools that tell what a model is shown, and forget what was made of it.
+//! Tools about contexts and compactions.
 
-use flamestack_core::command::Actor;
-use flamestack_core::id::SessionRef;
+use std::sync::Arc;
+
+use flamestack_context::Context;
+use flamestack_core::{Actor, SessionRef};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{Tool, parse};
+use super::ToolArgs;
 use crate::Engine;
-use crate::context::{Wanted, Whose};
-use crate::error::EngineError;
+use crate::context::{ContextOptions, ContextTarget};
+use crate::error::Result;
 use crate::names::resolve;
-use crate::views::{context as view, counted};
+use crate::views::{compactions, context as view, counted};
 
-/// How much of a context a preview shows, in characters, where nobody says how much.
+/// Default length of a preview, in characters.
 const PREVIEW: usize = 2000;
+/// The answer where a session has no context.
+const EMPTY: &str = "this session has no context\n";
 
-pub(super) const INFO: Tool = Tool {
-    name: "stack_context_info",
-    description: "What this session's context is made of: tokens by section, what was left out and why.",
-    schema: || json!({ "type": "object", "properties": {} }),
-    run: |engine, actor, arguments| {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Nothing {}
-        let Nothing {} = parse(INFO.name, arguments)?;
-        let context = engine.context(&Whose::Session(actor.session.clone()), &Wanted::default())?;
-        let mut text = match context.filter(|context| !context.is_empty()) {
-            Some(context) => view::plain(&context),
-            None => "there is nothing to tell this session\n".to_owned(),
-        };
-        if let Some(fill) = engine.fill(&actor.session)? {
+fn context(engine: &Engine, actor: &Actor) -> Result<Option<Arc<Context>>> {
+    let target = ContextTarget::Session(actor.session.clone());
+    let context = engine
+        .contexts()
+        .context(&target, &ContextOptions::default())?;
+    Ok(context.filter(|context| !context.is_empty()))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ContextInfoArgs {}
+
+impl ToolArgs for ContextInfoArgs {
+    const NAME: &'static str = "stack_context_info";
+    const DESCRIPTION: &'static str =
+        "What this session's context is made of: tokens by section, what was left out and why.";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
+        let context = context(engine, actor)?;
+        let mut text = context.map_or_else(|| EMPTY.to_owned(), |context| view::plain(&context));
+        if let Some(fill) = engine.compactions().fill(&actor.session)? {
             text.push_str(&format!("prompt: {}\n", fill.plain()));
             if fill.is_large() {
                 text.push_str(
@@ -38,105 +48,83 @@ pub(super) const INFO: Tool = Tool {
                 );
             }
         }
-        let counters = engine.context_counters();
+        let counters = engine.contexts().counters();
         text.push_str(&format!(
-            "{} kept, {}, {}\n",
+            "{} cached, {}, {}\n",
             counters.entries,
             counted(counters.hits, "hit", "hits"),
             counted(counters.misses, "miss", "misses"),
         ));
         Ok(text)
-    },
-};
-
-pub(super) const PREVIEW_TOOL: Tool = Tool {
-    name: "stack_context_preview",
-    description: "The beginning of this session's context, as the model gets it.",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "maxLength": { "type": "number", "description": "Characters (default 2000)" }
-            }
-        })
-    },
-    run: preview,
-};
-
-fn preview(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, EngineError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Arguments {
-        max_length: Option<f64>,
     }
-    let Arguments { max_length } = parse(PREVIEW_TOOL.name, arguments)?;
-    let most = match max_length {
-        None => PREVIEW,
-        Some(most) => characters(most)?,
-    };
-    let context = engine.context(&Whose::Session(actor.session.clone()), &Wanted::default())?;
-    let Some(context) = context.filter(|context| !context.is_empty()) else {
-        return Ok("there is nothing to tell this session\n".to_owned());
-    };
-    let end = context.text.char_indices().nth(most).map(|(at, _)| at);
-    let Some((shown, rest)) = end.and_then(|end| context.text.split_at_checked(end)) else {
-        return Ok(context.text.clone());
-    };
-    let more = counted(
-        rest.chars().count() as u64,
-        "more character",
-        "more characters",
-    );
-    Ok(format!("{shown}\n… {more}\n"))
 }
 
-/// A number of characters from what JSON calls a number.
-fn characters(number: f64) -> Result<usize, EngineError> {
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PreviewArgs {
+    /// Characters (default 2000)
+    max_length: Option<f64>,
+}
+
+impl ToolArgs for PreviewArgs {
+    const NAME: &'static str = "stack_context_preview";
+    const DESCRIPTION: &'static str =
+        "The beginning of this session's context, as the model gets it.";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
+        let length = self.max_length.map_or(Ok(PREVIEW), characters)?;
+        let Some(context) = context(engine, actor)? else {
+            return Ok(EMPTY.to_owned());
+        };
+        let end = context.text.char_indices().nth(length).map(|(at, _)| at);
+        let Some((shown, rest)) = end.and_then(|end| context.text.split_at_checked(end)) else {
+            return Ok(context.text.clone());
+        };
+        let rest = rest.chars().count() as u64;
+        let more = counted(rest, "more character", "more characters");
+        Ok(format!("{shown}\n… {more}\n"))
+    }
+}
+
+/// Converts a JSON number to a number of characters.
+fn characters(number: f64) -> Result<usize> {
     if (0.0..=1e15).contains(&number) {
-        // In range, so nothing but a fraction is lost.
+        // In range, so only a fraction is lost.
         return Ok(format!("{number:.0}").parse().unwrap_or(PREVIEW));
     }
-    Err(EngineError::BadArguments {
-        tool: PREVIEW_TOOL.name.to_owned(),
-        problem: format!("at `maxLength`: {number} is no number of characters"),
-    })
+    let problem = format!("{number} is not a number of characters");
+    Err(PreviewArgs::bad_argument("maxLength", &problem))
 }
 
-pub(super) const CLEAR: Tool = Tool {
-    name: "stack_cache_clear",
-    description: "Forget kept contexts, of one session or all. They are made again when asked for.",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "sessionID": { "type": "string", "description": "Only this session's" }
-            }
-        })
-    },
-    run: |engine, _, arguments| {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Arguments {
-            #[serde(rename = "sessionID")]
-            session: Option<String>,
-        }
-        let Arguments { session } = parse(CLEAR.name, arguments)?;
-        let gone = match session {
-            None => engine.forget_contexts(None),
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClearCacheArgs {
+    /// Only this session's
+    #[serde(rename = "sessionID")]
+    session: Option<String>,
+}
+
+impl ToolArgs for ClearCacheArgs {
+    const NAME: &'static str = "stack_cache_clear";
+    const DESCRIPTION: &'static str =
+        "Drop cached contexts, of one session or all. They are rebuilt on demand.";
+
+    fn call(self, engine: &Engine, _: &Actor) -> Result<String> {
+        let contexts = engine.contexts();
+        let dropped = match self.session {
+            None => contexts.forget(None),
             Some(name) => sessions(engine, &name)?
                 .iter()
-                .map(|session| engine.forget_contexts(Some(session)))
+                .map(|session| contexts.forget(Some(session)))
                 .sum(),
         };
-        let gone = counted(gone as u64, "context", "contexts");
-        Ok(format!(
-            "forgot {gone} (they are made again when asked for)\n"
-        ))
-    },
-};
+        let dropped = counted(dropped as u64, "context", "contexts");
+        Ok(format!("dropped {dropped} (rebuilt on demand)\n"))
+    }
+}
 
-/// The sessions that a name stands for: one by its id, or those that work on a frame.
-fn sessions(engine: &Engine, name: &str) -> Result<Vec<SessionRef>, EngineError> {
+/// Returns the sessions with a name: one by its id, or those that work on a frame.
+fn sessions(engine: &Engine, name: &str) -> Result<Vec<SessionRef>> {
     if let Ok(session) = name.parse() {
         return Ok(vec![session]);
     }
@@ -158,4 +146,19 @@ fn sessions(engine: &Engine, name: &str) -> Result<Vec<SessionRef>, EngineError>
         sessions.dedup();
         Ok(sessions)
     })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompactionInfoArgs {}
+
+impl ToolArgs for CompactionInfoArgs {
+    const NAME: &'static str = "stack_compaction_info";
+    const DESCRIPTION: &'static str = "This session's compactions: sizes before and after, what survived, what was lost, what \
+         waits for a summary.";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
+        let history = engine.read(|reading| Ok(compactions::gather(reading, &actor.session)?))?;
+        Ok(compactions::plain(&history))
+    }
 }

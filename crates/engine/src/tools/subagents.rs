@@ -1,61 +1,27 @@
-//! Tools about subagents: who they are, how they fare, how they are tracked.
+//! Tools about subagents: their state, their cost, and the rules for tracking them.
 
-use flamestack_core::Outcome;
-use flamestack_core::command::Actor;
-use flamestack_core::id::{SessionRef, Timestamp};
+use flamestack_core::id::Timestamp;
 use flamestack_core::subagent::State;
+use flamestack_core::{Actor, Outcome, SessionRef};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{Tool, parse};
+use super::ToolArgs;
+use super::frames::EndStatus;
 use crate::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::settings::{Change, Settings};
 use crate::subagents::{Family, Listed, everywhere, tree_of};
 use crate::views::{counted, subagents as view};
 use crate::{Request, names};
 
-pub(super) const LIST: Tool = Tool {
-    name: "stack_subagent_list",
-    description: "The subagents of this session's tree: status, goal, messages, cost, frame.",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "filter": {
-                    "type": "string",
-                    "enum": ["all", "active", "completed", "with-frame", "without-frame"]
-                }
-            }
-        })
-    },
-    run: |engine, actor, arguments| {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Arguments {
-            filter: Option<Filter>,
-        }
-        let Arguments { filter } = parse(LIST.name, arguments)?;
-        engine.settle_idle()?;
-        let filter = filter.unwrap_or(Filter::All);
-        let family = known(engine, &actor.session)?;
-        let oldest = listed_since(engine)?;
-        let mut text = String::new();
-        for listed in &family.listed {
-            if filter.shows(listed) && is_recent(listed, oldest) {
-                text.push_str(&view::lines(listed).join("\n"));
-                text.push('\n');
-            }
-        }
-        if text.is_empty() {
-            return Ok("no such subagents\n".to_owned());
-        }
-        text.push_str(&format!("in all: {}\n", view::spent(&family.spent)));
-        Ok(text)
-    },
-};
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListArgs {
+    filter: Option<Filter>,
+}
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Filter {
     All,
@@ -77,8 +43,32 @@ impl Filter {
     }
 }
 
-/// A model is told of its own tree; a person at a terminal of all.
-fn known(engine: &Engine, session: &SessionRef) -> Result<Family, EngineError> {
+impl ToolArgs for ListArgs {
+    const NAME: &'static str = "stack_subagent_list";
+    const DESCRIPTION: &'static str =
+        "The subagents of this session's tree: status, goal, messages, cost, frame.";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
+        engine.settle_idle()?;
+        let filter = self.filter.unwrap_or(Filter::All);
+        let family = known(engine, &actor.session)?;
+        let oldest = listed_since(engine)?;
+        let mut text = String::new();
+        for listed in &family.listed {
+            if filter.shows(listed) && is_recent(listed, oldest) {
+                text.push_str(&view::block(listed));
+            }
+        }
+        if text.is_empty() {
+            return Ok("no such subagents\n".to_owned());
+        }
+        text.push_str(&format!("in all: {}\n", view::spent(&family.spent)));
+        Ok(text)
+    }
+}
+
+/// Returns the subagents that a session sees: a model its own tree, a user at a terminal all.
+fn known(engine: &Engine, session: &SessionRef) -> Result<Family> {
     engine.read(|reading| {
         if session.is_shell() {
             everywhere(reading)
@@ -88,9 +78,9 @@ fn known(engine: &Engine, session: &SessionRef) -> Result<Family, EngineError> {
     })
 }
 
-/// Those that ended before this are no longer listed. Time is that of the newest event, so that
-/// the same journal gives the same list.
-fn listed_since(engine: &Engine) -> Result<Timestamp, EngineError> {
+/// Returns the time before which ended subagents are no longer listed. It counts from the newest
+/// event, so that the same journal gives the same list.
+fn listed_since(engine: &Engine) -> Result<Timestamp> {
     let newest = engine.read(|reading| {
         let last = reading.position()?;
         let before = flamestack_core::id::Seq(last.0.saturating_sub(1));
@@ -108,65 +98,49 @@ fn is_recent(listed: &Listed, oldest: Timestamp) -> bool {
         .is_none_or(|ended| ended.max(run.active) >= oldest)
 }
 
-pub(super) const COMPLETE: Tool = Tool {
-    name: "stack_subagent_complete",
-    description: "Say that a subagent has ended (by default the one that this session is).",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "sessionID": { "type": "string", "description": "The subagent's session" },
-                "status": { "type": "string", "enum": ["completed", "failed", "blocked"] },
-                "summary": { "type": "string", "description": "What it came to" }
-            }
-        })
-    },
-    run: complete,
-};
-
-fn complete(engine: &Engine, actor: &Actor, arguments: Value) -> Result<String, EngineError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Arguments {
-        #[serde(rename = "sessionID")]
-        session: Option<String>,
-        status: Option<String>,
-        summary: Option<String>,
-    }
-    let asked: Arguments = parse(COMPLETE.name, arguments)?;
-    let session = match &asked.session {
-        None => actor.session.clone(),
-        Some(name) => named(engine, name)?,
-    };
-    let status = asked.status.as_deref().unwrap_or("completed");
-    let outcome = Outcome::from_name(status).ok_or_else(|| EngineError::BadArguments {
-        tool: COMPLETE.name.to_owned(),
-        problem: format!("at `status`: `{status}` is not completed, failed or blocked"),
-    })?;
-    match outcome {
-        Outcome::Completed | Outcome::Failed => {
-            let ok = outcome == Outcome::Completed;
-            engine.end_subagent(&session, ok, asked.summary.as_deref())?;
-        }
-        Outcome::Blocked => {
-            let reason = asked.summary.unwrap_or_else(|| "waits".to_owned());
-            let frame = engine.frame_named(&session.to_string())?;
-            let block = Request::Block {
-                frame: Some(frame.to_string()),
-                reason,
-            };
-            engine.execute(actor, &block)?;
-        }
-    }
-    let family = known(engine, &session)?;
-    let told = family.listed.iter().find(|one| one.run.session == session);
-    Ok(told
-        .map(|one| view::lines(one).join("\n") + "\n")
-        .unwrap_or_default())
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompleteArgs {
+    /// The subagent's session
+    #[serde(rename = "sessionID")]
+    session: Option<String>,
+    status: Option<EndStatus>,
+    /// Result of its work
+    summary: Option<String>,
 }
 
-/// A subagent by its session, or by its frame.
-fn named(engine: &Engine, name: &str) -> Result<SessionRef, EngineError> {
+impl ToolArgs for CompleteArgs {
+    const NAME: &'static str = "stack_subagent_complete";
+    const DESCRIPTION: &'static str =
+        "Report the end of a subagent (by default the one that this session is).";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
+        let session = match &self.session {
+            None => actor.session.clone(),
+            Some(name) => named(engine, name)?,
+        };
+        match self.status.map_or(Outcome::Completed, Into::into) {
+            outcome @ (Outcome::Completed | Outcome::Failed) => {
+                let ok = outcome == Outcome::Completed;
+                engine.end_subagent(&session, ok, self.summary.as_deref())?;
+            }
+            Outcome::Blocked => {
+                let frame = engine.frame_named(&session.to_string())?;
+                let block = Request::Block {
+                    frame: Some(frame.to_string()),
+                    reason: self.summary.unwrap_or_else(|| "waits".to_owned()),
+                };
+                engine.commands().execute(actor, &block)?;
+            }
+        }
+        let family = known(engine, &session)?;
+        let ended = family.listed.iter().find(|one| one.run.session == session);
+        Ok(ended.map(view::block).unwrap_or_default())
+    }
+}
+
+/// Resolves a subagent by its session or by its frame.
+fn named(engine: &Engine, name: &str) -> Result<SessionRef> {
     if let Ok(session) = name.parse() {
         return Ok(session);
     }
@@ -178,48 +152,40 @@ fn named(engine: &Engine, name: &str) -> Result<SessionRef, EngineError> {
         }
         let frame = names::resolve(reading, name)?;
         let bound = reading.frame(&frame)?.and_then(|frame| frame.session);
-        bound.ok_or_else(|| EngineError::BadInput(format!("{frame} is no subagent's frame")))
+        let problem = || format!("{frame} is not the frame of a subagent");
+        bound.ok_or_else(|| EngineError::BadInput(problem()))
     })
 }
 
-pub(super) const STATS: Tool = Tool {
-    name: "stack_stats",
-    description: "How many subagents there were, how they ended, what they cost.",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "reset": { "type": "boolean", "description": "Count anew from now on" },
-                "showActive": { "type": "boolean", "description": "Those that have not ended too" }
-            }
-        })
-    },
-    run: |engine, actor, arguments| {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        struct Arguments {
-            reset: Option<bool>,
-            show_active: Option<bool>,
-        }
-        let Arguments { reset, show_active } = parse(STATS.name, arguments)?;
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct StatsArgs {
+    /// Restart the statistics
+    reset: Option<bool>,
+    /// Those that have not ended too
+    show_active: Option<bool>,
+}
+
+impl ToolArgs for StatsArgs {
+    const NAME: &'static str = "stack_stats";
+    const DESCRIPTION: &'static str =
+        "How many subagents there were, how they ended, what they cost.";
+
+    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         engine.settle_idle()?;
         let family = known(engine, &actor.session)?;
-        let since = engine.counted_since();
-        let mut text = figures(&family, since);
-        if show_active.unwrap_or(false) {
+        let mut text = figures(&family, engine.counted_since());
+        if self.show_active.unwrap_or(false) {
             let active = family.listed.iter().filter(|one| Filter::Active.shows(one));
-            for listed in active {
-                text.push_str(&view::lines(listed).join("\n"));
-                text.push('\n');
-            }
+            text.extend(active.map(view::block));
         }
-        if reset.unwrap_or(false) {
+        if self.reset.unwrap_or(false) {
             engine.count_from_now()?;
-            text.push_str("counted anew from now on\n");
+            text.push_str("the statistics start again from now\n");
         }
         Ok(text)
-    },
-};
+    }
+}
 
 fn figures(family: &Family, since: Option<Timestamp>) -> String {
     let counts = |listed: &&Listed| since.is_none_or(|since| listed.run.started >= since);
@@ -229,25 +195,18 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
         text.push_str(&format!(" since {}", crate::views::time::minute(since)));
     }
     text.push('\n');
+    let count = |wanted: &dyn Fn(&Listed) -> bool| all.iter().filter(|one| wanted(one)).count();
     for state in State::ALL {
-        let count = all.iter().filter(|one| one.run.state == state).count();
+        let count = count(&|one| one.run.state == state);
         if count > 0 {
             text.push_str(&format!("  {count} {state}\n"));
         }
     }
-    let framed = all.iter().filter(|one| one.frame.is_some()).count();
-    let again: u64 = all
-        .iter()
-        .map(|one| one.run.attempts.saturating_sub(1))
-        .sum();
-    let ended = all
-        .iter()
-        .filter(|one| !one.run.state.is_in_flight())
-        .count();
-    let done = all
-        .iter()
-        .filter(|one| one.run.state == State::Done)
-        .count();
+    let framed = count(&|one| one.frame.is_some());
+    let ended = count(&|one| !one.run.state.is_in_flight());
+    let done = count(&|one| one.run.state == State::Done);
+    let attempts = all.iter().map(|one| one.run.attempts.saturating_sub(1));
+    let again: u64 = attempts.sum();
     text.push_str(&format!(
         "{framed} with a frame, {} only logged\n",
         all.len() - framed
@@ -266,103 +225,81 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
     text
 }
 
-pub(super) const CONFIG: Tool = Tool {
-    name: "stack_config",
-    description: "Show how subagents are tracked, or change it for this project.",
-    schema: || {
-        json!({
-            "type": "object",
-            "properties": {
-                "enabled": { "type": "boolean" },
-                "minDuration": { "type": "number", "description": "Milliseconds" },
-                "minMessageCount": { "type": "number" },
-                "autoCompleteOnIdle": { "type": "boolean" },
-                "idleCompletionDelay": { "type": "number", "description": "Milliseconds" },
-                "addPattern": { "type": "string", "description": "A regular expression" },
-                "removePattern": { "type": "string" },
-                "injectParentContext": { "type": "boolean" },
-                "propagateSummaries": { "type": "boolean" }
-            }
-        })
-    },
-    run: config,
-};
-
-fn config(engine: &Engine, _: &Actor, arguments: Value) -> Result<String, EngineError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Arguments {
-        enabled: Option<bool>,
-        min_duration: Option<f64>,
-        min_message_count: Option<f64>,
-        auto_complete_on_idle: Option<bool>,
-        idle_completion_delay: Option<f64>,
-        add_pattern: Option<String>,
-        remove_pattern: Option<String>,
-        inject_parent_context: Option<bool>,
-        propagate_summaries: Option<bool>,
-    }
-    let asked: Arguments = parse(CONFIG.name, arguments)?;
-    let mut changes: Vec<Change> = Vec::new();
-    for (name, value) in [
-        ("enabled", asked.enabled),
-        ("auto_complete", asked.auto_complete_on_idle),
-        ("inject_parent_context", asked.inject_parent_context),
-        ("propagate_summaries", asked.propagate_summaries),
-    ] {
-        let word = |on| if on { "on" } else { "off" };
-        changes.extend(value.map(|on| Change::new(&format!("subagents.{name}"), word(on))));
-    }
-    for (name, value) in [
-        ("min_duration", asked.min_duration),
-        ("min_messages", asked.min_message_count),
-        ("idle_delay", asked.idle_completion_delay),
-    ] {
-        let text = value.map(|number| format!("{number}"));
-        changes.extend(text.map(|text| Change::new(&format!("subagents.{name}"), &text)));
-    }
-    let settings = engine.settings()?;
-    if asked.add_pattern.is_some() || asked.remove_pattern.is_some() {
-        let patterns = patterns(&settings, asked.add_pattern, asked.remove_pattern)?;
-        changes.push(Change::new("subagents.patterns", &patterns));
-    }
-    let settings = if changes.is_empty() {
-        settings
-    } else {
-        engine.configure(&changes)?
-    };
-    told(&settings, &changes)
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ConfigArgs {
+    enabled: Option<bool>,
+    /// Milliseconds
+    min_duration: Option<f64>,
+    min_message_count: Option<f64>,
+    auto_complete_on_idle: Option<bool>,
+    /// Milliseconds
+    idle_completion_delay: Option<f64>,
+    /// A regular expression
+    add_pattern: Option<String>,
+    remove_pattern: Option<String>,
+    inject_parent_context: Option<bool>,
+    propagate_summaries: Option<bool>,
 }
 
-/// The patterns with one more or one less.
-fn patterns(
-    settings: &Settings,
-    more: Option<String>,
-    less: Option<String>,
-) -> Result<String, EngineError> {
+impl ToolArgs for ConfigArgs {
+    const NAME: &'static str = "stack_config";
+    const DESCRIPTION: &'static str =
+        "Show how subagents are tracked, or change it for this project.";
+
+    fn call(self, engine: &Engine, _: &Actor) -> Result<String> {
+        let mut changes: Vec<Change> = Vec::new();
+        for (name, value) in [
+            ("enabled", self.enabled),
+            ("auto_complete", self.auto_complete_on_idle),
+            ("inject_parent_context", self.inject_parent_context),
+            ("propagate_summaries", self.propagate_summaries),
+        ] {
+            let word = |on| if on { "on" } else { "off" };
+            changes.extend(value.map(|on| Change::new(&format!("subagents.{name}"), word(on))));
+        }
+        for (name, value) in [
+            ("min_duration", self.min_duration),
+            ("min_messages", self.min_message_count),
+            ("idle_delay", self.idle_completion_delay),
+        ] {
+            let text = value.map(|number| format!("{number}"));
+            changes.extend(text.map(|text| Change::new(&format!("subagents.{name}"), &text)));
+        }
+        let settings = engine.settings()?;
+        if self.add_pattern.is_some() || self.remove_pattern.is_some() {
+            let patterns = patterns(&settings, self.add_pattern, self.remove_pattern)?;
+            changes.push(Change::new("subagents.patterns", &patterns));
+        }
+        let settings = if changes.is_empty() {
+            settings
+        } else {
+            engine.configure(&changes)?
+        };
+        rendered(&settings, &changes)
+    }
+}
+
+/// Returns the patterns of the settings with one added or removed.
+fn patterns(settings: &Settings, more: Option<String>, less: Option<String>) -> Result<String> {
     let now = &settings.get("subagents.patterns")?.text;
     let now = now.split(',').map(|one| one.trim().to_owned());
     let mut all: Vec<String> = now.filter(|one| !one.is_empty()).collect();
-    let bad = |problem: String| EngineError::BadArguments {
-        tool: CONFIG.name.to_owned(),
-        problem,
-    };
     if let Some(less) = less {
         let before = all.len();
         all.retain(|one| *one != less);
         if all.len() == before {
-            return Err(EngineError::BadInput(format!(
-                "there is no pattern `{less}` among {}",
-                all.join(", ")
-            )));
+            let problem = format!("there is no pattern `{less}` among {}", all.join(", "));
+            return Err(ConfigArgs::bad_argument("removePattern", &problem));
         }
     }
     if let Some(more) = more {
         if more.contains(',') {
-            let problem = "at `addPattern`: a comma stands between patterns and cannot be in one";
-            return Err(bad(problem.to_owned()));
+            let problem = "a comma separates patterns and cannot be part of one";
+            return Err(ConfigArgs::bad_argument("addPattern", problem));
         }
-        crate::settings::pattern(&more).map_err(|why| bad(format!("at `addPattern`: {why}")))?;
+        crate::settings::pattern(&more)
+            .map_err(|problem| ConfigArgs::bad_argument("addPattern", &problem))?;
         if !all.contains(&more) {
             all.push(more);
         }
@@ -370,7 +307,7 @@ fn patterns(
     Ok(all.join(","))
 }
 
-fn told(settings: &Settings, changes: &[Change]) -> Result<String, EngineError> {
+fn rendered(settings: &Settings, changes: &[Change]) -> Result<String> {
     let mut text = String::new();
     for (setting, value) in settings.iter() {
         if setting.key.starts_with("subagents.") {
@@ -384,7 +321,7 @@ fn told(settings: &Settings, changes: &[Change]) -> Result<String, EngineError> 
         let now = settings.get(&change.key)?;
         if now.text != change.value {
             text.push_str(&format!(
-                "{} was set to {}, but {} says otherwise\n",
+                "{} was set to {}, but {} overrides it\n",
                 change.key, change.value, now.origin
             ));
         }

@@ -1,29 +1,23 @@
-//! What the compactions of a session came to.
+//! The compactions of a session.
 
-use flamestack_core::brief::Anchor;
-use flamestack_core::compaction::{Compaction, CompactionKind};
+use flamestack_core::compaction::{Anchor, Compaction, CompactionKind};
 use flamestack_core::frame::Awaiting;
-use flamestack_core::id::{FrameId, SessionRef};
-use flamestack_core::session::Conversation;
+use flamestack_core::{FrameId, Session, SessionRef};
 use flamestack_store::{Reading, StoreError};
 use serde_json::{Value, json};
 
 use super::{counted, grouped, one_line, time};
 
-/// How many compactions are shown.
+/// Maximum number of compactions shown.
 const SHOWN: usize = 20;
-/// How many lost anchors of one are named.
+/// Maximum number of lost anchors shown for each compaction.
 const NAMED: usize = 6;
 
 /// The compactions of a session, and what waits for the next one.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The session.
-    pub session: SessionRef,
-    /// What was seen of it.
-    pub seen: Conversation,
-    /// How many tokens a prompt of it may have.
-    pub usable: Option<u64>,
+    pub session: Session,
     /// The newest compactions, oldest first.
     pub compactions: Vec<Compaction>,
     /// The frames that wait for a summary.
@@ -33,33 +27,34 @@ pub struct History {
 /// Gathers the compactions of a session.
 pub fn gather(reading: &dyn Reading, session: &SessionRef) -> Result<History, StoreError> {
     Ok(History {
-        session: session.clone(),
-        seen: reading.conversation(session)?,
-        usable: reading.model(session)?.and_then(|model| model.window),
+        session: reading
+            .session(session)?
+            .unwrap_or_else(|| Session::new(session.clone())),
         compactions: reading.compactions(session, SHOWN)?,
         waiting: reading.awaiting(session)?,
     })
 }
 
 impl History {
-    /// Whether there is nothing to tell.
+    /// Returns true if there are no compactions and no waiting frames.
     pub fn is_empty(&self) -> bool {
         self.compactions.is_empty() && self.waiting.is_empty()
     }
 
-    /// The number of the oldest compaction shown.
+    /// Returns the number of the oldest compaction shown.
     fn first(&self) -> u64 {
         let open = self.compactions.iter().filter(|one| one.ended.is_none());
         let ended = self.compactions.len() - open.count();
-        self.seen.compactions.saturating_sub(ended as u64) + 1
+        let all = self.session.activity.compactions;
+        all.saturating_sub(ended as u64) + 1
     }
 }
 
-/// As plain text, a line each.
+/// Renders the history as plain text, one line for each compaction.
 pub fn plain(history: &History) -> String {
     let mut text = String::new();
     if history.is_empty() {
-        return format!("{} was never compacted\n", history.session);
+        return format!("{} was never compacted\n", history.session.key);
     }
     for (n, one) in (history.first()..).zip(&history.compactions) {
         text.push_str(&line(n, one));
@@ -67,17 +62,18 @@ pub fn plain(history: &History) -> String {
     for (frame, awaiting) in &history.waiting {
         let what = match awaiting.outcome {
             Some(outcome) => format!("to end as {}", outcome.status()),
-            None => "to go on".to_owned(),
+            None => "to continue".to_owned(),
         };
         text.push_str(&format!(
             "{frame} has waited for a summary since {}, {what}\n",
             time::minute(awaiting.since)
         ));
     }
-    if history.seen.streak.is_a_loop() {
+    let compaction_loop = &history.session.activity.compaction_loop;
+    if compaction_loop.is_a_loop() {
+        let count = counted(compaction_loop.compactions, "compaction", "compactions");
         text.push_str(&format!(
-            "{} in a row made no room: nothing is added until a turn succeeds\n",
-            counted(history.seen.streak.compactions, "compaction", "compactions")
+            "{count} in a row made no room: nothing is added until a turn succeeds\n"
         ));
     }
     text
@@ -88,7 +84,7 @@ fn line(n: u64, one: &Compaction) -> String {
     let when = one.ended.or(one.begun).map(time::minute);
     let mut text = format!("{n}. {}, {kind}", when.unwrap_or_default());
     if one.ended.is_none() {
-        text.push_str(", being made");
+        text.push_str(", in progress");
     }
     match (one.before, one.after) {
         (Some(before), Some(after)) => text.push_str(&format!(
@@ -100,40 +96,40 @@ fn line(n: u64, one: &Compaction) -> String {
         (None, Some(after)) => text.push_str(&format!(", {} tokens after", grouped(after))),
         (None, None) => {}
     }
-    let Some(verdict) = &one.verdict else {
+    let Some(report) = &one.report else {
         return text + "\n";
     };
     text.push_str(&format!(
         ", {} of {} survived",
-        verdict.survived.len(),
+        report.survived.len(),
         counted(
-            (verdict.survived.len() + verdict.lost.len()) as u64,
+            (report.survived.len() + report.lost.len()) as u64,
             "anchor",
             "anchors"
         )
     ));
-    if verdict.restored > 0 {
-        text.push_str(&format!(", {} tokens put back", grouped(verdict.restored)));
+    if report.restored > 0 {
+        text.push_str(&format!(", {} tokens restored", grouped(report.restored)));
     }
     text.push('\n');
-    if verdict.said_nothing {
-        text.push_str("   the summary said nothing\n");
+    if report.said_nothing {
+        text.push_str("   the summary has no content\n");
     }
-    for anchor in verdict.lost.iter().take(NAMED) {
+    for anchor in report.lost.iter().take(NAMED) {
         text.push_str(&format!(
             "   lost: {}: {}\n",
             anchor.kind.as_str(),
             one_line(&anchor.text, 100)
         ));
     }
-    let more = verdict.lost.len().saturating_sub(NAMED);
+    let more = report.lost.len().saturating_sub(NAMED);
     if more > 0 {
         text.push_str(&format!("   … {more} more\n"));
     }
     text
 }
 
-/// As JSON.
+/// Renders the history as JSON.
 pub fn json(history: &History) -> Value {
     let anchors = |anchors: &[Anchor]| -> Vec<Value> {
         let one =
@@ -143,7 +139,7 @@ pub fn json(history: &History) -> Value {
     let compactions = (history.first()..)
         .zip(&history.compactions)
         .map(|(n, one)| {
-            let verdict = one.verdict.as_ref();
+            let report = one.report.as_ref();
             json!({
                 "n": n,
                 "kind": one.kind.map(CompactionKind::as_str),
@@ -152,10 +148,10 @@ pub fn json(history: &History) -> Value {
                 "endedAt": one.ended.map(|at| at.0),
                 "tokensBefore": one.before,
                 "tokensAfter": one.after,
-                "survived": verdict.map(|verdict| anchors(&verdict.survived)),
-                "lost": verdict.map(|verdict| anchors(&verdict.lost)),
-                "restoredTokens": verdict.map(|verdict| verdict.restored),
-                "saidNothing": verdict.is_some_and(|verdict| verdict.said_nothing),
+                "survived": report.map(|report| anchors(&report.survived)),
+                "lost": report.map(|report| anchors(&report.lost)),
+                "restoredTokens": report.map(|report| report.restored),
+                "saidNothing": report.is_some_and(|report| report.said_nothing),
             })
         });
     let waiting = history.waiting.iter().map(|(frame, awaiting)| {
@@ -165,12 +161,13 @@ pub fn json(history: &History) -> Value {
             "status": awaiting.outcome.map(|outcome| outcome.status().as_str()),
         })
     });
+    let activity = &history.session.activity;
     json!({
-        "session": history.session.to_string(),
-        "count": history.seen.compactions,
-        "tokens": history.seen.size,
-        "usable": history.usable,
-        "loop": history.seen.streak.is_a_loop(),
+        "session": history.session.key.to_string(),
+        "count": activity.compactions,
+        "tokens": activity.size,
+        "usable": history.session.window(),
+        "loop": activity.compaction_loop.is_a_loop(),
         "compactions": compactions.collect::<Vec<_>>(),
         "waiting": waiting.collect::<Vec<_>>(),
     })

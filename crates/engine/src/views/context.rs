@@ -1,11 +1,11 @@
-//! A context as a table: what its sections cost, and what was left out of them.
+//! A context as a table: the tokens of its sections, and what was left out of them.
 
-use flamestack_core::context::{Context, Omission};
+use flamestack_context::{Context, Omission};
 
 use super::{counted, grouped};
 
-/// The sections with their tokens and their share of the budget, what was left out of each and
-/// why, and the sum.
+/// Renders the sections with their tokens and their share of the budget, what was left out of each
+/// and why, and the sum.
 pub fn plain(context: &Context) -> String {
     let total = context.budget.total();
     let mut text = format!("{:<20} {:>6} {:>7}  shown\n", "section", "tokens", "share");
@@ -53,7 +53,7 @@ fn left_out(omission: &Omission) -> String {
     format!("  left out: {what} ({why}), see `{}`\n", omission.call)
 }
 
-/// The name of one of several things.
+/// Returns the singular of a plural.
 fn one_of(several: &str) -> String {
     match several.strip_suffix("children") {
         Some(before) => format!("{before}child"),
@@ -67,15 +67,15 @@ mod tests {
     use super::one_of;
 
     #[test]
-    fn one_is_not_several() {
-        let said = [
+    fn plurals_have_singulars() {
+        let plurals = [
             "uncles",
             "completed siblings",
             "planned children",
             "children's results",
         ];
         assert_eq!(
-            said.map(one_of),
+            plurals.map(one_of),
             [
                 "uncle",
                 "completed sibling",

@@ -1,16 +1,16 @@
-//! One frame with everything around it.
+//! One frame with everything recorded about it.
 
-use flamestack_core::frame::{Frame, FrameHead, Origin, Status};
-use flamestack_core::id::FrameId;
-use flamestack_core::note::{Note, NoteKind};
-use flamestack_store::{FrameRow, Reading, Slice, Totals};
+use flamestack_core::frame::Origin;
+use flamestack_core::note::NoteKind;
+use flamestack_core::{Frame, FrameHead, FrameId, Note};
+use flamestack_store::{FrameRow, Reading, Totals};
 
 use super::compactions::{self, History};
 use super::hosted::Hosted;
-use super::{counted, icon, one_line, printable, story, time};
-use crate::error::EngineError;
+use super::{counted, finished_results, icon, level, one_line, printable, story, time};
+use crate::error::{EngineError, Result};
 
-/// How many children are listed before the rest is counted.
+/// Maximum number of open and of finished children listed.
 const CHILDREN: usize = 20;
 
 /// A frame, its ancestors, and what its children returned.
@@ -18,60 +18,43 @@ const CHILDREN: usize = 20;
 pub struct Details {
     /// The frame.
     pub frame: Frame,
-    /// The frames above it, root first; the nearest few of a deep path.
+    /// Its ancestors, root first; of a deep path only the nearest ones.
     pub path: Vec<FrameHead>,
-    /// Its children: open ones and the last finished ones.
+    /// Its open children and the last finished ones.
     pub children: Vec<FrameRow>,
-    /// All of its children by status.
+    /// Number of its children by status.
     pub totals: Totals,
     /// The sessions that work on it.
     pub sessions: Vec<String>,
-    /// What is known of the session that is this frame.
-    pub hosted: Option<Hosted>,
-    /// The compactions of that session.
-    pub compactions: Option<History>,
+    /// The session bound to it, with its compactions.
+    pub bound: Option<History>,
 }
 
-/// Gathers a frame's details.
-pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details, EngineError> {
+/// Gathers the details of a frame.
+pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
     let Some(frame) = reading.whole_frame(id)? else {
-        return Err(EngineError::GoneFrame { id: id.clone() });
+        return Err(EngineError::GoneFrame(*id));
     };
     let (path, _) = super::status::path(reading, frame.parent.as_ref())?;
-    let slice = |open: bool| Slice {
-        parent: Some(id.clone()),
-        open: Some(open),
-        limit: Some(CHILDREN),
-        last: !open,
-    };
-    let mut children = reading.rows(&slice(false))?;
-    children.extend(reading.rows(&slice(true))?);
-    children.sort_by(|a, b| (a.frame.rank, &a.frame.id).cmp(&(b.frame.rank, &b.frame.id)));
     let sessions = reading
         .focused_on(id)?
         .iter()
         .map(ToString::to_string)
         .collect();
     let totals = reading.child_totals(Some(id))?;
-    let hosted = match &frame.session {
-        Some(session) => Some(Hosted::gather(reading, session)?),
-        None => None,
-    };
     let session = frame.session.as_ref();
-    let history = session.map(|session| compactions::gather(reading, session));
-    let history = history.transpose()?;
+    let bound = session.map(|session| compactions::gather(reading, session));
     Ok(Details {
-        compactions: history,
+        bound: bound.transpose()?,
         frame,
         path,
-        children,
+        children: level(reading, Some(*id), CHILDREN, CHILDREN)?,
         totals,
         sessions,
-        hosted,
     })
 }
 
-/// The details as plain text.
+/// Renders the details as plain text.
 pub fn plain(details: &Details) -> String {
     let frame = &details.frame;
     let mut text = format!(
@@ -80,9 +63,27 @@ pub fn plain(details: &Details) -> String {
         frame.id,
         one_line(frame.title.as_str(), 500)
     );
-    let mut fact = |name: &str, value: &str| {
+    facts(details, &mut |name, value| {
         text.push_str(&format!("  {name:<10} {value}\n"));
-    };
+    });
+    text.push_str(&outcome(details));
+    for (kind, heading) in [
+        (NoteKind::Directive, "What the user said"),
+        (NoteKind::Artifact, "Artifacts"),
+        (NoteKind::Decision, "Decisions"),
+        (NoteKind::FailedAttempt, "Failed attempts"),
+        (NoteKind::Evidence, "Evidence"),
+    ] {
+        section(&mut text, heading, notes(frame, kind));
+    }
+    section(&mut text, "Raw text", raw_texts(frame));
+    section(&mut text, "Children", children(details));
+    text
+}
+
+/// Passes the facts about a frame to `fact`, each with its name.
+fn facts(details: &Details, fact: &mut dyn FnMut(&str, &str)) {
+    let frame = &details.frame;
     fact("status", frame.status.label());
     if frame.origin != Origin::Asked {
         fact("origin", &frame.origin.to_string());
@@ -111,9 +112,10 @@ pub fn plain(details: &Details) -> String {
     if let Some(session) = &frame.session {
         fact("bound to", &session.to_string());
     }
-    let facts = details.hosted.as_ref().map(Hosted::facts);
-    for (name, value) in facts.into_iter().flatten() {
-        fact(name, &value);
+    if let Some(bound) = &details.bound {
+        for (name, value) in Hosted(&bound.session).facts() {
+            fact(name, &value);
+        }
     }
     if !details.sessions.is_empty() {
         fact("active in", &details.sessions.join(", "));
@@ -131,67 +133,27 @@ pub fn plain(details: &Details) -> String {
     }
     fact("opened", &time::minute(frame.created_at));
     fact("changed", &time::minute(frame.updated_at));
-    text.push_str(&outcome(details));
-    for (kind, heading) in [
-        (NoteKind::Directive, "What the user said"),
-        (NoteKind::Artifact, "Artifacts"),
-        (NoteKind::Decision, "Decisions"),
-        (NoteKind::FailedAttempt, "Failed attempts"),
-        (NoteKind::Evidence, "Evidence"),
-    ] {
-        section(&mut text, heading, notes(frame, kind));
-    }
-    section(&mut text, "Raw text", raw_texts(frame));
-    section(&mut text, "Children", children(details));
-    text
 }
 
-/// What it is to come to, and what it has come to so far.
+/// Renders criteria, results and compactions.
 fn outcome(details: &Details) -> String {
     let frame = &details.frame;
     let mut text = String::new();
-    section(
-        &mut text,
-        "Done when",
-        frame
-            .criteria
-            .as_ref()
-            .map(|criteria| printable(criteria.as_str())),
-    );
-    section(
-        &mut text,
-        "Results",
-        frame
-            .results
-            .as_ref()
-            .map(|results| printable(results.as_str())),
-    );
-    section(
-        &mut text,
-        "Results, compacted",
-        frame
-            .results_compacted
-            .as_ref()
-            .map(|results| printable(results.as_str())),
-    );
-    section(
-        &mut text,
-        "Summary so far",
-        frame
-            .summary
-            .as_ref()
-            .filter(|_| frame.results.is_none())
-            .map(|summary| printable(summary.as_str())),
-    );
-    section(
-        &mut text,
-        "Compactions",
-        details
-            .compactions
-            .as_ref()
-            .filter(|history| !history.is_empty())
-            .map(compactions::plain),
-    );
+    let open_summary = frame.summary.as_ref().filter(|_| frame.results.is_none());
+    for (heading, body) in [
+        ("Done when", frame.criteria.as_ref()),
+        ("Results", frame.results.as_ref()),
+        ("Results, compacted", frame.results_compacted.as_ref()),
+        ("Summary so far", open_summary),
+    ] {
+        section(
+            &mut text,
+            heading,
+            body.map(|body| printable(body.as_str())),
+        );
+    }
+    let bound = details.bound.as_ref().filter(|bound| !bound.is_empty());
+    section(&mut text, "Compactions", bound.map(compactions::plain));
     text
 }
 
@@ -210,18 +172,19 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
         .iter()
         .filter(|note| note.kind() == kind)
         .map(|note| match note {
-            Note::Artifact(path) => format!("- {}", one_line(path.as_str(), 300)),
             Note::Decision { text, why } | Note::FailedAttempt { text, why } => {
                 format!("- {}", story::with_reason(text, why.as_ref()))
             }
             Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
-            Note::Directive(text) => format!("- {}", one_line(text.as_str(), 300)),
+            Note::Artifact(text) | Note::Directive(text) => {
+                format!("- {}", one_line(text.as_str(), 300))
+            }
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Pieces of raw text, each by the name that shows it.
+/// Lists raw texts with the command that shows each.
 fn raw_texts(frame: &Frame) -> Option<String> {
     let lines: Vec<String> = (1..)
         .zip(&frame.log)
@@ -233,7 +196,7 @@ fn raw_texts(frame: &Frame) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Children with what they returned.
+/// Lists children with their results.
 fn children(details: &Details) -> Option<String> {
     if details.children.is_empty() {
         return None;
@@ -247,9 +210,7 @@ fn children(details: &Details) -> Option<String> {
             frame.id,
             one_line(frame.title.as_str(), 72)
         ));
-        if matches!(frame.status, Status::Completed | Status::Failed)
-            && let Some(results) = frame.compacted_results()
-        {
+        if let Some(results) = finished_results(frame) {
             lines.push(format!("    {}", one_line(&results, 280)));
         }
     }

@@ -1,42 +1,25 @@
-//! What a host said of a conversation, and what it cost.
+//! The host's description of a session, and its cost.
 
-use flamestack_core::id::SessionRef;
-use flamestack_core::session::{Conversation, Description, Model};
-use flamestack_core::text::Prose;
-use flamestack_store::{Reading, StoreError};
+use flamestack_core::session::Description;
+use flamestack_core::{Session, SessionRef, Text};
 use serde_json::{Value, json};
 
 use super::{counted, grouped, one_line, subagents};
 
-/// A conversation as its host tells it.
-#[derive(Clone, Debug)]
-pub struct Hosted {
-    session: SessionRef,
-    described: Description,
-    model: Option<Model>,
-    seen: Conversation,
-}
+/// Renders a session as its host describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosted<'s>(pub &'s Session);
 
-impl Hosted {
-    /// What is known of a conversation.
-    pub fn gather(reading: &dyn Reading, session: &SessionRef) -> Result<Self, StoreError> {
-        Ok(Self {
-            session: session.clone(),
-            described: reading.description(session)?.unwrap_or_default(),
-            model: reading.model(session)?,
-            seen: reading.conversation(session)?,
-        })
-    }
-
-    /// Everything, each thing with its name.
+impl Hosted<'_> {
+    /// Returns all facts with their names.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let Description {
             directory,
             parent,
             copy_of,
             ..
-        } = &self.described;
-        let seen = &self.seen;
+        } = &self.0.description;
+        let seen = &self.0.activity;
         let times = |count: u64| (count > 0).then(|| counted(count, "time", "times"));
         let facts = [
             ("host", self.host()),
@@ -56,32 +39,32 @@ impl Hosted {
         facts.into_iter().filter_map(known).collect()
     }
 
-    /// The most of it in a line, if there is anything to say.
+    /// Returns the most important facts in one line.
     pub fn line(&self) -> Option<String> {
         let facts = [self.host(), self.model(), self.cost(), self.diff()];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
         (!facts.is_empty()).then(|| facts.join(" · "))
     }
 
-    /// All of it as JSON.
+    /// Returns all facts as JSON.
     pub fn value(&self) -> Value {
-        let text = |text: &Option<Prose>| text.as_ref().map(|text| text.as_str().to_owned());
+        let text = |text: &Option<Text>| text.as_ref().map(|text| text.as_str().to_owned());
         let name = |session: &Option<SessionRef>| session.as_ref().map(ToString::to_string);
-        let described = &self.described;
+        let (described, seen) = (&self.0.description, &self.0.activity);
         json!({
-            "name": self.session.host(),
+            "name": self.0.key.host(),
             "version": text(&described.host_version),
             "agent": text(&described.agent),
             "directory": text(&described.directory),
             "partOf": name(&described.parent),
             "copyOf": name(&described.copy_of),
-            "model": self.model.as_ref().map(|model| model.name.as_str()),
-            "window": self.model.as_ref().and_then(|model| model.window),
-            "prompts": self.seen.prompts,
-            "calls": self.seen.calls,
-            "spent": subagents::usage(&self.seen.spent),
-            "compactions": self.seen.compactions,
-            "interruptions": self.seen.interruptions,
+            "model": self.0.model.as_ref().map(|model| model.name.as_str()),
+            "window": self.0.window(),
+            "prompts": seen.prompts,
+            "calls": seen.calls,
+            "spent": subagents::usage(&seen.spent),
+            "compactions": seen.compactions,
+            "interruptions": seen.interruptions,
             "diff": described.diff.map(|diff| json!({
                 "added": diff.added,
                 "deleted": diff.deleted,
@@ -91,16 +74,16 @@ impl Hosted {
     }
 
     fn host(&self) -> Option<String> {
-        let mut host = vec![self.session.host().to_owned()];
-        let version = self.described.host_version.as_ref();
+        let mut host = vec![self.0.key.host().to_owned()];
+        let version = self.0.description.host_version.as_ref();
         host.extend(version.map(|version| version.as_str().to_owned()));
-        let agent = self.described.agent.as_ref();
+        let agent = self.0.description.agent.as_ref();
         host.extend(agent.map(|agent| format!("agent {agent}")));
         (host.len() > 1).then(|| host.join(", "))
     }
 
     fn model(&self) -> Option<String> {
-        let model = self.model.as_ref()?;
+        let model = self.0.model.as_ref()?;
         let window = model
             .window
             .map(|tokens| format!(", {} tokens", grouped(tokens)));
@@ -108,7 +91,7 @@ impl Hosted {
     }
 
     fn cost(&self) -> Option<String> {
-        let (calls, spent) = (self.seen.calls, &self.seen.spent);
+        let (calls, spent) = (self.0.activity.calls, &self.0.activity.spent);
         if calls == 0 {
             return None;
         }
@@ -133,7 +116,7 @@ impl Hosted {
     }
 
     fn diff(&self) -> Option<String> {
-        let diff = self.described.diff.filter(|diff| diff.files > 0)?;
+        let diff = self.0.description.diff.filter(|diff| diff.files > 0)?;
         Some(format!(
             "{}, +{} −{}",
             counted(diff.files, "file", "files"),

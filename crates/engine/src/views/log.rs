@@ -1,45 +1,39 @@
-//! A frame's log as Markdown: goal, time line, what was learned, results, children.
+//! A frame's log as Markdown: goal, results, notes, children, timeline, session.
 //!
-//! The log is rendered from the journal when somebody asks for it and kept under the path that is
-//! the frame's `logPath`; deleting it loses nothing.
+//! The log is rendered from the journal each time, so deleting the rendered file loses nothing.
 
 use std::collections::BTreeMap;
 
-use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Frame, LogEntry, Status};
-use flamestack_core::id::{BlobId, FrameId, Seq};
-use flamestack_core::note::{Note, NoteKind};
-use flamestack_store::{FrameRow, Reading, Slice, StoreError, transcript};
+use flamestack_core::id::{BlobId, Seq};
+use flamestack_core::note::NoteKind;
+use flamestack_core::{Frame, FrameId, Note, Recorded};
+use flamestack_store::{FrameRow, Reading, Slice};
 
-use super::{one_line, printable, story, time};
-use crate::Engine;
-use crate::engine::write_private;
-use crate::error::EngineError;
+use super::{finished_results, one_line, printable, story, time};
+use crate::error::Result;
 
-/// How many children a log lists.
+/// Maximum number of children in a log.
 const CHILDREN: usize = 200;
-/// How much of the conversation a log holds, in bytes.
-const CONVERSATION: usize = 128 * 1024;
 
-/// Everything a log tells.
+/// Content of a log.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The frame as it is now; none if it was deleted.
+    /// The frame as it is now; `None` if it was deleted.
     pub frame: Option<Frame>,
-    /// Its name.
+    /// Id of the frame.
     pub id: FrameId,
-    /// What happened to it.
+    /// Events of the frame, oldest first.
     pub history: Vec<Recorded>,
-    /// Its children.
+    /// Children of the frame.
     pub children: Vec<FrameRow>,
-    /// The raw texts that are gone, and the events that say so.
+    /// Raw texts that were dropped, and the events that recorded it.
     pub dropped: BTreeMap<BlobId, Seq>,
 }
 
-/// Gathers a frame's log. Frames that were deleted still have a history.
-pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log, EngineError> {
+/// Gathers the log of a frame. A deleted frame still has a history.
+pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
     let slice = Slice {
-        parent: Some(id.clone()),
+        parent: Some(*id),
         limit: Some(CHILDREN),
         ..Slice::default()
     };
@@ -53,13 +47,13 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log, EngineError> {
     Ok(Log {
         frame,
         dropped,
-        id: id.clone(),
+        id: *id,
         history: reading.history(id)?,
         children: reading.rows(&slice)?,
     })
 }
 
-/// Renders a log.
+/// Renders a log, without the session.
 pub fn markdown(log: &Log) -> String {
     let mut text = String::new();
     match &log.frame {
@@ -104,17 +98,16 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
     let mut section = |heading: &str, body: &str| {
         text.push_str(&format!("\n## {heading}\n\n{}\n", printable(body)));
     };
-    if let Some(criteria) = &frame.criteria {
-        section("Success criteria", criteria.as_str());
-    }
-    if let Some(reason) = &frame.blocked_on {
-        section("Waits for", reason.as_str());
-    }
-    if let Some(invalidation) = &frame.invalidation {
-        section("Invalidated", invalidation.reason.as_str());
-    }
-    if let Some(results) = &frame.results {
-        section("Results", results.as_str());
+    let invalidation = frame.invalidation.as_ref();
+    for (heading, body) in [
+        ("Success criteria", frame.criteria.as_ref()),
+        ("Waits for", frame.blocked_on.as_ref()),
+        ("Invalidated", invalidation.map(|known| &known.reason)),
+        ("Results", frame.results.as_ref()),
+    ] {
+        if let Some(body) = body {
+            section(heading, body.as_str());
+        }
     }
     for (kind, heading) in [
         (NoteKind::Directive, "What the user said"),
@@ -151,112 +144,42 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
     }
 }
 
-/// A note without anything cut off.
+/// Renders a note without cutting it.
 fn in_full(note: &Note) -> String {
     match note {
         Note::Artifact(path) => format!("- `{path}`"),
-        Note::Decision {
-            text,
-            why: Some(why),
-        }
-        | Note::FailedAttempt {
-            text,
-            why: Some(why),
-        } => {
-            format!("- {text} (because {why})")
-        }
-        Note::Decision { text, .. } | Note::FailedAttempt { text, .. } | Note::Directive(text) => {
-            format!("- {text}")
-        }
+        Note::Directive(text) => format!("- {text}"),
+        Note::Decision { text, why } | Note::FailedAttempt { text, why } => match why {
+            Some(why) => format!("- {text} (because {why})"),
+            None => format!("- {text}"),
+        },
         Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
     }
 }
 
-fn finished_results(frame: &Frame) -> Option<String> {
-    matches!(frame.status, Status::Completed | Status::Failed)
-        .then(|| frame.compacted_results())
-        .flatten()
+/// A recorded turn of a session.
+#[derive(Clone, Debug)]
+pub struct LoggedTurn {
+    /// Number of its raw text in the frame's log, from 1.
+    pub number: usize,
+    /// The turn as Markdown; `None` if the log has no room for it.
+    pub text: Option<String>,
 }
 
-impl Engine {
-    /// Renders a frame's log, keeps it under the frame's log path, and returns both.
-    pub fn frame_log(&self, id: &FrameId) -> Result<(String, std::path::PathBuf), EngineError> {
-        let log = self.read(|reading| gather(reading, id))?;
-        let mut text = markdown(&log);
-        if let Some(frame) = &log.frame {
-            self.tell_conversation(&mut text, frame);
+/// Renders the recorded turns of a frame, and names those that are left out.
+pub fn session(frame: &FrameId, turns: &[LoggedTurn]) -> String {
+    let mut text = String::new();
+    let mut left_out = Vec::new();
+    for turn in turns {
+        match &turn.text {
+            Some(_) if text.is_empty() => text.push_str("\n## Conversation\n\n"),
+            Some(_) => {}
+            None => left_out.push(format!("`flame log {frame}#{}`", turn.number)),
         }
-        let dir = self.project().logs_dir();
-        let path = dir.join(format!("{id}.md"));
-        let written = flamestack_store::private_dir(&dir)
-            .map_err(EngineError::from)
-            .and_then(|()| write_private(&path, &text));
-        // What may only be read can still be read: the file is a copy of what is printed.
-        if let Err(failed) = written {
-            tracing::warn!("log not kept: {failed}");
-        }
-        Ok((text, path))
+        text.push_str(&printable(turn.text.as_deref().unwrap_or_default()));
     }
-
-    /// What was said and done in the frame, as its host told it, with long answers of tools cut.
-    fn tell_conversation(&self, text: &mut String, frame: &Frame) {
-        let spoken = |(_, entry): &(usize, &LogEntry)| entry.label.as_str() == transcript::LABEL;
-        let mut room = CONVERSATION;
-        let mut left_out = Vec::new();
-        for (number, entry) in (1..).zip(&frame.log).filter(spoken) {
-            let told = match self.blobs().get(&entry.blob) {
-                Ok(Some(raw)) if left_out.is_empty() => transcript::markdown(&raw),
-                // What is gone is told among the raw texts.
-                Ok(None) | Err(_) => continue,
-                Ok(Some(_)) => String::new(),
-            };
-            if told.is_empty() || told.len() > room {
-                left_out.push(format!("`flame log {}#{number}`", frame.id));
-                continue;
-            }
-            if room == CONVERSATION {
-                text.push_str("\n## Conversation\n\n");
-            }
-            room -= told.len();
-            text.push_str(&printable(&told));
-        }
-        if !left_out.is_empty() {
-            text.push_str(&format!("More of it: {}\n", left_out.join(", ")));
-        }
+    if !left_out.is_empty() {
+        text.push_str(&format!("More of it: {}\n", left_out.join(", ")));
     }
-
-    /// A frame's raw text by its number in the log, from 1. What was said and done in a session is
-    /// told as Markdown. Where the text was dropped, says so.
-    pub fn raw_text(&self, id: &FrameId, number: usize) -> Result<String, EngineError> {
-        let frame = self.read(|reading| Ok(reading.whole_frame(id)?))?;
-        let entries = frame.map(|frame| frame.log).unwrap_or_default();
-        let Some(entry) = number.checked_sub(1).and_then(|place| entries.get(place)) else {
-            return Err(EngineError::NoSuchText {
-                id: id.clone(),
-                number,
-                pieces: entries.len(),
-            });
-        };
-        match self.blobs().get(&entry.blob) {
-            Ok(Some(text)) if entry.label.as_str() == transcript::LABEL => {
-                Ok(transcript::markdown(&text))
-            }
-            Ok(Some(text)) => Ok(text),
-            Ok(None) => self.tombstone(&entry.blob),
-            Err(StoreError::Unreadable { problem, .. }) => Err(EngineError::LostText { problem }),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn tombstone(&self, blob: &BlobId) -> Result<String, EngineError> {
-        let dropped = self.read(|reading| Ok(reading.dropped(blob.as_str())?))?;
-        match dropped {
-            Some((seq, bytes)) => Ok(format!(
-                "[dropped by `flame gc` at event {seq} to keep the store small: {bytes} bytes]\n"
-            )),
-            None => Err(EngineError::LostText {
-                problem: format!("the text {blob} is missing"),
-            }),
-        }
-    }
+    text
 }

@@ -1,41 +1,34 @@
-//! What a granted request came to, in sentences.
-//!
-//! People and models read the same words; only the front decides how they are set.
+//! Receipts in sentences. Users and models read the same words; only the front decides about colour.
 
 use std::collections::BTreeMap;
 
-use flamestack_core::command::{Actor, Command, Place};
-use flamestack_core::decide::Remark;
-use flamestack_core::event::{Closing, Event};
-use flamestack_core::frame::FrameHead;
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::command::Place;
+use flamestack_core::event::Closing;
+use flamestack_core::id::Seq;
 use flamestack_core::note::NoteKind;
+use flamestack_core::{Actor, Command, Event, FrameHead, FrameId, Remark};
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, status, story};
-use crate::engine::Receipt;
-use crate::error::EngineError;
+use crate::commands::Receipt;
+use crate::error::Result;
 
-/// How many frames a receipt lists.
+/// Maximum number of frames in a receipt.
 const LISTED: usize = 20;
 
-/// What happened, a line each.
-pub fn lines(
-    reading: &dyn Reading,
-    actor: &Actor,
-    receipt: &Receipt,
-) -> Result<Vec<String>, EngineError> {
+/// Renders a receipt, one line for each event.
+pub fn lines(reading: &dyn Reading, actor: &Actor, receipt: &Receipt) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
         Command::Undo => undo(reading, &mut lines, receipt)?,
         _ => {
-            // Beginning a frame begins those above it; the last one is what was asked for.
-            let unsaid = receipt.events.len().saturating_sub(LISTED + 2);
-            if unsaid > 0 {
-                lines.push(format!("… {} before this", more(unsaid)));
+            // Starting a frame starts those above it; the last one is the one that was asked for.
+            let skipped = receipt.events.len().saturating_sub(LISTED + 2);
+            if skipped > 0 {
+                lines.push(format!("… {} before this", more(skipped)));
             }
-            for recorded in receipt.events.iter().skip(unsaid) {
+            for recorded in receipt.events.iter().skip(skipped) {
                 lines.extend(sentence(reading, &recorded.event)?);
             }
         }
@@ -45,17 +38,17 @@ pub fn lines(
     {
         line.push_str(&format!(", {beside}"));
     }
-    // A frame that is in progress already is only turned to; that is worth a word too.
+    // Switching to a frame that is in progress already has no sentence of its own.
     if let Command::Activate { frame } = &receipt.command
         && lines.is_empty()
         && !receipt.events.is_empty()
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    lines.extend(receipt.remarks.iter().take(LISTED).map(said));
-    let unsaid = receipt.remarks.len().saturating_sub(LISTED);
-    if unsaid > 0 {
-        lines.push(format!("… and {}", more(unsaid)));
+    lines.extend(receipt.remarks.iter().take(LISTED).map(remark));
+    let skipped = receipt.remarks.len().saturating_sub(LISTED);
+    if skipped > 0 {
+        lines.push(format!("… and {}", more(skipped)));
     }
     if matches!(
         receipt.command,
@@ -110,7 +103,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
                 name(frame)?,
                 outcome.status()
             ),
-            None => format!("{} gets a summary of what happened so far", name(frame)?),
+            None => format!("{} gets a summary of the work so far", name(frame)?),
         },
         Event::SummaryArrived {
             frame,
@@ -118,11 +111,11 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         } => format!("{} has a summary", name(frame)?),
         Event::FrameUnblocked { frame } => {
             format!(
-                "{} is in progress again; `flame activate {frame}` turns to it",
+                "{} is in progress again; `flame activate {frame}` switches to it",
                 name(frame)?
             )
         }
-        Event::FrameEdited { frame, .. } => format!("{} is corrected", name(frame)?),
+        Event::FrameEdited { frame, .. } => format!("{} is edited", name(frame)?),
         Event::FrameInvalidated {
             frame, cascaded, ..
         } => {
@@ -130,7 +123,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::FrameMoved { frame, parent, .. } => match parent {
             Some(parent) => format!("{} is now below {}", name(frame)?, name(parent)?),
-            None => format!("{} is now a tree of its own", name(frame)?),
+            None => format!("{} is now a root", name(frame)?),
         },
         Event::FrameDeleted { frame, with } => match with.len() as u64 {
             0 => format!("{frame} is deleted"),
@@ -148,7 +141,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::Logged { frame, entry } => {
             format!(
-                "{} keeps “{}” ({} bytes)",
+                "{} stores “{}” ({} bytes)",
                 name(frame)?,
                 entry.label,
                 entry.bytes
@@ -162,7 +155,7 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
     }))
 }
 
-/// Between which siblings a frame was put.
+/// Names the sibling that a frame was moved next to.
 fn beside(reading: &dyn Reading, to: &Place) -> Result<Option<String>, StoreError> {
     Ok(match to {
         Place::Before(sibling) => Some(format!("just before {}", name(reading, sibling)?)),
@@ -187,7 +180,7 @@ fn along(cascaded: &[FrameId]) -> String {
     }
 }
 
-/// The frames that were planned, each below its parent.
+/// Lists the frames that were planned, each below its parent.
 fn plan(lines: &mut Vec<String>, receipt: &Receipt) {
     let mut depths: BTreeMap<&FrameId, usize> = BTreeMap::new();
     let mut opened = Vec::new();
@@ -220,31 +213,27 @@ fn more(count: usize) -> String {
     format!("{} more", super::grouped(count as u64))
 }
 
-/// What was taken back, event by event.
-fn undo(
-    reading: &dyn Reading,
-    lines: &mut Vec<String>,
-    receipt: &Receipt,
-) -> Result<(), EngineError> {
+/// Lists the events that were undone.
+fn undo(reading: &dyn Reading, lines: &mut Vec<String>, receipt: &Receipt) -> Result<()> {
     for recorded in &receipt.events {
         if let Event::CommandUndone { batch } = &recorded.event {
             for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
-                let told = !matches!(
+                let shown = !matches!(
                     undone.event,
                     Event::SessionOpened { .. } | Event::SessionFocused { .. }
                 );
-                if undone.batch == *batch && told {
-                    lines.push(format!("taken back: {}", story::line(&undone)));
+                if undone.batch == *batch && shown {
+                    lines.push(format!("undone: {}", story::line(&undone)));
                 }
             }
         }
     }
-    lines.push("`flame undo` again takes back the command before it; there is no redo".to_owned());
+    lines.push("`flame undo` again undoes the command before it; there is no redo".to_owned());
     Ok(())
 }
 
-/// A remark in words.
-pub fn said(remark: &Remark) -> String {
+/// Renders a remark.
+pub fn remark(remark: &Remark) -> String {
     match remark {
         Remark::StillOpen(head) => {
             format!(
@@ -257,16 +246,16 @@ pub fn said(remark: &Remark) -> String {
         Remark::AlreadyActive => "that is the active frame already".to_owned(),
         Remark::AlreadyImported => "that file was imported before".to_owned(),
         Remark::PlannedBeside(begun) => format!(
-            "it is planned, not begun: {} was begun in the same message",
+            "it is planned, not started: {} was started in the same message",
             shown(begun)
         ),
-        Remark::NotEnded(refusal) => format!("it goes on, with its summary: {refusal}"),
+        Remark::NotEnded(refusal) => format!("it stays open, with its summary: {refusal}"),
         Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
     }
 }
 
-/// Where the session stands now, and what is planned next.
-fn back_at(reading: &dyn Reading, actor: &Actor) -> Result<Vec<String>, EngineError> {
+/// Names the active frame and the next planned one.
+fn back_at(reading: &dyn Reading, actor: &Actor) -> Result<Vec<String>> {
     let standings = status::gather(reading, Some(&actor.session), "")?;
     let Some(standing) = standings.first() else {
         return Ok(vec!["no frame is active now".to_owned()]);
@@ -285,7 +274,7 @@ fn back_at(reading: &dyn Reading, actor: &Actor) -> Result<Vec<String>, EngineEr
     Ok(lines)
 }
 
-/// A frame as a sentence names it.
+/// Renders a frame as sentences name it.
 pub fn shown(head: &FrameHead) -> String {
     format!("{} “{}”", head.id, one_line(head.title.as_str(), 72))
 }

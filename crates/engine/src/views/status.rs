@@ -1,65 +1,59 @@
-//! Where each conversation stands: its path, its place, what comes next.
+//! Status of each session: its path, its position, what comes next.
 
-use flamestack_core::Session;
-use flamestack_core::frame::{FrameHead, Status};
-use flamestack_core::id::{FrameId, SessionRef};
+use flamestack_core::{FrameHead, FrameId, Session, SessionRef, Status};
 use flamestack_store::{Reading, Totals};
 
 use super::hosted::Hosted;
 use super::subagents::spent;
-use super::{counted, icon, one_line};
-use crate::error::EngineError;
+use super::{Ink, Paint, counted, frame_line, one_line, unpainted};
+use crate::error::Result;
 use crate::subagents::{Family, family};
 
-/// How far up a path is followed before it is cut in the middle.
+/// Maximum length of a path.
 const PATH: usize = 32;
 
-/// Where the project stands.
+/// Status of the project.
 #[derive(Clone, Debug)]
 pub struct StatusView {
-    /// Conversations that work on a frame, this worktree's first.
-    pub sessions: Vec<Standing>,
-    /// All frames by status.
+    /// Sessions that work on a frame, this worktree's first.
+    pub sessions: Vec<SessionStatus>,
+    /// Number of frames by status.
     pub totals: Totals,
     /// Stores that were set aside and not yet recovered.
     pub set_aside: Vec<std::path::PathBuf>,
 }
 
-/// Where one conversation stands.
+/// Status of one session.
 #[derive(Clone, Debug)]
-pub struct Standing {
-    /// The conversation.
-    pub session: SessionRef,
-    /// Whether it belongs to the worktree that was asked about.
+pub struct SessionStatus {
+    /// The session.
+    pub session: Session,
+    /// True if it runs in the current worktree.
     pub here: bool,
-    /// The worktree it runs in, where that is known.
-    pub worktree: Option<String>,
-    /// The frames from the root (or as far up as the path was followed) to the active one.
+    /// Frames from the root to the active one; at most the last few.
     pub path: Vec<FrameHead>,
-    /// Frames above the first one of the path exist.
+    /// True if frames above the first one of the path were left out.
     pub cut: bool,
-    /// Criteria of the active frame, dense.
+    /// Dense form of the active frame's criteria.
     pub criteria: Option<String>,
-    /// The active frame's siblings and itself by status.
+    /// Number of frames on the active frame's level, by status.
     pub siblings: Totals,
-    /// Which of them it is, from 1; unknown where they are too many to count.
+    /// Position among them, from 1; `None` if they are too many to count.
     pub position: Option<u64>,
-    /// The active frame's children by status.
+    /// Number of the active frame's children, by status.
     pub children: Totals,
-    /// The subagents that it started, and those that they started.
+    /// Subagents below the session.
     pub subagents: Family,
-    /// What its host says of it.
-    pub hosted: Hosted,
-    /// What is planned next: the first planned child, else the next planned sibling.
+    /// The next planned frame: the first planned child, else the next planned sibling.
     pub next: Option<FrameHead>,
 }
 
-/// Where all conversations stand, or the one that is asked for.
+/// Gathers the status of one session, or of all.
 pub fn gather(
     reading: &dyn Reading,
     session: Option<&SessionRef>,
     worktree: &str,
-) -> Result<Vec<Standing>, EngineError> {
+) -> Result<Vec<SessionStatus>> {
     let known = match session {
         Some(session) => reading.session(session)?.into_iter().collect(),
         None => reading.sessions(true)?,
@@ -67,32 +61,30 @@ pub fn gather(
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {
-            standings.push(standing(reading, &known, worktree, active)?);
+            let active = *active;
+            standings.push(standing(reading, known, worktree, &active)?);
         }
     }
-    // This worktree first, and in it the person at the terminal last: agents are what one asks for.
+    // This worktree first, and in it the shell last: users mostly ask about agents.
     standings.sort_by_key(|standing| {
-        (
-            !standing.here,
-            standing.session.is_shell(),
-            standing.session.clone(),
-        )
+        let key = &standing.session.key;
+        (!standing.here, key.is_shell(), key.clone())
     });
     Ok(standings)
 }
 
 fn standing(
     reading: &dyn Reading,
-    known: &Session,
+    session: Session,
     worktree: &str,
     active: &FrameId,
-) -> Result<Standing, EngineError> {
+) -> Result<SessionStatus> {
     let (path, cut) = path(reading, Some(active))?;
     let frame = reading.whole_frame(active)?;
-    let parent = path.last().and_then(|head| head.parent.clone());
+    let parent = path.last().and_then(|head| head.parent);
     let siblings = reading.child_totals(parent.as_ref())?;
     let position = match path.last() {
-        // Roots are separate pieces of work; a place among them says nothing.
+        // Roots are separate tasks; a position among them means nothing.
         Some(head) if parent.is_some() && siblings.all() <= COUNTABLE => {
             Some(reading.siblings_before(head, &siblings)? + 1)
         }
@@ -102,34 +94,32 @@ fn standing(
     let next = match (reading.next_planned(active, None)?, &parent) {
         (Some(child), _) => Some(child),
         (None, Some(parent)) => match reading.next_planned(parent, rank)? {
-            Some(behind) => Some(behind),
+            Some(next) => Some(next),
             None => reading.next_planned(parent, None)?,
         },
         (None, None) => None,
     };
-    Ok(Standing {
-        session: known.key.clone(),
-        here: known.worktree.as_deref() == Some(worktree),
-        worktree: known.worktree.clone(),
+    Ok(SessionStatus {
+        here: session.worktree.as_deref() == Some(worktree),
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
         position,
         children: reading.child_totals(Some(active))?,
-        subagents: family(reading, &known.key)?,
-        hosted: Hosted::gather(reading, &known.key)?,
+        subagents: family(reading, &session.key)?,
+        session,
         next,
         path,
     })
 }
 
-/// The frames from the root down to `from`, and whether those at the top were left out.
+/// Returns the frames from the root down to `from`, and true if those at the top were left out.
 pub(super) fn path(
     reading: &dyn Reading,
     from: Option<&FrameId>,
-) -> Result<(Vec<FrameHead>, bool), EngineError> {
+) -> Result<(Vec<FrameHead>, bool)> {
     let mut path: Vec<FrameHead> = Vec::new();
-    let mut next = from.cloned();
+    let mut next = from.copied();
     while let Some(id) = next.take()
         && path.len() < PATH
     {
@@ -143,42 +133,14 @@ pub(super) fn path(
     Ok((path, cut))
 }
 
-/// More siblings than this are not counted through to find a place among them.
+/// Maximum number of siblings among which a position is determined.
 const COUNTABLE: u64 = 10_000;
 
-/// The status as plain text, without colour.
+/// Renders the status as plain text, without colour.
 pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {
     let mut text = String::new();
     for standing in &view.sessions {
-        let you = session == Some(&standing.session);
-        let mark = if you { " (you)" } else { "" };
-        text.push_str(&format!("{}{mark}\n", standing.session));
-        if standing.cut {
-            text.push_str("  …\n");
-        }
-        let depth = standing.path.len();
-        for (level, head) in standing.path.iter().enumerate() {
-            text.push_str(&format!(
-                "  {}{} {}  {}\n",
-                "  ".repeat(level.min(12)),
-                icon(head.status),
-                head.id,
-                one_line(head.title.as_str(), 72)
-            ));
-            if level + 1 == depth
-                && let Some(criteria) = &standing.criteria
-            {
-                let indent = "  ".repeat(level.min(12));
-                text.push_str(&format!(
-                    "  {indent}  done when: {}\n",
-                    one_line(criteria, 100)
-                ));
-            }
-        }
-        for fact in facts(standing) {
-            text.push_str(&format!("  {fact}\n"));
-        }
-        text.push('\n');
+        text.push_str(&standing.draw(session, false, &unpainted));
     }
     if view.sessions.is_empty() {
         text.push_str(match session {
@@ -191,8 +153,42 @@ pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {
     text
 }
 
-/// Place, children and next step of a standing, a line each.
-pub fn facts(standing: &Standing) -> Vec<String> {
+impl SessionStatus {
+    /// Draws path, position and next step; `with_host` adds what the host says of the session. `you`
+    /// is the session that reads it.
+    pub fn draw(&self, you: Option<&SessionRef>, with_host: bool, paint: Paint<'_>) -> String {
+        let key = &self.session.key;
+        let mut text = paint(Ink::Bold, &key.to_string());
+        if you == Some(key) {
+            text.push_str(&paint(Ink::Dim, " (you)"));
+        }
+        let worktree = self.session.worktree.as_ref();
+        if let Some(worktree) = worktree.filter(|_| with_host && !self.here) {
+            text.push_str(&paint(Ink::Dim, &format!(" (worktree {worktree})")));
+        }
+        text.push_str(if self.cut { "\n  …\n" } else { "\n" });
+        let mut indent = String::new();
+        for (level, head) in self.path.iter().enumerate() {
+            indent = "  ".repeat(level.min(12) + 1);
+            let line = frame_line(head.status, &head.id, &head.title, paint);
+            text.push_str(&format!("{indent}{line}\n"));
+        }
+        if let Some(criteria) = self.criteria.as_ref().filter(|_| !self.path.is_empty()) {
+            let criteria = format!("done when: {}", one_line(criteria, 100));
+            text.push_str(&format!("{indent}  {}\n", paint(Ink::Dim, &criteria)));
+        }
+        if let Some(host) = Hosted(&self.session).line().filter(|_| with_host) {
+            text.push_str(&format!("  {}\n", paint(Ink::Dim, &host)));
+        }
+        for fact in facts(self) {
+            text.push_str(&format!("  {fact}\n"));
+        }
+        text + "\n"
+    }
+}
+
+/// Renders position, children and next step, one line each.
+fn facts(standing: &SessionStatus) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(position) = standing.position.filter(|_| standing.siblings.all() > 1) {
         let siblings = &standing.siblings;

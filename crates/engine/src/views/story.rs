@@ -1,14 +1,13 @@
-//! An event in one line, for time lines and diagnostics.
+//! Events in one line each, for timelines and diagnostics.
 
-use flamestack_core::Model;
-use flamestack_core::context::Delivery;
-use flamestack_core::event::{Edit, Event, Recorded};
-use flamestack_core::note::{Evidence, Note};
-use flamestack_core::text::{Prose, condense};
+use flamestack_core::delivery::Delivery;
+use flamestack_core::event::Edit;
+use flamestack_core::text::condense;
+use flamestack_core::{Event, Evidence, Model, Note, Recorded, Text};
 
 use super::counted;
 
-/// What happened, naming the frame.
+/// Renders an event with the id of its frame.
 pub fn line(recorded: &Recorded) -> String {
     let what = happened(&recorded.event);
     match recorded.event.frames().next() {
@@ -17,52 +16,55 @@ pub fn line(recorded: &Recorded) -> String {
     }
 }
 
-/// What happened, without naming the frame.
+/// Renders an event without the id of its frame.
 #[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub fn happened(event: &Event) -> String {
     match event {
-        Event::SessionOpened { session, .. } => format!("session {session} seen first"),
-        Event::SessionFocused {
-            session,
-            to: Some(frame),
-            ..
-        } => {
-            format!("{session} turned to {frame}")
-        }
-        Event::SessionFocused {
-            session, to: None, ..
-        } => format!("{session} works on nothing"),
+        Event::SessionOpened { session, .. } => format!("session {session} first seen"),
+        Event::SessionFocused { session, to, .. } => match to {
+            Some(frame) => format!("{session} switched to {frame}"),
+            None => format!("{session} works on no frame"),
+        },
         Event::SessionBound { session, .. } => format!("bound to {session}"),
-        Event::SessionUnbound { session, .. } => format!("parted from {session}"),
-        Event::SessionPrompted { session } => format!("the user spoke to {session}"),
-        Event::SessionTurned {
-            said: Some(said), ..
-        } => format!("turn ended: {}", brief(said)),
-        Event::SessionTurned { said: None, .. } => "turn ended".to_owned(),
-        Event::SessionInterrupted { how: Some(how), .. } => {
-            format!("interrupted by the user: {}", brief(how))
+        Event::SessionUnbound { session, .. } => format!("unbound from {session}"),
+        Event::SessionPrompted { session } => format!("the user prompted {session}"),
+        Event::SessionTurned { said, .. } => with_words("turn ended", said.as_ref()),
+        Event::SessionInterrupted { how, .. } => {
+            with_words("interrupted by the user", how.as_ref())
         }
-        Event::SessionInterrupted { how: None, .. } => "interrupted by the user".to_owned(),
         Event::SessionCompacted {
             session, automatic, ..
         } => match automatic {
             true => format!("{session} was compacted by its host"),
             false => format!("{session} was compacted by the user"),
         },
-        Event::CompactionBegun(_)
-        | Event::CompactionChecked(_)
-        | Event::SummaryAwaited { .. }
-        | Event::SummaryArrived { .. } => summed_up(event),
+        Event::CompactionBegun(checkpoint) => format!(
+            "checkpoint before a compaction ({}), {}",
+            checkpoint.kind.label(),
+            counted(checkpoint.anchors.len() as u64, "anchor", "anchors")
+        ),
+        Event::CompactionChecked(verdict) => format!(
+            "the summary kept {} and lost {}",
+            counted(verdict.survived.len() as u64, "anchor", "anchors"),
+            verdict.lost.len()
+        ),
+        Event::SummaryAwaited { outcome, .. } => match outcome {
+            Some(outcome) => format!("waits for a summary, to end as {}", outcome.status()),
+            None => "waits for a summary".to_owned(),
+        },
+        Event::SummaryArrived { summary, .. } => match summary {
+            Some(summary) => format!("summarised: {}", brief(summary)),
+            None => "no longer waits for a summary".to_owned(),
+        },
         Event::SessionReverted {
             session, masked, ..
         } => format!(
-            "{session} was wound back: {} events count no longer",
+            "{session} was reverted: {} events no longer count",
             masked.len()
         ),
-        Event::SessionRestored { session, shown, .. } => format!(
-            "{session} was wound forward: {} events count again",
-            shown.len()
-        ),
+        Event::SessionRestored { session, shown, .. } => {
+            format!("{session} was restored: {} events count again", shown.len())
+        }
         Event::SessionSpent { session, usage } => format!(
             "{session} spent {} tokens in, {} out",
             usage
@@ -75,20 +77,17 @@ pub fn happened(event: &Event) -> String {
             format!("subagent {} started: {}", start.session, start.goal)
         }
         Event::SubagentEnded { session, end, .. } => format!("subagent {session} {}", end.state()),
-        Event::SessionWaiting {
-            session,
-            on: Some(on),
-        } => format!("{session} waits for the user: {}", brief(on)),
-        Event::SessionWaiting { session, on: None } => format!("{session} waits no longer"),
+        Event::SessionWaiting { session, on } => match on {
+            Some(on) => format!("{session} waits for the user: {}", brief(on)),
+            None => format!("{session} no longer waits"),
+        },
         Event::SessionWitnessed { session, marks } => {
-            format!("{} things seen of {session}", marks.len())
+            format!("{} items of {session} observed", marks.len())
         }
-        Event::FrameOpened {
-            planned: true,
-            goal,
-            ..
-        } => format!("planned: {}", goal.title),
-        Event::FrameOpened { goal, .. } => format!("opened: {}", goal.title),
+        Event::FrameOpened { planned, goal, .. } => {
+            let how = if *planned { "planned" } else { "opened" };
+            format!("{how}: {}", goal.title)
+        }
         Event::FrameStarted { .. } => "begun".to_owned(),
         Event::FrameClosed {
             outcome, results, ..
@@ -97,29 +96,28 @@ pub fn happened(event: &Event) -> String {
         }
         Event::FrameBlocked { reason, .. } => format!("blocked: {}", brief(reason)),
         Event::FrameUnblocked { .. } => "unblocked".to_owned(),
-        Event::FrameReopened { .. } => "taken up again".to_owned(),
-        Event::FrameEdited { edit, .. } => corrected(edit),
+        Event::FrameReopened { .. } => "reopened".to_owned(),
+        Event::FrameEdited { edit, .. } => edited(edit),
         Event::FrameInvalidated {
             reason, cascaded, ..
         } => match cascaded.len() {
             0 => format!("invalidated: {}", brief(reason)),
             n => format!("invalidated with {n} planned below it: {}", brief(reason)),
         },
-        Event::FrameMoved {
-            parent: Some(parent),
-            ..
-        } => format!("moved below {parent}"),
-        Event::FrameMoved { parent: None, .. } => "moved to the roots".to_owned(),
+        Event::FrameMoved { parent, .. } => match parent {
+            Some(parent) => format!("moved below {parent}"),
+            None => "became a root".to_owned(),
+        },
         Event::FrameDeleted { .. } => "deleted".to_owned(),
         Event::Noted { note, .. } => noted(note),
         Event::Logged { entry, .. } => format!("log: {} ({} bytes)", entry.label, entry.bytes),
         Event::FrameImported(frame) => format!("imported: {}", frame.title),
         Event::FrameCopied { of, frame } => format!("copied from {of}: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
-        Event::CommandUndone { batch } => format!("the command of event {batch} was taken back"),
+        Event::CommandUndone { batch } => format!("the command of event {batch} was undone"),
         Event::SessionDescribed(_) => "the host described the session".to_owned(),
         Event::ModelUsed(Model { name, window }) => match window {
-            Some(tokens) => format!("the model is {name}, with room for {tokens} tokens"),
+            Some(tokens) => format!("the model is {name}, with a window of {tokens} tokens"),
             None => format!("the model is {name}"),
         },
         Event::ContextSent(sending) => sent(&sending.delivery),
@@ -127,7 +125,7 @@ pub fn happened(event: &Event) -> String {
     }
 }
 
-fn corrected(edit: &Edit) -> String {
+fn edited(edit: &Edit) -> String {
     let parts = [
         edit.title.as_ref().map(|title| format!("title: {title}")),
         edit.criteria
@@ -149,31 +147,12 @@ fn corrected(edit: &Edit) -> String {
     )
 }
 
-/// What a compaction or a summary came to.
-fn summed_up(event: &Event) -> String {
-    match event {
-        Event::CompactionBegun(checkpoint) => format!(
-            "checkpoint before a compaction ({}), {}",
-            checkpoint.kind.label(),
-            counted(checkpoint.anchors.len() as u64, "anchor", "anchors")
-        ),
-        Event::CompactionChecked(verdict) => format!(
-            "the summary kept {} and lost {}",
-            counted(verdict.survived.len() as u64, "anchor", "anchors"),
-            verdict.lost.len()
-        ),
-        Event::SummaryAwaited {
-            outcome: Some(outcome),
-            ..
-        } => format!("waits for a summary, to end as {}", outcome.status()),
-        Event::SummaryAwaited { .. } => "waits for a summary".to_owned(),
-        Event::SummaryArrived {
-            summary: Some(summary),
-            ..
-        } => format!("summarised: {}", brief(summary)),
-        Event::SummaryArrived { .. } => "waits for no summary any more".to_owned(),
-        _ => String::new(),
-    }
+/// Renders what happened and the words that came with it.
+fn with_words(what: &str, words: Option<&Text>) -> String {
+    words.map_or_else(
+        || what.to_owned(),
+        |words| format!("{what}: {}", brief(words)),
+    )
 }
 
 fn sent(delivery: &Delivery) -> String {
@@ -184,7 +163,7 @@ fn sent(delivery: &Delivery) -> String {
     }
 }
 
-/// A note in one line.
+/// Renders a note in one line.
 pub fn noted(note: &Note) -> String {
     match note {
         Note::Artifact(path) => format!("artifact: {}", brief(path)),
@@ -197,7 +176,7 @@ pub fn noted(note: &Note) -> String {
     }
 }
 
-/// Evidence in one line.
+/// Renders evidence in one line.
 pub fn proof(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Command { command, exit_code } => {
@@ -209,14 +188,14 @@ pub fn proof(evidence: &Evidence) -> String {
     }
 }
 
-/// A text and why, in one line.
-pub fn with_reason(text: &Prose, why: Option<&Prose>) -> String {
+/// Renders a text and its reason in one line.
+pub fn with_reason(text: &Text, why: Option<&Text>) -> String {
     match why {
         Some(why) => format!("{} (because {})", brief(text), brief(why)),
         None => brief(text),
     }
 }
 
-fn brief(text: &Prose) -> String {
+fn brief(text: &Text) -> String {
     condense(text.as_str(), 160)
 }

@@ -1,14 +1,14 @@
-//! Subagents as text: who works on what, how they fare, what they spent.
+//! Subagents as text: their goals, states and costs.
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::transcript::Usage;
-use flamestack_core::{Prose, Title};
+use flamestack_core::{Text, Title};
 use serde_json::{Value, json};
 
 use super::{counted, grouped, one_line, time};
 use crate::subagents::Listed;
 
-/// A subagent in a few lines, indented by its depth.
+/// Renders a subagent in a few lines, indented by its depth.
 pub fn lines(listed: &Listed) -> Vec<String> {
     let run = &listed.run;
     let indent = "  ".repeat(listed.depth.min(12));
@@ -47,7 +47,12 @@ pub fn lines(listed: &Listed) -> Vec<String> {
     lines
 }
 
-/// Tokens and cost in words.
+/// Renders a subagent as lines of text.
+pub fn block(listed: &Listed) -> String {
+    lines(listed).join("\n") + "\n"
+}
+
+/// Renders tokens and cost.
 pub fn spent(usage: &Usage) -> String {
     let inward = usage.input + usage.cache_read + usage.cache_write;
     let tokens = format!("{} in, {} out", grouped(inward), grouped(usage.output));
@@ -57,12 +62,12 @@ pub fn spent(usage: &Usage) -> String {
     }
 }
 
-/// Millionths of a dollar as dollars.
+/// Renders millionths of a dollar as dollars.
 fn dollars(micro: u64) -> String {
     format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
 }
 
-/// A subagent as JSON.
+/// Renders a subagent as JSON.
 pub fn value(listed: &Listed) -> Value {
     let run = &listed.run;
     let at = |time: Timestamp| time::stamp(time);
@@ -72,7 +77,7 @@ pub fn value(listed: &Listed) -> Value {
         "goal": listed.goal(),
         "agent": run.kind.as_ref().map(Title::as_str),
         "status": run.state.as_str(),
-        "waitingFor": run.waiting_for.as_ref().map(Prose::as_str),
+        "waitingFor": run.waiting_for.as_ref().map(Text::as_str),
         "attempts": run.attempts.max(1),
         "depth": listed.depth,
         "started": at(run.started),
@@ -82,11 +87,11 @@ pub fn value(listed: &Listed) -> Value {
         "spent": usage(&listed.seen.spent),
         "spentWithBelow": usage(&listed.spent),
         "frame": listed.frame.as_ref().map(|frame| frame.id.to_string()),
-        "output": run.output.as_ref().map(Prose::as_str),
+        "output": run.output.as_ref().map(Text::as_str),
     })
 }
 
-/// What model calls cost, as JSON.
+/// Renders tokens and cost as JSON.
 pub fn usage(usage: &Usage) -> Value {
     json!({
         "input": usage.input,

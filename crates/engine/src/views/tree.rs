@@ -1,75 +1,121 @@
-//! The tree, as lines.
+//! The tree of frames, as lines.
 //!
-//! By default a tree shows what is open and a little of what is finished, and counts the rest:
-//! its cost follows what is shown. With `all`, everything is read in one pass. Neither recurses, so
-//! a tree may be as deep as it likes; beyond a depth the indentation stops growing and the level is
-//! written as a number instead.
+//! By default a tree shows open frames and the last finished ones and counts the rest, so that its
+//! cost follows what is shown. With `all`, everything is read in one pass. Neither way recurses, so
+//! a tree may have any depth; beyond a limit the indentation stops growing and the level is written
+//! as a number instead.
 
 use std::collections::BTreeMap;
 
-use flamestack_core::frame::Status;
-use flamestack_core::id::FrameId;
-use flamestack_core::note::Note;
-use flamestack_store::{FrameRow, Reading, Slice, Totals};
+use flamestack_core::{FrameId, Note, Status};
+use flamestack_store::{FrameRow, Reading, Totals};
 
-use super::{counted, icon, one_line};
-use crate::error::EngineError;
+use super::{Ink, Paint, counted, frame_line, icon, level, one_line, unpainted};
+use crate::error::Result;
 
-/// How many finished frames are shown beside the open ones.
+/// Maximum number of finished frames shown on one level.
 const FINISHED: usize = 5;
-/// How many open frames are shown on one level.
+/// Maximum number of open frames shown on one level.
 const OPEN: usize = 25;
-/// Beyond this depth a line is not indented further.
+/// Maximum depth of indentation.
 const DEEPEST_INDENT: usize = 24;
 
-/// What to show.
+/// Options of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeOptions {
     /// Only the tree below this frame.
     pub root: Option<FrameId>,
-    /// Only so many levels.
+    /// Maximum number of levels.
     pub depth: Option<usize>,
-    /// Everything, finished work included.
+    /// Shows everything, including finished work.
     pub all: bool,
 }
 
 /// A tree, ready to be drawn.
 #[derive(Clone, Debug, Default)]
 pub struct TreeView {
-    /// From top to bottom.
-    pub lines: Vec<Line>,
-    /// All frames of the project.
+    /// Lines from top to bottom.
+    pub lines: Vec<TreeLine>,
+    /// Number of frames in the project, by status.
     pub totals: Totals,
 }
 
-/// One line.
+/// A line of a tree.
 #[derive(Clone, Debug)]
-pub enum Line {
+pub enum TreeLine {
     /// A frame.
     Frame(Box<FrameLine>),
     /// Frames that are not shown.
     Hidden {
-        /// What stands before them.
+        /// Branches before the line.
         indent: Indent,
-        /// Below which frame.
+        /// Parent of the frames.
         parent: Option<FrameId>,
-        /// How many, by status.
+        /// Number of frames, by status.
         totals: Totals,
     },
+}
+
+impl TreeLine {
+    /// Returns the line of a frame, without what depends on its children and sessions.
+    fn unfilled(indent: Indent, row: FrameRow) -> Self {
+        Self::Frame(Box::new(FrameLine {
+            indent,
+            row,
+            children: Totals::default(),
+            sessions: Vec::new(),
+            folded: false,
+        }))
+    }
+}
+
+impl TreeLine {
+    /// Draws the line; with `details` also criteria and results. `you` is the session that reads it.
+    pub fn draw(&self, you: Option<&str>, details: bool, paint: Paint<'_>) -> String {
+        let line = match self {
+            Self::Hidden {
+                indent,
+                parent,
+                totals,
+            } => {
+                let hidden = format!("{}{}", indent.draw(), hidden(parent.as_ref(), totals));
+                return paint(Ink::Dim, &hidden) + "\n";
+            }
+            Self::Frame(line) => line,
+        };
+        let frame = &line.row.frame;
+        let mut text = paint(Ink::Dim, &line.indent.draw());
+        text.push_str(&frame_line(frame.status, &frame.id, &frame.title, paint));
+        for remark in line.remarks() {
+            text.push_str(&paint(Ink::Dim, &format!(" · {remark}")));
+        }
+        for session in &line.sessions {
+            let here = you == Some(session.as_str());
+            let who = if here { "you are here" } else { session };
+            text.push_str(&format!("  {}", paint(Ink::Bold, &format!("◀ {who}"))));
+        }
+        text.push('\n');
+        let beneath = line.indent.draw_beneath(line.children.all() > 0);
+        for detail in line.details().into_iter().filter(|_| details) {
+            text.push_str(&paint(Ink::Dim, &format!("{beneath}{detail}")));
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// A frame's line.
 #[derive(Clone, Debug)]
 pub struct FrameLine {
-    /// What stands before it.
+    /// Branches before the line.
     pub indent: Indent,
     /// The frame.
     pub row: FrameRow,
-    /// Its children by status.
+    /// Number of its children, by status.
     pub children: Totals,
     /// The sessions that work on it.
     pub sessions: Vec<String>,
-    /// Its children are left out, because the tree was to be no deeper.
+    /// True if its children are left out because of the maximum depth.
     pub folded: bool,
 }
 
@@ -78,9 +124,9 @@ pub struct FrameLine {
 pub struct Indent {
     /// The level; 0 for a root.
     pub depth: usize,
-    /// For each level above: whether that branch goes on below.
+    /// For each level above: true if that branch continues below.
     goes_on: Vec<bool>,
-    /// Whether this is the last of its level.
+    /// True for the last line of its level.
     last: bool,
 }
 
@@ -97,27 +143,27 @@ impl Indent {
         }
     }
 
-    /// What stands before further lines about the same frame: the branches that go on past it.
-    pub fn draw_beneath(&self, has_children: bool) -> String {
-        let mut text = String::new();
+    /// Returns the branches before further lines about the same frame.
+    fn draw_beneath(&self, has_children: bool) -> String {
+        let mut text = self.branches();
         if self.depth > 0 {
-            for goes_on in &self.goes_on {
-                text.push_str(if *goes_on { "│  " } else { "   " });
-            }
             text.push_str(if self.last { "   " } else { "│  " });
         }
         text.push_str(if has_children { "│ " } else { "  " });
         text
     }
 
-    /// The branches as text.
-    pub fn draw(&self) -> String {
-        let mut text = String::new();
+    /// Returns the branches of the levels above.
+    fn branches(&self) -> String {
+        let branch = |goes_on: &bool| if *goes_on { "│  " } else { "   " };
+        self.goes_on.iter().map(branch).collect()
+    }
+
+    /// Renders the branches.
+    fn draw(&self) -> String {
+        let mut text = self.branches();
         if self.depth == 0 {
             return text;
-        }
-        for goes_on in &self.goes_on {
-            text.push_str(if *goes_on { "│  " } else { "   " });
         }
         text.push_str(if self.last { "└─ " } else { "├─ " });
         if self.depth > DEEPEST_INDENT {
@@ -127,14 +173,8 @@ impl Indent {
     }
 }
 
-/// A frame whose line is still to be written, and what comes after it on its level.
-enum Pending {
-    Frame(Indent, Box<FrameRow>),
-    Hidden(Indent, Option<FrameId>, Totals),
-}
-
 /// Gathers a tree.
-pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, EngineError> {
+pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> {
     let totals = reading.totals()?;
     let mut sessions: BTreeMap<FrameId, Vec<String>> = BTreeMap::new();
     for session in reading.sessions(true)? {
@@ -152,53 +192,35 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView, 
         None => source.level(None, None, &reading.child_totals(None)?)?,
     };
     pending.reverse();
-    while let Some(next) = pending.pop() {
-        match next {
-            Pending::Hidden(indent, parent, totals) => {
-                lines.push(Line::Hidden {
-                    indent,
-                    parent,
-                    totals,
-                });
-            }
-            Pending::Frame(indent, row) => {
-                let id = row.frame.id.clone();
-                let children = source.child_totals(&id)?;
-                let deeper = options.depth.is_none_or(|depth| indent.depth + 1 < depth);
-                if children.all() > 0 && deeper {
-                    let mut level = source.level(Some(&id), Some(&indent), &children)?;
-                    level.reverse();
-                    pending.extend(level);
-                }
-                let sessions = sessions.get(&id).cloned().unwrap_or_default();
-                lines.push(Line::Frame(Box::new(FrameLine {
-                    indent,
-                    row: *row,
-                    children,
-                    sessions,
-                    folded: !deeper,
-                })));
+    while let Some(mut next) = pending.pop() {
+        if let TreeLine::Frame(line) = &mut next {
+            let id = line.row.frame.id;
+            line.children = source.child_totals(&id)?;
+            line.sessions = sessions.get(&id).cloned().unwrap_or_default();
+            let depth = line.indent.depth + 1;
+            line.folded = options.depth.is_some_and(|deepest| depth >= deepest);
+            if line.children.all() > 0 && !line.folded {
+                let level = source.level(Some(&id), Some(&line.indent), &line.children)?;
+                pending.extend(level.into_iter().rev());
             }
         }
+        lines.push(next);
     }
     Ok(TreeView { lines, totals })
 }
 
-/// Where levels come from: the store, level by level, or everything at once.
+/// Source of levels: the store, level by level, or everything at once.
 struct Source<'r> {
     reading: &'r dyn Reading,
     everything: Option<BTreeMap<Option<FrameId>, Vec<FrameRow>>>,
 }
 
 impl<'r> Source<'r> {
-    fn new(reading: &'r dyn Reading, options: &TreeOptions) -> Result<Self, EngineError> {
+    fn new(reading: &'r dyn Reading, options: &TreeOptions) -> Result<Self> {
         let everything = if options.all {
             let mut levels: BTreeMap<Option<FrameId>, Vec<FrameRow>> = BTreeMap::new();
             reading.all_rows(&mut |row| {
-                levels
-                    .entry(row.frame.parent.clone())
-                    .or_default()
-                    .push(row);
+                levels.entry(row.frame.parent).or_default().push(row);
                 Ok(())
             })?;
             Some(levels)
@@ -211,7 +233,7 @@ impl<'r> Source<'r> {
         })
     }
 
-    fn single(&self, root: &FrameId) -> Result<Vec<Pending>, EngineError> {
+    fn single(&self, root: &FrameId) -> Result<Vec<TreeLine>> {
         let Some(frame) = self.reading.whole_frame(root)? else {
             return Ok(Vec::new());
         };
@@ -228,30 +250,30 @@ impl<'r> Source<'r> {
             proofs,
             failures,
         };
-        Ok(vec![Pending::Frame(Indent::default(), Box::new(row))])
+        Ok(vec![TreeLine::unfilled(Indent::default(), row)])
     }
 
-    fn child_totals(&self, id: &FrameId) -> Result<Totals, EngineError> {
+    fn child_totals(&self, id: &FrameId) -> Result<Totals> {
         let Some(levels) = &self.everything else {
             return Ok(self.reading.child_totals(Some(id))?);
         };
         let mut totals = Totals::default();
-        for row in levels.get(&Some(id.clone())).into_iter().flatten() {
+        for row in levels.get(&Some(*id)).into_iter().flatten() {
             totals.add(row.frame.status, 1);
         }
         Ok(totals)
     }
 
-    /// The frames of one level that are to be shown, and a line for the rest.
+    /// Returns the frames of one level to show, and a line for the rest.
     fn level(
         &mut self,
         parent: Option<&FrameId>,
         above: Option<&Indent>,
         totals: &Totals,
-    ) -> Result<Vec<Pending>, EngineError> {
+    ) -> Result<Vec<TreeLine>> {
         let (rows, hidden) = match &mut self.everything {
             Some(levels) => (
-                levels.remove(&parent.cloned()).unwrap_or_default(),
+                levels.remove(&parent.copied()).unwrap_or_default(),
                 Totals::default(),
             ),
             None => self.some_of(parent, totals)?,
@@ -262,32 +284,28 @@ impl<'r> Source<'r> {
         for (place, row) in rows.into_iter().enumerate() {
             let last = place + 1 == shown && !hides;
             let indent = above.map(|above| above.below(last)).unwrap_or_default();
-            level.push(Pending::Frame(indent, Box::new(row)));
+            level.push(TreeLine::unfilled(indent, row));
         }
         if hides {
             let indent = above.map(|above| above.below(true)).unwrap_or_default();
-            level.push(Pending::Hidden(indent, parent.cloned(), hidden));
+            level.push(TreeLine::Hidden {
+                indent,
+                parent: parent.copied(),
+                totals: hidden,
+            });
         }
         Ok(level)
     }
 
-    /// Open frames and the last few finished ones, in their order, and how many are left out.
+    /// Returns open frames and the last finished ones, in order, and the number of those left out.
     fn some_of(
         &self,
         parent: Option<&FrameId>,
         totals: &Totals,
-    ) -> Result<(Vec<FrameRow>, Totals), EngineError> {
-        let slice = |open: bool, limit: usize, last: bool| Slice {
-            parent: parent.cloned(),
-            open: Some(open),
-            limit: Some(limit),
-            last,
-        };
-        let mut rows = self.reading.rows(&slice(true, OPEN, false))?;
-        if totals.all() > totals.open() {
-            rows.extend(self.reading.rows(&slice(false, FINISHED, true))?);
-        }
-        rows.sort_by(|a, b| (a.frame.rank, &a.frame.id).cmp(&(b.frame.rank, &b.frame.id)));
+    ) -> Result<(Vec<FrameRow>, Totals)> {
+        let has_finished = totals.all() > totals.open();
+        let finished = if has_finished { FINISHED } else { 0 };
+        let rows = level(self.reading, parent.copied(), OPEN, finished)?;
         let mut hidden = Totals::default();
         for status in Status::ALL {
             let shown = rows.iter().filter(|row| row.frame.status == status).count() as u64;
@@ -298,8 +316,8 @@ impl<'r> Source<'r> {
 }
 
 impl FrameLine {
-    /// What stands behind the title: progress, evidence, waiting, position.
-    pub fn remarks(&self) -> Vec<String> {
+    /// Returns the remarks after the title: progress, evidence, reason of a block.
+    fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.children.all() > 0 {
             let done = self.children.of(Status::Completed);
@@ -308,7 +326,7 @@ impl FrameLine {
             if wanted > 0 {
                 remarks.push(format!("{done}/{wanted} done{hidden}"));
             } else if self.folded {
-                // What was given up is nothing to be done.
+                // Invalidated children are not work to do.
                 let given_up = super::grouped(self.children.all());
                 remarks.push(format!("{given_up} invalidated{hidden}"));
             }
@@ -326,11 +344,9 @@ impl FrameLine {
         }
         remarks
     }
-}
 
-impl FrameLine {
-    /// What the frame is for and what it gave, a line each.
-    pub fn details(&self) -> Vec<String> {
+    /// Returns criteria and results, one line each.
+    fn details(&self) -> Vec<String> {
         let frame = &self.row.frame;
         let criteria = frame
             .compacted_criteria()
@@ -342,21 +358,25 @@ impl FrameLine {
     }
 }
 
-/// How a [`Line::Hidden`] reads.
-pub fn hidden(parent: Option<&FrameId>, totals: &Totals) -> String {
+/// Renders a line of hidden frames.
+fn hidden(parent: Option<&FrameId>, totals: &Totals) -> String {
+    let call = match parent {
+        Some(parent) => format!("flame tree {parent} --all"),
+        None => "flame tree --all".to_owned(),
+    };
+    format!("… {} more ({call})", by_status(totals))
+}
+
+fn by_status(totals: &Totals) -> String {
     let parts: Vec<String> = Status::ALL
         .into_iter()
         .filter(|status| totals.of(*status) > 0)
         .map(|status| format!("{} {status}", super::grouped(totals.of(status))))
         .collect();
-    let call = match parent {
-        Some(parent) => format!("flame tree {parent} --all"),
-        None => "flame tree --all".to_owned(),
-    };
-    format!("… {} more ({call})", parts.join(", "))
+    parts.join(", ")
 }
 
-/// The meaning of the signs.
+/// Returns the legend of the signs.
 pub fn legend() -> String {
     let signs = [
         Status::InProgress,
@@ -371,74 +391,22 @@ pub fn legend() -> String {
         .join("  ")
 }
 
-/// How many frames there are, in words.
+/// Renders the number of frames, by status.
 pub fn totals_in_words(totals: &Totals) -> String {
     if totals.all() == 0 {
         return "no frames yet".to_owned();
     }
-    let parts: Vec<String> = Status::ALL
-        .into_iter()
-        .filter(|status| totals.of(*status) > 0)
-        .map(|status| format!("{} {status}", super::grouped(totals.of(status))))
-        .collect();
-    format!(
-        "{}: {}",
-        counted(totals.all(), "frame", "frames"),
-        parts.join(", ")
-    )
+    let all = counted(totals.all(), "frame", "frames");
+    format!("{all}: {}", by_status(totals))
 }
 
-/// The tree as plain text, without colour; with `details`, what frames are for and what they gave.
+/// Renders the tree as plain text, without colour; with `details` also criteria and results.
 pub fn plain(view: &TreeView, session: Option<&str>, details: bool) -> String {
-    let mut text = String::new();
-    for line in &view.lines {
-        match line {
-            Line::Hidden {
-                indent,
-                parent,
-                totals,
-            } => {
-                text.push_str(&format!(
-                    "{}{}\n",
-                    indent.draw(),
-                    hidden(parent.as_ref(), totals)
-                ));
-            }
-            Line::Frame(line) => {
-                let frame = &line.row.frame;
-                text.push_str(&format!(
-                    "{}{} {}  {}",
-                    line.indent.draw(),
-                    icon(frame.status),
-                    frame.id,
-                    one_line(frame.title.as_str(), 72)
-                ));
-                for remark in line.remarks() {
-                    text.push_str(&format!(" · {remark}"));
-                }
-                for known in &line.sessions {
-                    let here = session.is_some_and(|session| session == known);
-                    let mark = if here {
-                        "you are here".to_owned()
-                    } else {
-                        known.clone()
-                    };
-                    text.push_str(&format!("  ◀ {mark}"));
-                }
-                text.push('\n');
-                if details {
-                    let beneath = line.indent.draw_beneath(line.children.all() > 0);
-                    for detail in line.details() {
-                        text.push_str(&format!("{beneath}{detail}\n"));
-                    }
-                }
-            }
-        }
-    }
-    text.push_str(&format!(
-        "\n{}\n{}\n",
-        totals_in_words(&view.totals),
-        legend()
-    ));
+    let lines = view.lines.iter();
+    let mut text: String = lines
+        .map(|line| line.draw(session, details, &unpainted))
+        .collect();
+    let totals = totals_in_words(&view.totals);
+    text.push_str(&format!("\n{totals}\n{}\n", legend()));
     text
 }

@@ -1,4 +1,4 @@
-//! Briefs of file trees, as they are read.
+//! Briefs of file trees.
 
 mod bugs;
 mod defects;
@@ -10,14 +10,17 @@ mod habits;
 mod hostile;
 mod other_workflows;
 mod specs;
+mod tree;
 
 use std::path::Path;
 use std::time::Duration;
 
-use flamestack_core::brief::{Brief, Heading};
-use flamestack_engine::brief::{Asked, Workflows};
+use flamestack_brief::{Brief, Heading};
+use flamestack_engine::brief::{BriefRequest, gather_workflows};
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::{Engine, Home, Project};
+
+pub(crate) use self::tree::SpecTree;
 
 /// A project made of files.
 pub(crate) struct Files {
@@ -28,11 +31,11 @@ pub(crate) struct Files {
 
 impl Files {
     /// Files drawn one below the other: `=== path`, then what is in it.
-    pub(crate) fn drawn(drawing: &str) -> Self {
+    pub(crate) fn drawn(drawing: impl AsRef<str>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("project");
         fs_err::create_dir(&root).unwrap();
-        write(&root, drawing);
+        write(&root, drawing.as_ref());
         let home = Home {
             state: dir.path().join("state"),
             config: dir.path().join("config"),
@@ -53,11 +56,11 @@ impl Files {
     }
 
     pub(crate) fn brief(&self) -> Brief {
-        self.asked(&Asked::default())
+        self.asked(&BriefRequest::default())
     }
 
-    pub(crate) fn asked(&self, asked: &Asked) -> Brief {
-        let workflows = Workflows::gather(&self.home, self.engine.project());
+    pub(crate) fn asked(&self, asked: &BriefRequest) -> Brief {
+        let workflows = gather_workflows(&self.home, self.engine.project());
         self.engine.brief(asked, &workflows).unwrap()
     }
 }
@@ -72,7 +75,7 @@ pub(crate) fn write(root: &Path, drawing: &str) {
 }
 
 /// The brief of a drawn project: the sections that say something.
-pub(crate) fn said(drawing: &str) -> String {
+pub(crate) fn said(drawing: impl AsRef<str>) -> String {
     let files = Files::drawn(drawing);
     let text = spoken(&files.brief());
     text.replace(&format!("{}/", files.root().display()), "")
@@ -106,7 +109,7 @@ pub(crate) fn spoken(brief: &Brief) -> String {
     text
 }
 
-/// What a brief says under a heading.
+/// Returns the lines of a brief under a heading.
 pub(crate) fn under(brief: &Brief, heading: Heading) -> Vec<String> {
     let section = brief.section(heading).into_iter();
     section

@@ -1,13 +1,12 @@
-//! What sessions are shown.
+//! Contexts of sessions.
 
 use std::cell::Cell;
 
-use flamestack_core::context::{SectionKind, Settings, Subagent, Surroundings, assemble};
-use flamestack_core::frame::Status;
-use flamestack_core::id::{FrameId, Timestamp};
-use flamestack_core::tokens::{Estimate, Tokenizer};
-use flamestack_core::{Tree, decide};
-use flamestack_engine::context::{Newest, Wanted, Whose, surroundings};
+use flamestack_context::{ContextSettings, SectionKind, Subagent, Surroundings, assemble};
+use flamestack_core::id::Timestamp;
+use flamestack_core::{FrameId, Status, Tree, decide};
+use flamestack_engine::context::{ContextOptions, ContextTarget, surroundings};
+use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_store::{OpenOptions, SqliteStore, Store};
 use flamestack_testkit::{Wish, wishes};
 use flamestack_tokens::O200k;
@@ -18,13 +17,17 @@ use crate::ground::{Ground, session};
 
 const ME: &str = "opencode:me";
 
-fn shown(ground: &Ground, whose: &Whose) -> String {
-    let context = ground.engine.context(whose, &Wanted::default()).unwrap();
+fn shown(ground: &Ground, whose: &ContextTarget) -> String {
+    let context = ground
+        .engine
+        .contexts()
+        .context(whose, &ContextOptions::default())
+        .unwrap();
     context.map_or_else(String::new, |context| context.text.clone())
 }
 
-fn mine() -> Whose {
-    Whose::Session(session(ME))
+fn mine() -> ContextTarget {
+    ContextTarget::Session(session(ME))
 }
 
 #[test]
@@ -48,10 +51,10 @@ fn a_session_is_shown_its_path_its_results_and_what_the_user_said() {
 }
 
 #[test]
-fn nobody_without_a_frame_is_told_anything() {
+fn a_session_without_a_frame_has_no_context() {
     let ground = Ground::new();
     assert_eq!(shown(&ground, &mine()), "");
-    ground.push("opencode:other", "Somebody else's work");
+    ground.push("opencode:other", "Another session's work");
     assert_eq!(shown(&ground, &mine()), "");
 }
 
@@ -61,20 +64,20 @@ fn what_the_user_said_above_is_said_below() {
     ground.push("shell:main", "Ship the login");
     ground.say("shell:main", "hands off the <billing> tables");
     ground.push("shell:main", "Verify tokens");
-    let text = shown(&ground, &Whose::Session(session("shell:main")));
+    let text = shown(&ground, &ContextTarget::Session(session("shell:main")));
     let said = "<directive>hands off the &lt;billing> tables</directive>";
     assert!(text.contains(said), "{text}");
 }
 
 #[test]
-fn what_was_made_before_is_shown_again_until_somebody_writes() {
+fn a_context_is_served_from_memory_until_a_process_writes() {
     let ground = Ground::new();
     ground.push(ME, "Ship the login");
     let first = shown(&ground, &mine());
     for _ in 0..3 {
         assert_eq!(shown(&ground, &mine()), first);
     }
-    let counters = ground.engine.context_counters();
+    let counters = ground.engine.contexts().counters();
     assert_eq!((counters.hits, counters.misses), (3, 1));
     // This process writes.
     ground.push(ME, "Verify tokens");
@@ -84,16 +87,20 @@ fn what_was_made_before_is_shown_again_until_somebody_writes() {
     let before = shown(&ground, &mine());
     let request = flamestack_engine::Request::Note {
         frame: None,
-        note: flamestack_engine::request::Learned::Decision("RS256".to_owned(), None),
+        note: flamestack_engine::request::NoteInput::Decision("RS256".to_owned(), None),
     };
     elsewhere
+        .commands()
         .execute(&crate::ground::actor(ME), &request)
         .unwrap();
     let after = shown(&ground, &mine());
     assert_ne!(after, before);
     assert!(after.contains("RS256"));
     // And both processes show the same.
-    let there = elsewhere.context(&mine(), &Wanted::default()).unwrap();
+    let there = elsewhere
+        .contexts()
+        .context(&mine(), &ContextOptions::default())
+        .unwrap();
     assert_eq!(there.unwrap().text, after);
 }
 
@@ -107,19 +114,24 @@ fn a_budget_is_kept_by_the_real_tokenizer() {
     }
     ground.push(ME, "The last part");
     for total in [256, 300, 512, 1_000, 4_000, 32_000] {
-        let wanted = Wanted {
+        let wanted = ContextOptions {
             budget: Some(total),
-            ..Wanted::default()
+            ..ContextOptions::default()
         };
-        let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+        let context = ground
+            .engine
+            .contexts()
+            .context(&mine(), &wanted)
+            .unwrap()
+            .unwrap();
         assert!(O200k.count(&context.text) <= total, "{total}");
         assert_eq!(O200k.count(&context.text), context.tokens);
     }
-    let refused = ground.engine.context(
+    let refused = ground.engine.contexts().context(
         &mine(),
-        &Wanted {
+        &ContextOptions {
             budget: Some(255),
-            ..Wanted::default()
+            ..ContextOptions::default()
         },
     );
     assert!(refused.is_err());
@@ -129,12 +141,12 @@ fn a_budget_is_kept_by_the_real_tokenizer() {
 fn tools_tell_about_the_context_and_forget_it() {
     let ground = Ground::new();
     let nothing = ground.tool(ME, "stack_context_info", json!({}));
-    assert!(nothing.contains("nothing to tell"), "{nothing}");
+    assert!(nothing.contains("no context"), "{nothing}");
     ground.push(ME, "Ship the login");
     let text = shown(&ground, &mine());
     let info = ground.tool(ME, "stack_context_info", json!({}));
     assert!(info.contains("tokens by o200k"), "{info}");
-    assert!(info.contains("1 kept, 1 hit, 1 miss"), "{info}");
+    assert!(info.contains("1 cached, 1 hit, 1 miss"), "{info}");
     let preview = ground.tool(ME, "stack_context_preview", json!({ "maxLength": 40 }));
     let beginning: String = text.chars().take(40).collect();
     assert!(preview.starts_with(&beginning), "{preview}");
@@ -146,18 +158,23 @@ fn tools_tell_about_the_context_and_forget_it() {
     assert!(none.contains("0 contexts"), "{none}");
     let one = ground.tool(ME, "stack_cache_clear", json!({ "sessionID": "me" }));
     assert!(one.contains("1 context "), "{one}");
-    assert_eq!(ground.engine.context_counters().entries, 0);
+    assert_eq!(ground.engine.contexts().counters().entries, 0);
 }
 
 #[test]
 fn a_small_window_gets_a_small_context() {
     let ground = Ground::new();
     ground.push(ME, "Ship the login");
-    let wanted = Wanted {
+    let wanted = ContextOptions {
         usable_window: Some(32_000),
-        ..Wanted::default()
+        ..ContextOptions::default()
     };
-    let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+    let context = ground
+        .engine
+        .contexts()
+        .context(&mine(), &wanted)
+        .unwrap()
+        .unwrap();
     assert_eq!(context.budget.total(), 640);
 }
 
@@ -166,7 +183,11 @@ fn the_window_of_the_recorded_model_counts() {
     let ground = Ground::new();
     ground.push(ME, "Ship the login");
     let total = || {
-        let context = ground.engine.context(&mine(), &Wanted::default()).unwrap();
+        let context = ground
+            .engine
+            .contexts()
+            .context(&mine(), &ContextOptions::default())
+            .unwrap();
         context.unwrap().budget.total()
     };
     assert_eq!(total(), 4_000);
@@ -175,13 +196,18 @@ fn the_window_of_the_recorded_model_counts() {
     // What another session talks to, or what was wanted, is another matter.
     ground.model("opencode:other", "large", Some(1_000_000));
     assert_eq!(total(), 640);
-    let wanted = Wanted {
+    let wanted = ContextOptions {
         usable_window: Some(64_000),
-        ..Wanted::default()
+        ..ContextOptions::default()
     };
-    let context = ground.engine.context(&mine(), &wanted).unwrap().unwrap();
+    let context = ground
+        .engine
+        .contexts()
+        .context(&mine(), &wanted)
+        .unwrap()
+        .unwrap();
     assert_eq!(context.budget.total(), 1_280);
-    // Told again, it is no news.
+    // The same model again is no news.
     let again = ground.model(ME, "tiny", Some(32_000));
     assert!(again.events.is_empty());
     ground.model(ME, "unknown", None);
@@ -195,7 +221,10 @@ fn the_root_is_there_however_deep_the_work_is() {
     for level in 1..=80 {
         ground.push(ME, &format!("Level {level}"));
     }
-    let context = ground.engine.context(&mine(), &Wanted::default());
+    let context = ground
+        .engine
+        .contexts()
+        .context(&mine(), &ContextOptions::default());
     let context = context.unwrap().unwrap();
     let text = &context.text;
     assert!(text.contains("<title>The mission</title>"), "{text}");
@@ -232,21 +261,21 @@ fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
     }
 }
 
-/// What a tree in memory knows, and who works below a frame.
+/// Gathers the surroundings of a frame from a tree in memory, with the subagents below it.
 fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
     let mut around = Surroundings::in_tree(tree, frame).unwrap();
     let begun = tree.children(Some(frame));
     let begun = begun.filter(|it| matches!(it.status, Status::InProgress | Status::Blocked));
     for child in begun {
         if let Some(session) = &child.session {
-            let run = tree.runs().get(session);
+            let run = tree.runs().find(|run| run.session == *session);
             if run.is_some_and(|run| !run.state.is_in_flight()) {
                 continue;
             }
             around.subagents.push(Subagent {
                 session: session.clone(),
                 title: child.title.clone(),
-                frame: Some(child.id.clone()),
+                frame: Some(child.id),
                 seen: child.changed,
                 standing: run.map(|run| (run.state, run.started)),
             });
@@ -258,22 +287,22 @@ fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// What the store answers from its indexes makes the context that the whole tree makes.
+    /// The answers of the store's indexes make the same context as the whole tree.
     #[test]
     fn store_and_tree_make_the_same_context(wishes in wishes(80), total in 256usize..2_000) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
         play(&mut store, &mut tree, &wishes);
-        let settings = Settings {
-            budget: flamestack_core::context::Budget::new(total).unwrap(),
-            ..Settings::default()
+        let settings = ContextSettings {
+            budget: flamestack_context::Budget::new(total).unwrap(),
+            ..ContextSettings::default()
         };
         for frame in tree.frames().keys() {
             let mut stored = None;
             store
                 .read(&mut |reading| {
-                    stored = surroundings(reading, frame, None, &Newest).ok();
+                    stored = surroundings(reading, frame, None, None).ok();
                     Ok(())
                 })
                 .unwrap();

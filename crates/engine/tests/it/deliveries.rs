@@ -1,10 +1,9 @@
-//! What sessions are sent, message by message, and what is remembered of it.
+//! Deliveries to sessions, message by message, and their record.
 
-use flamestack_core::command::Command;
-use flamestack_core::context::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_core::id::Seq;
-use flamestack_engine::context::{Wanted, Whose};
-use flamestack_engine::request::Learned;
+use flamestack_engine::context::{ContextOptions, ContextTarget};
+use flamestack_engine::request::NoteInput;
 use flamestack_engine::{Engine, Request};
 
 use crate::ground::{Ground, actor, deliver, session};
@@ -15,16 +14,14 @@ const OTHER: &str = "opencode:other";
 fn decide_elsewhere(engine: &Engine, frame: &str, text: &str) {
     let request = Request::Note {
         frame: Some(frame.to_owned()),
-        note: Learned::Decision(text.to_owned(), None),
+        note: NoteInput::Decision(text.to_owned(), None),
     };
-    engine.execute(&actor(OTHER), &request).unwrap();
+    engine.commands().execute(&actor(OTHER), &request).unwrap();
 }
 
 /// The frame that a session works on.
 fn active(ground: &Ground) -> String {
-    let known = ground
-        .engine
-        .read(|reading| Ok(reading.session(&session(ME))?));
+    let known = ground.engine.session(&session(ME));
     known.unwrap().unwrap().active.unwrap().to_string()
 }
 
@@ -33,7 +30,12 @@ fn last(engine: &Engine) -> Seq {
 }
 
 fn as_sent(engine: &Engine) -> String {
-    engine.sent(&session(ME)).unwrap().unwrap().text()
+    engine
+        .contexts()
+        .sent(&session(ME))
+        .unwrap()
+        .unwrap()
+        .text()
 }
 
 fn text(delivery: Delivery) -> String {
@@ -51,13 +53,17 @@ fn what_others_do_is_added_behind_what_was_sent() {
     let header = ground.deliver(ME, None, None);
     let context = ground
         .engine
-        .context(&Whose::Session(session(ME)), &Wanted::default())
+        .contexts()
+        .context(
+            &ContextTarget::Session(session(ME)),
+            &ContextOptions::default(),
+        )
         .unwrap();
     assert_eq!(header, Delivery::Header(context.unwrap().text.clone()));
     // What a session does itself, it knows from its own calls.
     ground.push(ME, "Verify tokens");
     assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
-    // What somebody else does comes behind.
+    // The work of another session follows as an update.
     decide_elsewhere(&ground.engine, &root, "RS256");
     let update = ground.deliver(ME, None, None);
     assert!(
@@ -66,12 +72,16 @@ fn what_others_do_is_added_behind_what_was_sent() {
     );
     assert_eq!(ground.deliver(ME, None, None), Delivery::Nothing);
     assert_eq!(as_sent(&ground.engine), text(header) + &text(update));
-    // Taken back: told again, behind it.
+    // An undo follows as another update.
     let before = as_sent(&ground.engine);
-    let undo = Request::Ready(Command::Undo);
-    ground.engine.execute(&actor(OTHER), &undo).unwrap();
-    let told = text(ground.deliver(ME, None, None));
-    assert_eq!(as_sent(&ground.engine), before + &told);
+    let undo = Request::Undo;
+    ground
+        .engine
+        .commands()
+        .execute(&actor(OTHER), &undo)
+        .unwrap();
+    let undone = text(ground.deliver(ME, None, None));
+    assert_eq!(as_sent(&ground.engine), before + &undone);
 }
 
 #[test]
@@ -91,9 +101,14 @@ fn another_process_goes_on_where_one_ended() {
         ground.deliver(ME, Some("m3"), None),
         Delivery::Update(update.clone())
     );
-    let sent = ground.engine.sent(&session(ME)).unwrap().unwrap();
+    let sent = ground
+        .engine
+        .contexts()
+        .sent(&session(ME))
+        .unwrap()
+        .unwrap();
     assert_eq!(sent.header.message.as_deref(), Some("m1"));
-    let messages: Vec<_> = sent.updates.iter().map(|told| &told.message).collect();
+    let messages: Vec<_> = sent.updates.iter().map(|update| &update.message).collect();
     assert_eq!(messages, [&Some("m3".to_owned())]);
     assert_eq!(sent.text(), header + &update);
 }
@@ -105,7 +120,7 @@ fn a_message_gets_the_same_bytes_however_often_it_is_asked_about() {
     let root = active(&ground);
     ground.deliver(ME, Some("m1"), None);
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
-    // In the middle of a turn somebody decides something: the next message is told.
+    // A decision of another session in the middle of a turn goes with the next message.
     decide_elsewhere(&ground.engine, &root, "RS256");
     let position = last(&ground.engine);
     for _ in 0..3 {
@@ -116,7 +131,7 @@ fn a_message_gets_the_same_bytes_however_often_it_is_asked_about() {
     assert!(matches!(update, Delivery::Update(_)));
     decide_elsewhere(&ground.engine, &root, "ES256");
     assert_eq!(ground.deliver(ME, Some("m3"), None), update);
-    // Older ones too, as long as the header stands.
+    // Older ones too, until the next header.
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
 }
 
@@ -151,10 +166,10 @@ fn a_header_of_nothing_is_frozen_too() {
     let nothing = Delivery::Header(String::new());
     // No store, no message, nothing to remember.
     assert_eq!(ground.deliver(ME, None, None), nothing);
-    assert_eq!(ground.engine.sent(&session(ME)).unwrap(), None);
+    assert_eq!(ground.engine.contexts().sent(&session(ME)).unwrap(), None);
     assert_eq!(ground.deliver(ME, Some("m0"), None), nothing);
     assert_eq!(as_sent(&ground.engine), "");
-    ground.push(OTHER, "Somebody else's work");
+    ground.push(OTHER, "Another session's work");
     assert_eq!(ground.deliver(ME, Some("m1"), None), Delivery::Nothing);
     ground.push(ME, "Ship the login");
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
@@ -177,7 +192,11 @@ fn what_is_sent_is_what_the_context_says_to_the_byte() {
         ground.push(me, "Read token=… from ~/.config/shop/token.json");
         let context = ground
             .engine
-            .context(&Whose::Session(session(me)), &Wanted::default())
+            .contexts()
+            .context(
+                &ContextTarget::Session(session(me)),
+                &ContextOptions::default(),
+            )
             .unwrap()
             .unwrap();
         let header = ground.deliver(me, Some("msg_a0ead7f2e001KQ0n5nE1tL9s3X"), None);
@@ -193,8 +212,8 @@ fn undo_looks_past_what_was_sent_and_which_model_answers() {
     ground.push(ME, "Verify tokens");
     ground.deliver(ME, Some("m1"), None);
     ground.model(ME, "large", Some(200_000));
-    let undo = Request::Ready(Command::Undo);
-    ground.engine.execute(&actor(ME), &undo).unwrap();
+    let undo = Request::Undo;
+    ground.engine.commands().execute(&actor(ME), &undo).unwrap();
     assert_eq!(active(&ground), root);
     // What it did itself it knows; what was sent stays sent.
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use flamestack_core::SessionRef;
-use flamestack_core::command::Actor;
-use flamestack_core::context::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_core::{Actor, SessionRef};
 use flamestack_engine::clock::StoryClock;
-use flamestack_engine::context::Wanted;
-use flamestack_engine::request::Learned;
+use flamestack_engine::context::ContextOptions;
+use flamestack_engine::request::NoteInput;
 use flamestack_engine::{Engine, Home, Project, Receipt, Request, tools};
 use serde_json::{Value, json};
 
@@ -57,7 +56,10 @@ impl Ground {
     pub(crate) fn model(&self, session: &str, name: &str, window: Option<u64>) -> Receipt {
         let name = name.to_owned();
         let request = Request::UseModel { name, window };
-        self.engine.execute(&actor(session), &request).unwrap()
+        self.engine
+            .commands()
+            .execute(&actor(session), &request)
+            .unwrap()
     }
 
     /// A session comes with a message.
@@ -71,9 +73,12 @@ impl Ground {
     }
 
     pub(crate) fn say(&self, session: &str, text: &str) {
-        let note = Learned::Directive(text.to_owned());
+        let note = NoteInput::Directive(text.to_owned());
         let request = Request::Note { frame: None, note };
-        self.engine.execute(&actor(session), &request).unwrap();
+        self.engine
+            .commands()
+            .execute(&actor(session), &request)
+            .unwrap();
     }
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn actor(name: &str) -> Actor {
     }
 }
 
-/// A session comes to an engine with a message.
+/// Delivers a context to a session with one of its messages.
 pub(crate) fn deliver(
     engine: &Engine,
     session: &str,
@@ -100,7 +105,10 @@ pub(crate) fn deliver(
         message: message.map(str::to_owned),
         ..actor(session)
     };
-    engine.deliver(&actor, after, &Wanted::default()).unwrap()
+    engine
+        .contexts()
+        .deliver(&actor, after, &ContextOptions::default())
+        .unwrap()
 }
 
 /// An engine on the project in a folder, whose clock starts at a time.

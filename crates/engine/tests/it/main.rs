@@ -9,5 +9,5 @@ mod briefs;
 mod contexts;
 mod deliveries;
 mod ground;
+mod ingest;
 mod stability;
-mod witness;

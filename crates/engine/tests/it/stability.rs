@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use flamestack_engine::context::{Wanted, Whose};
+use flamestack_engine::context::{ContextOptions, ContextTarget};
 
 use crate::ground::{Ground, engine, session};
 
 const ME: &str = "opencode:me";
-/// What a process is told that renders for this test: where, at which time, and where to say what.
+/// Variable for a process that renders for this test: its folder, its time and its output file.
 const WHERE: &str = "FLAME_TEST_RENDERS";
 const DAY: i64 = 86_400_000;
 const DAYS: i64 = 5;
@@ -21,9 +21,12 @@ fn texts(dir: &Path, start: i64) -> BTreeSet<String> {
     let engine = engine(dir, start);
     let mut texts = BTreeSet::new();
     for _ in 0..RENDERS {
-        engine.forget_contexts(None);
-        let whose = Whose::Session(session(ME));
-        let context = engine.context(&whose, &Wanted::default()).unwrap();
+        engine.contexts().forget(None);
+        let whose = ContextTarget::Session(session(ME));
+        let context = engine
+            .contexts()
+            .context(&whose, &ContextOptions::default())
+            .unwrap();
         texts.insert(context.unwrap().text.clone());
     }
     texts

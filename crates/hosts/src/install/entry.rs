@@ -1,86 +1,78 @@
-//! The plugin's entry in a configuration file: finding it, adding it, mending it, taking it out.
+//! The plugin's entry in a configuration file: finding, adding, updating and removing it.
 //!
-//! The file is the user's. Comments, formatting, line ends and a byte order mark stay as they are;
-//! text in, text out, no files are touched here.
+//! The file belongs to the user. Comments, formatting, line endings and a byte order mark stay as they
+//! are. This module works on text only and does not access files.
 
 use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::error::InstallError;
 use super::plugin::FOLDER;
 
 const BOM: char = '\u{feff}';
 
-/// How a host's configuration names plugins.
+/// The format in which a configuration file lists plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ConfigFormat {
     /// OpenCode 1: `"plugin": [["file:///…", { … }]]`.
-    One,
+    V1,
     /// OpenCode 2: `"plugins": [{ "package": "file:///…", "options": { … } }]`.
-    Two,
+    V2,
 }
 
-impl Dialect {
-    /// The name of the list.
+impl ConfigFormat {
+    /// Returns the key of the list.
     pub fn key(self) -> &'static str {
         match self {
-            Self::One => "plugin",
-            Self::Two => "plugins",
+            Self::V1 => "plugin",
+            Self::V2 => "plugins",
         }
     }
 }
 
 /// The entry that makes a host load the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// How it is written.
-    pub dialect: Dialect,
-    /// Where the plugin is.
+pub struct PluginEntry {
+    /// The format of the file.
+    pub format: ConfigFormat,
+    /// The URL of the plugin's file.
     pub url: String,
     /// The program that the plugin starts.
     pub command: String,
 }
 
-impl Entry {
-    /// The entry as JSON.
+impl PluginEntry {
+    /// Returns the entry as JSON.
     pub(super) fn value(&self) -> Value {
-        let options = json!({ "command": self.command });
-        match self.dialect {
-            Dialect::One => json!([self.url, options]),
-            Dialect::Two => json!({ "package": self.url, "options": options }),
-        }
+        serde_json::from_str(&self.line()).unwrap_or_default()
     }
 
-    /// An entry as it was recorded.
-    pub(super) fn from_value(dialect: Dialect, value: &Value) -> Self {
-        let word = |path: &str| value.pointer(path).and_then(Value::as_str);
-        let (url, command) = match dialect {
-            Dialect::One => (word("/0"), word("/1/command")),
-            Dialect::Two => (word("/package"), word("/options/command")),
-        };
+    /// Restores an entry from the manifest.
+    pub(super) fn from_value(format: ConfigFormat, value: Value) -> Self {
+        let found = FoundEntry::from_value(value).unwrap_or_default();
         Self {
-            dialect,
-            url: url.unwrap_or_default().to_owned(),
-            command: command.unwrap_or_default().to_owned(),
+            format,
+            url: found.package,
+            command: found.command.unwrap_or_default(),
         }
     }
 
-    /// The entry on one line.
+    /// Formats the entry as JSON on one line.
     pub(super) fn line(&self) -> String {
         let (url, command) = (quoted(&self.url), quoted(&self.command));
-        match self.dialect {
-            Dialect::One => format!("[{url}, {{ \"command\": {command} }}]"),
-            Dialect::Two => {
+        match self.format {
+            ConfigFormat::V1 => format!("[{url}, {{ \"command\": {command} }}]"),
+            ConfigFormat::V2 => {
                 format!("{{ \"package\": {url}, \"options\": {{ \"command\": {command} }} }}")
             }
         }
     }
 
-    /// The last part of the address, by which an entry of ours is known.
-    fn file(&self) -> &str {
+    /// Returns the file name in the URL, which identifies our entries.
+    fn file_name(&self) -> &str {
         self.url.rsplit('/').next().unwrap_or_default()
     }
 }
@@ -89,28 +81,45 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What a list of plugins has of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+/// Our entry in a list of plugins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FoundEntry {
     /// The whole entry.
     pub(super) value: Value,
-    /// What it loads.
+    /// The file that it loads.
     pub(super) package: String,
-    /// The program that it names.
+    /// The program that it starts.
     pub(super) command: Option<String>,
 }
 
-/// A configuration file's text, understood.
+impl FoundEntry {
+    fn from_value(value: Value) -> Option<Self> {
+        let (package, options) = match &value {
+            Value::String(_) => (Some(&value), None),
+            Value::Array(parts) => (parts.first(), parts.get(1)),
+            Value::Object(parts) => (parts.get("package"), parts.get("options")),
+            _ => return None,
+        };
+        let command = options.and_then(|options| options.get("command"));
+        Some(Self {
+            package: package?.as_str()?.to_owned(),
+            command: command.and_then(Value::as_str).map(str::to_owned),
+            value,
+        })
+    }
+}
+
+/// A parsed configuration file.
 pub(super) struct Document<'p> {
     path: &'p Path,
-    marked: bool,
+    has_bom: bool,
     root: CstRootNode,
 }
 
 impl<'p> Document<'p> {
     pub(super) fn parse(path: &'p Path, text: &str) -> Result<Self, InstallError> {
-        let bare = text.strip_prefix(BOM);
-        // What OpenCode itself takes, and no more: the file must be as good for it as for us.
+        let without_bom = text.strip_prefix(BOM);
+        // Exactly what OpenCode accepts: the file must be valid for it too.
         let options = ParseOptions {
             allow_comments: true,
             allow_trailing_commas: true,
@@ -123,36 +132,36 @@ impl<'p> Document<'p> {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        let root = CstRootNode::parse(bare.unwrap_or(text), &options).map_err(|error| {
-            InstallError::NotJson {
-                path: path.to_owned(),
-                problem: error.to_string(),
-            }
+        let root = CstRootNode::parse(without_bom.unwrap_or(text), &options).map_err(|error| {
+            InstallError::new(
+                format!("{} is not valid JSON: {error}", path.display()),
+                "nothing was changed; correct the file (comments and trailing commas are fine) and try again",
+            )
         })?;
         Ok(Self {
             path,
-            marked: bare.is_some(),
+            has_bom: without_bom.is_some(),
             root,
         })
     }
 
     fn text(&self) -> String {
         let text = self.root.to_string();
-        if self.marked {
+        if self.has_bom {
             format!("{BOM}{text}")
         } else {
             text
         }
     }
 
-    /// The object that the file holds; an empty file holds an empty one.
+    /// Returns the file's object, which is created if the file is empty.
     fn object(&self) -> Result<CstObject, InstallError> {
         self.root.object_value_or_create().ok_or_else(|| {
             InstallError::unexpected(self.path, "the file should hold an object `{ … }`")
         })
     }
 
-    /// The list of plugins, if there is one.
+    /// Returns the list of plugins.
     fn list(&self, object: &CstObject, key: &str) -> Result<Option<CstArray>, InstallError> {
         let named = |name: Option<String>| name.as_deref() == Some(key);
         let mut lists = object.properties().into_iter().filter(|property| {
@@ -163,89 +172,90 @@ impl<'p> Document<'p> {
             return Ok(None);
         };
         if lists.next().is_some() {
-            let problem = format!("`{key}` is there twice, and only one of them can count");
+            let problem = format!("`{key}` occurs twice, and OpenCode uses only one of them");
             return Err(InstallError::unexpected(self.path, problem));
         }
-        match property.array_value() {
-            Some(list) => Ok(Some(list)),
-            None => Err(InstallError::unexpected(
-                self.path,
-                format!("`{key}` should be a list `[ … ]` of plugins"),
-            )),
-        }
+        let list = property.array_value().ok_or_else(|| {
+            let problem = format!("`{key}` should be a list `[ … ]` of plugins");
+            InstallError::unexpected(self.path, problem)
+        })?;
+        Ok(Some(list))
     }
 
-    /// Our entry for a file of the plugin, whoever wrote it.
-    pub(super) fn find(&self, entry: &Entry) -> Result<Option<Found>, InstallError> {
+    /// Returns the elements of the list of plugins, if there is one.
+    fn elements(&self, entry: &PluginEntry) -> Result<Option<Vec<CstNode>>, InstallError> {
         let Some(object) = self.root.object_value() else {
             return Ok(None);
         };
-        let list = self.list(&object, entry.dialect.key())?;
-        Ok(list.and_then(|list| {
-            let ours = list.elements().into_iter().find(|one| is_ours(one, entry));
-            ours.and_then(|element| found(&element))
-        }))
+        let list = self.list(&object, entry.format.key())?;
+        Ok(list.map(|list| list.elements()))
     }
 
-    /// Whether there is a list of plugins at all.
-    pub(super) fn has_list(&self, entry: &Entry) -> Result<bool, InstallError> {
-        let Some(object) = self.root.object_value() else {
-            return Ok(false);
-        };
-        Ok(self.list(&object, entry.dialect.key())?.is_some())
+    /// Finds our entry for a file of the plugin, even if the user wrote it.
+    pub(super) fn find(&self, entry: &PluginEntry) -> Result<Option<FoundEntry>, InstallError> {
+        let elements = self.elements(entry)?.unwrap_or_default();
+        let ours = elements.iter().find(|one| is_ours(one, entry));
+        Ok(ours.and_then(parse_element))
     }
 
-    /// What the list names besides our entry.
-    pub(super) fn others(&self, entry: &Entry) -> Result<usize, InstallError> {
-        let Some(object) = self.root.object_value() else {
-            return Ok(0);
-        };
-        let list = self.list(&object, entry.dialect.key())?;
-        let elements = list.map(|list| list.elements()).unwrap_or_default();
+    /// Returns true if there is a list of plugins.
+    pub(super) fn has_list(&self, entry: &PluginEntry) -> Result<bool, InstallError> {
+        Ok(self.elements(entry)?.is_some())
+    }
+
+    /// Returns the number of other plugins in the list.
+    pub(super) fn count_others(&self, entry: &PluginEntry) -> Result<usize, InstallError> {
+        let elements = self.elements(entry)?.unwrap_or_default();
         Ok(elements.iter().filter(|one| !is_ours(one, entry)).count())
     }
 
-    /// The text with the entry in it; nothing where it is there already. What else the user put
-    /// into our entry stays.
-    pub(super) fn with(&self, entry: &Entry) -> Result<Option<String>, InstallError> {
+    /// Returns the text with the entry added or updated, or none if it is up to date. Other options
+    /// in our entry stay.
+    pub(super) fn with(&self, entry: &PluginEntry) -> Result<Option<String>, InstallError> {
         let object = self.object()?;
-        let Some(list) = self.list(&object, entry.dialect.key())? else {
-            // The list is made with a word in it, which then becomes the entry: this way it stays
-            // on one line.
-            let word = CstInputValue::Array(vec![CstInputValue::String(String::new())]);
-            let property = object.append(entry.dialect.key(), word);
+        let Some(list) = self.list(&object, entry.format.key())? else {
+            // `jsonc_parser` would break an inserted array into lines. So a string is inserted, whose
+            // raw text is then replaced by the entry.
+            let placeholder = CstInputValue::Array(vec![CstInputValue::String(String::new())]);
+            let property = object.append(entry.format.key(), placeholder);
             let list = property.array_value_or_set();
-            write_over(list.elements().first(), entry);
+            replace_placeholder(list.elements().first(), entry);
             return Ok(Some(self.text()));
         };
         let ours = list.elements().into_iter().find(|one| is_ours(one, entry));
         let Some(element) = ours else {
             let element = list.append(CstInputValue::String(String::new()));
-            write_over(Some(&element), entry);
+            replace_placeholder(Some(&element), entry);
             return Ok(Some(self.text()));
         };
-        let there = found(&element);
-        let as_wanted = there.as_ref().is_some_and(|found| {
+        let is_current = parse_element(&element).is_some_and(|found| {
             found.package == entry.url && found.command.as_deref() == Some(&entry.command)
         });
-        if as_wanted {
+        if is_current {
             return Ok(None);
         }
-        mend(&element, entry);
+        update_element(&element, entry);
         Ok(Some(self.text()))
     }
 
-    /// The text without the entry, and without the list if that is empty then and was made for it.
-    pub(super) fn without(&self, entry: &Entry, list_too: bool) -> Result<String, InstallError> {
+    /// Returns the text without the entry, and without the list too if that is empty then and
+    /// `with_empty_list` is true.
+    pub(super) fn without(
+        &self,
+        entry: &PluginEntry,
+        with_empty_list: bool,
+    ) -> Result<String, InstallError> {
         let object = self.object()?;
-        let key = entry.dialect.key();
+        let key = entry.format.key();
         if let Some(list) = self.list(&object, key)? {
             let ours = list.elements().into_iter().find(|one| is_ours(one, entry));
             if let Some(element) = ours {
                 element.remove();
             }
-            let empty = list_too && list.elements().is_empty();
-            if let Some(property) = object.get(key).filter(|_| empty) {
+            if with_empty_list
+                && list.elements().is_empty()
+                && let Some(property) = object.get(key)
+            {
                 property.remove();
             }
         }
@@ -253,89 +263,73 @@ impl<'p> Document<'p> {
     }
 }
 
-/// The text of a new file with nothing but the entry.
-pub(super) fn new_file(schema: &str, entry: &Entry) -> String {
+/// Returns the text of a new file with nothing but the entry.
+pub(super) fn new_file(schema: &str, entry: &PluginEntry) -> String {
     format!(
         "{{\n  \"$schema\": {},\n  {}: [{}]\n}}\n",
         quoted(schema),
-        quoted(entry.dialect.key()),
+        quoted(entry.format.key()),
         entry.line()
     )
 }
 
-/// Replaces a word by the entry's text, as it is.
-fn write_over(element: Option<&CstNode>, entry: &Entry) {
-    if let Some(word) = element.and_then(CstNode::as_string_lit) {
-        word.set_raw_value(entry.line());
+/// Replaces a string by the raw text of the entry.
+fn replace_placeholder(element: Option<&CstNode>, entry: &PluginEntry) {
+    if let Some(placeholder) = element.and_then(CstNode::as_string_lit) {
+        placeholder.set_raw_value(entry.line());
     }
 }
 
-/// Corrects the address and the program, and leaves what else there is.
-fn mend(element: &CstNode, entry: &Entry) {
+/// Updates the URL and the program, and keeps everything else.
+fn update_element(element: &CstNode, entry: &PluginEntry) {
     let options = match element {
         node if node.as_array().is_some() => {
             let elements = node.as_array().map(|array| array.elements());
             let elements = elements.unwrap_or_default();
-            set_word(elements.first(), &entry.url);
+            set_string(elements.first(), &entry.url);
             elements.get(1).and_then(CstNode::as_object)
         }
         node => node.as_object().and_then(|object| {
             let package = object.get("package").and_then(|package| package.value());
-            set_word(package.as_ref(), &entry.url);
+            set_string(package.as_ref(), &entry.url);
             object.object_value("options")
         }),
     };
     let Some(options) = options else {
-        let word = || CstInputValue::String(String::new());
-        let word = match (element.as_array(), element.as_object()) {
-            (Some(array), _) => array.replace_with(word()),
-            (_, Some(object)) => object.replace_with(word()),
+        let placeholder = || CstInputValue::String(String::new());
+        let placeholder = match (element.as_array(), element.as_object()) {
+            (Some(array), _) => array.replace_with(placeholder()),
+            (_, Some(object)) => object.replace_with(placeholder()),
             (None, None) => Some(element.clone()),
         };
-        return write_over(word.as_ref(), entry);
+        return replace_placeholder(placeholder.as_ref(), entry);
     };
     let command = CstInputValue::String(entry.command.clone());
-    if let Some(there) = options.get("command") {
-        there.set_value(command);
+    if let Some(property) = options.get("command") {
+        property.set_value(command);
     } else {
         options.append("command", command);
     }
 }
 
-fn set_word(node: Option<&CstNode>, text: &str) {
-    if let Some(word) = node.and_then(CstNode::as_string_lit) {
-        word.set_raw_value(quoted(text));
+fn set_string(node: Option<&CstNode>, text: &str) {
+    if let Some(string) = node.and_then(CstNode::as_string_lit) {
+        string.set_raw_value(quoted(text));
     }
 }
 
-fn found(element: &CstNode) -> Option<Found> {
-    let value = element.to_serde_value()?;
-    let (package, options) = match &value {
-        Value::String(package) => (package.clone(), None),
-        Value::Array(parts) => (parts.first()?.as_str()?.to_owned(), parts.get(1)),
-        Value::Object(parts) => {
-            let package = parts.get("package")?.as_str()?.to_owned();
-            (package, parts.get("options"))
-        }
-        _ => return None,
-    };
-    let command = options.and_then(|options| options.get("command"));
-    let command = command.and_then(Value::as_str).map(str::to_owned);
-    Some(Found {
-        value,
-        package,
-        command,
-    })
+fn parse_element(element: &CstNode) -> Option<FoundEntry> {
+    FoundEntry::from_value(element.to_serde_value()?)
 }
 
-/// Whether an element loads this file of our plugin, from wherever. The path is that of another
-/// machine where a configuration was shared.
-fn is_ours(element: &CstNode, entry: &Entry) -> bool {
-    let Some(found) = found(element) else {
+/// Returns true if an element loads this file of our plugin from any folder. In a shared configuration,
+/// the path may be one of another machine.
+fn is_ours(element: &CstNode, entry: &PluginEntry) -> bool {
+    let Some(found) = parse_element(element) else {
         return false;
     };
-    let tail = format!("/{FOLDER}/{}", entry.file());
-    found.package == entry.url || found.package.replace('\\', "/").ends_with(&tail)
+    let suffix = format!("/{FOLDER}/{}", entry.file_name());
+    found.package == entry.url || found.package.replace('\\', "/").ends_with(&suffix)
 }
 
 #[cfg(test)]
@@ -344,9 +338,9 @@ mod tests {
 
     use super::*;
 
-    fn entry() -> Entry {
-        Entry {
-            dialect: Dialect::One,
+    fn entry() -> PluginEntry {
+        PluginEntry {
+            format: ConfigFormat::V1,
             url: "file:///data/flamestack-opencode/index.ts".to_owned(),
             command: "/bin/flame".to_owned(),
         }
@@ -403,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_was_added_can_be_taken_out_without_a_trace() {
+    fn adding_and_removing_an_entry_restores_the_text() {
         for text in [
             "{\n    // mine\n    \"model\": \"a/b\", // best\n    \"plugin\": [\n        \"other\", // keep\n    ],\n}\n",
             "{\"plugin\":[\"other\"]}",
@@ -416,26 +410,27 @@ mod tests {
         ] {
             let with = added(text);
             assert_eq!(document(&with).with(&entry()).unwrap(), None, "{text:?}");
-            let list_too = !text.contains("plugin");
-            let without = document(&with).without(&entry(), list_too).unwrap();
-            assert_eq!(without, text, "by way of {with:?}");
+            let empty_list = !text.contains("plugin");
+            let without = document(&with).without(&entry(), empty_list).unwrap();
+            assert_eq!(without, text, "from {with:?}");
         }
     }
 
     #[test]
-    fn line_ends_and_a_byte_order_mark_stay() {
+    fn line_endings_and_a_byte_order_mark_stay() {
         let with = added("\u{feff}{\r\n  \"model\": \"a/b\"\r\n}\r\n");
         assert!(with.starts_with("\u{feff}{\r\n"), "{with:?}");
         assert_eq!(with.matches('\n').count(), with.matches("\r\n").count());
     }
 
     #[test]
-    fn an_entry_is_mended_where_it_stands() {
-        let mended = |element: &str| added(&format!("{{ \"plugin\": [\"a\", {element}, \"b\"] }}"));
-        assert_snapshot!(mended("[\"file:///home/bob/flamestack-opencode/index.ts\", { \"tools\": \"full\", \"command\": \"/old/flame\" }]"), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "tools": "full", "command": "/bin/flame" }], "b"] }"#);
-        assert_snapshot!(mended("\"file:///data/flamestack-opencode/index.ts\""), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "command": "/bin/flame" }], "b"] }"#);
-        assert_snapshot!(mended("[\"file:///data/flamestack-opencode/index.ts\"]"), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "command": "/bin/flame" }], "b"] }"#);
-        assert_snapshot!(mended("[\"file:///data/flamestack-opencode/index.ts\", { /* none */ }]"), @r#"
+    fn an_entry_is_updated_in_place() {
+        let updated =
+            |element: &str| added(&format!("{{ \"plugin\": [\"a\", {element}, \"b\"] }}"));
+        assert_snapshot!(updated("[\"file:///home/bob/flamestack-opencode/index.ts\", { \"tools\": \"full\", \"command\": \"/old/flame\" }]"), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "tools": "full", "command": "/bin/flame" }], "b"] }"#);
+        assert_snapshot!(updated("\"file:///data/flamestack-opencode/index.ts\""), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "command": "/bin/flame" }], "b"] }"#);
+        assert_snapshot!(updated("[\"file:///data/flamestack-opencode/index.ts\"]"), @r#"{ "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", { "command": "/bin/flame" }], "b"] }"#);
+        assert_snapshot!(updated("[\"file:///data/flamestack-opencode/index.ts\", { /* none */ }]"), @r#"
         { "plugin": ["a", ["file:///data/flamestack-opencode/index.ts", {
                 /* none */
                 "command": "/bin/flame"
@@ -444,9 +439,9 @@ mod tests {
     }
 
     #[test]
-    fn the_second_dialect_has_another_list() {
-        let entry = Entry {
-            dialect: Dialect::Two,
+    fn the_second_format_has_another_list() {
+        let entry = PluginEntry {
+            format: ConfigFormat::V2,
             ..entry()
         };
         let text = document("{\n  \"plugins\": [\"-opencode.x\"]\n}\n")
@@ -462,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn problems_are_described() {
         let problem = |text: &str| {
             let document = Document::parse(Path::new("opencode.json"), text);
             let failed = document.and_then(|document| document.with(&entry()));
@@ -473,6 +468,6 @@ mod tests {
         assert_snapshot!(problem("{ \"a\": 1 \"b\": 2 }"), @"opencode.json is not valid JSON: Expected comma on line 1 column 9");
         assert_snapshot!(problem("[]"), @"opencode.json: the file should hold an object `{ … }`");
         assert_snapshot!(problem("{ \"plugin\": \"other\" }"), @"opencode.json: `plugin` should be a list `[ … ]` of plugins");
-        assert_snapshot!(problem("{ \"plugin\": [], \"plugin\": [] }"), @"opencode.json: `plugin` is there twice, and only one of them can count");
+        assert_snapshot!(problem("{ \"plugin\": [], \"plugin\": [] }"), @"opencode.json: `plugin` occurs twice, and OpenCode uses only one of them");
     }
 }

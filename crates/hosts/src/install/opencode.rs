@@ -1,147 +1,152 @@
-//! Where OpenCode looks: its configuration files and folders, and what is of ours in them.
+//! OpenCode's configuration files and folders, and our entries in them.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 
 use super::change;
-use super::entry::{Dialect, Document, Entry};
+use super::entry::{ConfigFormat, Document, PluginEntry};
 use super::error::InstallError;
-use super::plan::{Plan, Planner, Scope, Verb};
+use super::npm_stub::{self, FolderState};
+use super::plan::{Direction, InstallPlan, InstallScope, Planner, StepKind};
 use super::plugin;
-use super::seed::{self, Judged};
 
-/// Names of the configuration file, the one that counts most first. The last is an old one, which
-/// only the user's own folder has.
+/// Names of the configuration file, by precedence. The last is an old one that OpenCode reads only in
+/// the user's own folder.
 pub(super) const CONFIGS: [&str; 3] = ["opencode.jsonc", "opencode.json", "config.json"];
 const TERMINAL_CONFIGS: [&str; 2] = ["tui.jsonc", "tui.json"];
 const SCHEMA: &str = "https://opencode.ai/config.json";
 const TERMINAL_SCHEMA: &str = "https://opencode.ai/tui.json";
-/// A project's folder of configuration.
+/// The configuration folder of a project.
 const FOLDER: &str = ".opencode";
 
-/// Where everything is on this machine.
+/// Paths of an installation on this machine.
 #[derive(Clone, Debug)]
-pub struct Places {
-    /// The plugin's files.
+pub struct InstallPaths {
+    /// The folder of the plugin's files.
     pub plugin: PathBuf,
-    /// The record of what was written.
-    pub ledger: PathBuf,
-    /// OpenCode's configuration of the user.
+    /// The record of what was installed.
+    pub manifest: PathBuf,
+    /// The user's configuration folder of OpenCode.
     pub config: PathBuf,
     /// The user's home.
     pub home: PathBuf,
 }
 
-impl Places {
-    /// The user's own places. The state directory is where the record is kept; the plugin's files
-    /// go to the data directory, or to the one that is named instead of it.
+impl InstallPaths {
+    /// Returns the paths of the user. The manifest is in the state directory; the plugin's files are in
+    /// `data`, or in the default data directory.
     pub fn of_user(state: &Path, data: Option<&Path>) -> Result<Self, InstallError> {
-        // OpenCode goes by the XDG variables on every platform.
-        let base = etcetera::base_strategy::Xdg::new().map_err(|_| InstallError::NoHome)?;
+        // OpenCode uses the XDG variables on all platforms.
+        let base = etcetera::base_strategy::Xdg::new()
+            .map_err(|_| InstallError::new("there is no home directory", "set HOME"))?;
         let data = data.map_or_else(|| base.data_dir().join("flamestack"), Path::to_owned);
         Ok(Self {
             plugin: data.join(plugin::FOLDER),
-            ledger: state.join("installed.json"),
+            manifest: state.join("installed.json"),
             config: base.config_dir().join("opencode"),
             home: base.home_dir().to_owned(),
         })
     }
 
-    /// Keeps other processes from installing at the same time, for as long as the file is held.
+    /// Prevents other processes from installing until the returned file is dropped.
     pub fn lock(&self) -> Result<File, InstallError> {
-        let state = self.ledger.parent().unwrap_or_else(|| Path::new("."));
+        let state = self.manifest.parent().unwrap_or_else(|| Path::new("."));
         flamestack_store::private_dir(state)?;
         let lock = flamestack_store::private_file(&state.join("installed.lock"))?;
         lock.lock()?;
         Ok(lock)
     }
 
-    fn entry(&self, dialect: Dialect, file: &str, command: &str) -> Result<Entry, InstallError> {
-        Ok(Entry {
-            dialect,
+    fn entry(
+        &self,
+        format: ConfigFormat,
+        file: &str,
+        command: &str,
+    ) -> Result<PluginEntry, InstallError> {
+        Ok(PluginEntry {
+            format,
             url: file_url(&self.plugin.join(file))?,
             command: command.to_owned(),
         })
     }
 }
 
-/// Plans an installation. `command` is the program that the plugin is to start.
+/// Plans an installation. `command` is the program that the plugin starts.
 pub fn install(
-    places: &Places,
-    scope: &Scope,
+    paths: &InstallPaths,
+    scope: &InstallScope,
     command: &Path,
-    dialect: Dialect,
-) -> Result<Plan, InstallError> {
-    let command = command.to_str().ok_or_else(|| InstallError::NotUnicode {
-        path: command.to_owned(),
-    })?;
-    let server = places.entry(dialect, plugin::SERVER, command)?;
-    let config = target(places, scope, &server)?;
-    let mut planner = Planner::new(scope, &places.ledger)?;
-    write_files(&mut planner, places)?;
-    if dialect == Dialect::One {
-        for folder in folders(places, scope, &config) {
-            plant(&mut planner, &folder, &server)?;
+    format: ConfigFormat,
+) -> Result<InstallPlan, InstallError> {
+    let command = unicode(command)?;
+    let server = paths.entry(format, plugin::SERVER, command)?;
+    let config = target_config(paths, scope, &server)?;
+    let mut planner = Planner::new(scope, &paths.manifest)?;
+    add_plugin_files(&mut planner, paths)?;
+    if format == ConfigFormat::V1 {
+        for folder in npm_folders(paths, scope, &config) {
+            add_npm_stub(&mut planner, &folder, &server)?;
         }
     }
-    planner.entry(&config, SCHEMA, &server, "the plugin's entry")?;
-    if dialect == Dialect::One && plugin::has_terminal() {
-        let terminal = places.entry(dialect, plugin::TERMINAL, command)?;
+    planner.add_entry(&config, SCHEMA, &server, "the plugin's entry")?;
+    if format == ConfigFormat::V1 && plugin::has_terminal() {
+        let terminal = paths.entry(format, plugin::TERMINAL, command)?;
         let beside = config.parent().unwrap_or_else(|| Path::new("."));
-        let existing = TERMINAL_CONFIGS.iter().map(|name| beside.join(name));
-        let path = existing
-            .clone()
+        let mut candidates = TERMINAL_CONFIGS.iter().map(|name| beside.join(name));
+        let path = candidates
             .find(|path| fs_err::symlink_metadata(path).is_ok())
             .unwrap_or_else(|| beside.join("tui.json"));
         let about = "the entry of the plugin's terminal part";
-        planner.entry(&path, TERMINAL_SCHEMA, &terminal, about)?;
+        planner.add_entry(&path, TERMINAL_SCHEMA, &terminal, about)?;
     }
-    Ok(planner.finish(false))
+    Ok(planner.finish(Direction::Install))
 }
 
-/// Plans to take out what was installed.
-pub fn removal(places: &Places, scope: &Scope) -> Result<Plan, InstallError> {
-    let mut planner = Planner::new(scope, &places.ledger)?;
-    planner.take_out()?;
-    Ok(planner.finish(true))
+/// Plans the removal of what was installed.
+pub fn removal(paths: &InstallPaths, scope: &InstallScope) -> Result<InstallPlan, InstallError> {
+    let mut planner = Planner::new(scope, &paths.manifest)?;
+    planner.remove_all()?;
+    Ok(planner.finish(Direction::Remove))
 }
 
-/// An entry of ours that OpenCode reads here.
+/// An entry of ours in a configuration file that OpenCode reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Configured {
-    /// For one project, or for all.
-    pub scope: Scope,
-    /// The file that has it.
+pub struct ConfiguredEntry {
+    /// The scope of the file.
+    pub scope: InstallScope,
+    /// The configuration file.
     pub file: PathBuf,
-    /// How it is written.
-    pub dialect: Dialect,
-    /// What it loads.
+    /// The format of the entry.
+    pub format: ConfigFormat,
+    /// The file that it loads.
     pub package: String,
-    /// The program that it names.
+    /// The program that it starts.
     pub command: Option<String>,
-    /// Whether it loads the files that this program writes.
+    /// True if it loads the files that this program writes.
     pub is_here: bool,
 }
 
-/// The entries that OpenCode reads in a project, the user's own included.
-pub fn configured(places: &Places, root: &Path) -> Result<Vec<Configured>, InstallError> {
+/// Returns our entries in a project's and in the user's configuration files.
+pub fn configured_entries(
+    paths: &InstallPaths,
+    root: &Path,
+) -> Result<Vec<ConfiguredEntry>, InstallError> {
     let mut found = Vec::new();
-    for scope in [Scope::Project(root.to_owned()), Scope::Global] {
-        for file in candidates(places, &scope) {
+    for scope in [InstallScope::Project(root.to_owned()), InstallScope::Global] {
+        for file in config_files(paths, &scope) {
             let Some(text) = change::read(&file)? else {
                 continue;
             };
             let document = Document::parse(&file, &text)?;
-            for dialect in [Dialect::One, Dialect::Two] {
-                let wanted = places.entry(dialect, plugin::SERVER, "flame")?;
-                found.extend(document.find(&wanted)?.map(|entry| Configured {
+            for format in [ConfigFormat::V1, ConfigFormat::V2] {
+                let expected = paths.entry(format, plugin::SERVER, "flame")?;
+                found.extend(document.find(&expected)?.map(|entry| ConfiguredEntry {
                     scope: scope.clone(),
                     file: file.clone(),
-                    dialect,
-                    is_here: entry.package == wanted.url,
+                    format,
+                    is_here: entry.package == expected.url,
                     package: entry.package,
                     command: entry.command,
                 }));
@@ -151,20 +156,20 @@ pub fn configured(places: &Places, root: &Path) -> Result<Vec<Configured>, Insta
     Ok(found)
 }
 
-/// How many of the plugin's files are there as they should be, and how many there should be.
-pub fn files_in_place(places: &Places) -> (usize, usize) {
-    let as_should_be = |(name, text): &&(&str, &str)| {
-        fs_err::read(places.plugin.join(name)).is_ok_and(|there| there == text.as_bytes())
+/// Returns the number of up-to-date plugin files, and the number of all plugin files.
+pub fn count_current_files(paths: &InstallPaths) -> (usize, usize) {
+    let is_current = |(name, text): &&(&str, &str)| {
+        fs_err::read(paths.plugin.join(name)).is_ok_and(|bytes| bytes == text.as_bytes())
     };
     let files = plugin::FILES;
-    (files.iter().filter(as_should_be).count(), files.len())
+    (files.iter().filter(is_current).count(), files.len())
 }
 
-/// Every file that may have the entry, the one that counts most first.
-fn candidates(places: &Places, scope: &Scope) -> Vec<PathBuf> {
+/// Returns the files that may contain the entry, by precedence.
+fn config_files(paths: &InstallPaths, scope: &InstallScope) -> Vec<PathBuf> {
     match scope {
-        Scope::Global => CONFIGS.map(|name| places.config.join(name)).to_vec(),
-        Scope::Project(root) => {
+        InstallScope::Global => CONFIGS.map(|name| paths.config.join(name)).to_vec(),
+        InstallScope::Project(root) => {
             let names = CONFIGS.iter().take(2);
             let in_folder = names.clone().map(|name| root.join(FOLDER).join(name));
             names.map(|name| root.join(name)).chain(in_folder).collect()
@@ -172,11 +177,15 @@ fn candidates(places: &Places, scope: &Scope) -> Vec<PathBuf> {
     }
 }
 
-/// The file that is to have the entry: the one that has it, else the first that is there, else a
-/// new one.
-fn target(places: &Places, scope: &Scope, entry: &Entry) -> Result<PathBuf, InstallError> {
+/// Returns the file for the entry: the one that contains it, else the first existing one, else a new
+/// one.
+fn target_config(
+    paths: &InstallPaths,
+    scope: &InstallScope,
+    entry: &PluginEntry,
+) -> Result<PathBuf, InstallError> {
     let mut first = None;
-    for file in candidates(places, scope) {
+    for file in config_files(paths, scope) {
         let Some(text) = change::read(&file)? else {
             continue;
         };
@@ -185,124 +194,124 @@ fn target(places: &Places, scope: &Scope, entry: &Entry) -> Result<PathBuf, Inst
         }
         first.get_or_insert(file);
     }
-    let name = match entry.dialect {
-        Dialect::One => "opencode.json",
-        Dialect::Two => "opencode.jsonc",
+    let name = match entry.format {
+        ConfigFormat::V1 => "opencode.json",
+        ConfigFormat::V2 => "opencode.jsonc",
     };
     Ok(first.unwrap_or_else(|| match scope {
-        Scope::Global => places.config.join(name),
-        Scope::Project(root) => root.join(FOLDER).join(name),
+        InstallScope::Global => paths.config.join(name),
+        InstallScope::Project(root) => root.join(FOLDER).join(name),
     }))
 }
 
-/// The folders that OpenCode installs packages into when it starts.
-fn folders(places: &Places, scope: &Scope, config: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![places.config.clone()];
+/// Returns the folders that OpenCode installs packages into when it starts.
+fn npm_folders(paths: &InstallPaths, scope: &InstallScope, config: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![paths.config.clone()];
     let mut add = |folder: PathBuf| {
-        let used = folder.is_dir() || config.parent() == Some(&folder);
-        if used && !folders.contains(&folder) {
+        let is_used = folder.is_dir() || config.parent() == Some(&folder);
+        if is_used && !folders.contains(&folder) {
             folders.push(folder);
         }
     };
-    if let Scope::Project(root) = scope {
+    if let InstallScope::Project(root) = scope {
         add(root.join(FOLDER));
     }
-    add(places.home.join(FOLDER));
+    add(paths.home.join(FOLDER));
     folders
 }
 
-/// The plugin's files, and no others of ours.
-fn write_files(planner: &mut Planner, places: &Places) -> Result<(), InstallError> {
-    let mut verbs = BTreeMap::new();
+/// Plans the plugin's files, and the removal of files that an earlier version had.
+fn add_plugin_files(planner: &mut Planner, paths: &InstallPaths) -> Result<(), InstallError> {
+    let (mut added, mut updated) = (0, 0);
     for (name, text) in plugin::FILES {
-        if let Some(verb) = planner.file(&places.plugin.join(name), text)? {
-            *verbs.entry(verb == Verb::Add).or_insert(0) += 1;
+        match planner.add_file(&paths.plugin.join(name), text)? {
+            Some(StepKind::Add) => added += 1,
+            Some(_) => updated += 1,
+            None => {}
         }
     }
-    let former: Vec<PathBuf> = planner
-        .ledger
+    let obsolete: Vec<PathBuf> = planner
+        .manifest
         .files
         .keys()
-        .filter(|path| path.parent() == Some(&places.plugin))
+        .filter(|path| path.parent() == Some(&paths.plugin))
         .filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str());
             !plugin::FILES.iter().any(|(file, _)| Some(*file) == name)
         })
         .cloned()
         .collect();
-    for path in &former {
-        planner.delete(path);
+    for path in &obsolete {
+        planner.delete_file(path);
     }
     let version = env!("CARGO_PKG_VERSION");
-    if verbs.get(&true) == Some(&plugin::FILES.len()) {
+    let changed = added + updated + obsolete.len();
+    if added == plugin::FILES.len() {
         let about = format!("the plugin {version}, {} files", plugin::FILES.len());
-        planner.tell(Verb::Add, &places.plugin, about);
-    } else if !verbs.is_empty() || !former.is_empty() {
-        let count = verbs.values().sum::<usize>() + former.len();
-        let files = if count == 1 { "file" } else { "files" };
-        let about = format!("the plugin {version}, {count} {files}");
-        planner.tell(Verb::Update, &places.plugin, about);
+        planner.step(StepKind::Add, &paths.plugin, about);
+    } else if changed > 0 {
+        let files = if changed == 1 { "file" } else { "files" };
+        let about = format!("the plugin {version}, {changed} {files}");
+        planner.step(StepKind::Update, &paths.plugin, about);
     }
     Ok(())
 }
 
-/// Spares a configuration folder the installation of packages, if it has nothing of its own.
-fn plant(planner: &mut Planner, folder: &Path, entry: &Entry) -> Result<(), InstallError> {
-    let minute = format!(
-        "OpenCode installs {} there before it answers for the first time, which takes about a \
-         minute; `npm install {}` in that folder does it now",
-        seed::WANTED,
-        seed::WANTED
-    );
-    match seed::judge(folder, entry)? {
-        Judged::Ready => return Ok(()),
-        Judged::Own(what) => {
-            let about = format!("not prepared, it has {what} of its own: {minute}");
-            planner.tell(Verb::Leave, folder, about);
-            return Ok(());
-        }
-        Judged::Outgrown => {
-            let about = format!(
-                "prepared, and has plugins or tools of its own by now: `npm install` in that \
-                 folder if they import {}",
-                seed::WANTED
-            );
-            planner.tell(Verb::Leave, folder, about);
-            return Ok(());
-        }
-        Judged::Bare => {}
+/// Plans the npm stub in a configuration folder, unless the folder may need real packages.
+fn add_npm_stub(
+    planner: &mut Planner,
+    folder: &Path,
+    entry: &PluginEntry,
+) -> Result<(), InstallError> {
+    let package = npm_stub::PACKAGE;
+    let left = match npm_stub::inspect(folder, entry)? {
+        FolderState::NeedsStub => None,
+        FolderState::Installed => return Ok(()),
+        FolderState::HasUserContent(content) => Some(format!(
+            "not prepared, because it has other {content}: OpenCode installs {package} there \
+             before its first answer, which takes about a minute; `npm install {package}` in \
+             that folder does it now"
+        )),
+        FolderState::StubWithUserContent => Some(format!(
+            "prepared earlier, but has other plugins or tools by now: run `npm install` in that \
+             folder if they import {package}"
+        )),
+    };
+    if let Some(reason) = left {
+        planner.step(StepKind::Leave, folder, reason);
+        return Ok(());
     }
-    let mut new = planner.folder(&folder.join(seed::MODULES));
-    for (name, text) in seed::FILES {
-        new |= planner.file(&folder.join(name), text)?.is_some();
+    let mut is_new = planner.add_folder(&folder.join(npm_stub::MODULES));
+    for (name, text) in npm_stub::FILES {
+        is_new |= planner.add_file(&folder.join(name), text)?.is_some();
     }
-    if new {
-        let about = "prepared, so that the first request waits for no npm install";
-        planner.tell(Verb::Add, folder, about);
+    if is_new {
+        let about = "prepared, so that the first request does not wait for an npm install";
+        planner.step(StepKind::Add, folder, about);
     }
-    let (name, text) = seed::GITIGNORE;
+    let (name, text) = npm_stub::GITIGNORE;
     let gitignore = folder.join(name);
     match change::read(&gitignore)? {
-        Some(there) if there != text => {
-            if new && seed::shows(&there) {
+        Some(existing) if existing != text => {
+            if is_new && npm_stub::is_visible_to_git(&existing) {
                 let about = "add package.json and package-lock.json to it to keep them out of git";
-                planner.tell(Verb::Leave, &gitignore, about);
+                planner.step(StepKind::Leave, &gitignore, about);
             }
         }
         _ => {
-            planner.file(&gitignore, text)?;
+            planner.add_file(&gitignore, text)?;
         }
     }
     Ok(())
 }
 
-/// The address of a file.
+fn unicode(path: &Path) -> Result<&str, InstallError> {
+    path.to_str().ok_or_else(|| InstallError::not_unicode(path))
+}
+
+/// Returns the URL of a file.
 fn file_url(path: &Path) -> Result<String, InstallError> {
-    let Some(text) = path.to_str() else {
-        return Err(InstallError::NotUnicode {
-            path: path.to_owned(),
-        });
-    };
+    let text = unicode(path)?;
     let text = if cfg!(windows) {
         format!("/{}", text.replace('\\', "/"))
     } else {
@@ -310,8 +319,8 @@ fn file_url(path: &Path) -> Result<String, InstallError> {
     };
     let mut url = String::from("file://");
     for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"/:-._~@+,=".contains(&byte);
-        if plain {
+        let is_plain = byte.is_ascii_alphanumeric() || b"/:-._~@+,=".contains(&byte);
+        if is_plain {
             url.push(char::from(byte));
         } else {
             url.push_str(&format!("%{byte:02X}"));
@@ -325,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_holds_any_path() {
+    fn a_url_can_express_any_path() {
         let url = file_url(Path::new("/home/ada b/100%/#1/é?/index.ts")).unwrap();
         assert_eq!(url, "file:///home/ada%20b/100%25/%231/%C3%A9%3F/index.ts");
     }

@@ -1,24 +1,24 @@
-//! What is to be done, said before it is done.
+//! Plans of installations and removals, which can be shown before they are carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::change::{self, Change};
-use super::entry::{Document, Entry, new_file};
+use super::entry::{ConfigFormat, Document, PluginEntry, new_file};
 use super::error::InstallError;
-use super::ledger::{Ledger, Recorded};
+use super::manifest::{self, InstalledEntry, Manifest};
 
-/// Whom an installation is for.
+/// The projects that an installation is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum InstallScope {
     /// One project, by its root.
     Project(PathBuf),
     /// All projects of the user.
     Global,
 }
 
-impl Scope {
-    /// The name of it in the ledger.
+impl InstallScope {
+    /// Returns the name in the manifest.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Project(root) => root.display().to_string(),
@@ -27,119 +27,134 @@ impl Scope {
     }
 }
 
-/// What happens to something.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// It is new.
+pub enum StepKind {
+    /// Something is added.
     Add,
-    /// It changes.
+    /// Something is changed.
     Update,
-    /// It goes.
+    /// Something is removed.
     Remove,
-    /// It stays, although one might expect otherwise.
+    /// Something stays, although the user might expect otherwise.
     Leave,
 }
 
-/// One thing that happens, for a person.
+impl StepKind {
+    fn of_write(exists: bool) -> Self {
+        if exists { Self::Update } else { Self::Add }
+    }
+}
+
+/// A step of a plan, for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What happens.
-    pub verb: Verb,
-    /// To what.
+pub struct InstallStep {
+    /// The kind.
+    pub kind: StepKind,
+    /// The file or folder.
     pub path: PathBuf,
-    /// What that is, or why it stays.
+    /// A description of it, or the reason why it stays.
     pub about: String,
 }
 
-/// What is to be done.
+/// A plan of an installation or a removal.
 #[derive(Debug)]
-pub struct Plan {
-    /// What happens, in the order in which one would tell it.
-    pub steps: Vec<Step>,
+pub struct InstallPlan {
+    /// The steps, in the order in which they are shown.
+    pub steps: Vec<InstallStep>,
     changes: Vec<Change>,
-    ledger_path: PathBuf,
-    ledger: Ledger,
-    ledger_changed: bool,
-    removing: bool,
+    manifest_path: PathBuf,
+    manifest: Manifest,
+    manifest_changed: bool,
+    direction: Direction,
 }
 
-impl Plan {
-    /// Whether anything happens.
-    pub fn changes_something(&self) -> bool {
+/// The direction of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Install,
+    Remove,
+}
+
+impl InstallPlan {
+    /// Returns true if the plan changes anything.
+    pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// Does it.
+    /// Carries out the plan.
     pub fn carry_out(&self) -> Result<(), InstallError> {
         let mut changes = Vec::new();
-        if self.ledger_changed {
-            let path = self.ledger_path.clone();
-            changes.push(if self.ledger.is_empty() {
+        if self.manifest_changed {
+            let path = self.manifest_path.clone();
+            changes.push(if self.manifest.is_empty() {
                 Change::Delete(path)
             } else {
-                Change::Write {
-                    path,
-                    text: self.ledger.text()?,
-                }
+                let text = self.manifest.text()?;
+                Change::Write { path, text }
             });
         }
-        // The ledger is never behind what is there: first to know, last to forget.
-        if self.removing {
-            change::apply(&self.changes)?;
-            change::apply(&changes)
-        } else {
-            changes.extend(self.changes.iter().cloned());
-            change::apply(&changes)
+        // The manifest must list everything that is installed, even after a crash: it is written
+        // before an installation and after a removal.
+        match self.direction {
+            Direction::Remove => {
+                change::apply(&self.changes)?;
+                change::apply(&changes)
+            }
+            Direction::Install => {
+                changes.extend(self.changes.iter().cloned());
+                change::apply(&changes)
+            }
         }
     }
 }
 
-/// A plan in the making.
+/// Builds a plan.
 pub(super) struct Planner {
     scope: String,
-    before: Ledger,
-    pub(super) ledger: Ledger,
-    ledger_path: PathBuf,
-    pub(super) steps: Vec<Step>,
+    before: Manifest,
+    pub(super) manifest: Manifest,
+    manifest_path: PathBuf,
+    pub(super) steps: Vec<InstallStep>,
     changes: Vec<Change>,
     folders: BTreeSet<PathBuf>,
 }
 
 impl Planner {
-    pub(super) fn new(scope: &Scope, ledger_path: &Path) -> Result<Self, InstallError> {
-        let ledger = Ledger::read(ledger_path)?;
+    pub(super) fn new(scope: &InstallScope, manifest_path: &Path) -> Result<Self, InstallError> {
+        let manifest = Manifest::read(manifest_path)?;
         Ok(Self {
             scope: scope.name(),
-            before: ledger.clone(),
-            ledger,
-            ledger_path: ledger_path.to_owned(),
+            before: manifest.clone(),
+            manifest,
+            manifest_path: manifest_path.to_owned(),
             steps: Vec::new(),
             changes: Vec::new(),
             folders: BTreeSet::new(),
         })
     }
 
-    pub(super) fn finish(self, removing: bool) -> Plan {
-        Plan {
-            ledger_changed: self.ledger != self.before,
+    pub(super) fn finish(self, direction: Direction) -> InstallPlan {
+        InstallPlan {
+            manifest_changed: self.manifest != self.before,
             steps: self.steps,
             changes: self.changes,
-            ledger_path: self.ledger_path,
-            ledger: self.ledger,
-            removing,
+            manifest_path: self.manifest_path,
+            manifest: self.manifest,
+            direction,
         }
     }
 
-    pub(super) fn tell(&mut self, verb: Verb, path: &Path, about: impl Into<String>) {
-        self.steps.push(Step {
-            verb,
+    pub(super) fn step(&mut self, kind: StepKind, path: &Path, about: impl Into<String>) {
+        self.steps.push(InstallStep {
+            kind,
             path: path.to_owned(),
             about: about.into(),
         });
     }
 
-    /// A folder is to be there. Says whether it is new.
-    pub(super) fn folder(&mut self, path: &Path) -> bool {
+    /// Plans a folder. Returns true if it does not exist yet.
+    pub(super) fn add_folder(&mut self, path: &Path) -> bool {
         let missing: Vec<PathBuf> = path
             .ancestors()
             .take_while(|folder| !folder.exists() && !self.folders.contains(*folder))
@@ -147,179 +162,175 @@ impl Planner {
             .collect();
         for folder in missing.iter().rev() {
             self.folders.insert(folder.clone());
-            self.ledger.made(folder, true, &self.scope);
+            self.manifest.add_folder(folder, &self.scope);
         }
         for folder in path.ancestors() {
-            self.ledger.made(folder, false, &self.scope);
+            self.manifest.need_folder(folder, &self.scope);
         }
         if missing.is_empty() {
             return false;
         }
-        self.changes.push(Change::Make(path.to_owned()));
+        self.changes.push(Change::CreateDir(path.to_owned()));
         true
     }
 
-    /// A file of ours is to hold this text. Says what happens to it, if something does.
-    pub(super) fn file(&mut self, path: &Path, text: &str) -> Result<Option<Verb>, InstallError> {
-        let there = change::read(path)?;
+    /// Plans a file of ours. Returns the kind of change, if there is one.
+    pub(super) fn add_file(
+        &mut self,
+        path: &Path,
+        text: &str,
+    ) -> Result<Option<StepKind>, InstallError> {
+        let existing = change::read(path)?;
         if let Some(folder) = path.parent() {
-            self.folder(folder);
+            self.add_folder(folder);
         }
-        self.ledger.wrote(path, text, &self.scope);
-        if there.as_deref() == Some(text) {
+        self.manifest.add_file(path, text, &self.scope);
+        if existing.as_deref() == Some(text) {
             return Ok(None);
         }
-        self.changes.push(Change::Write {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        });
-        Ok(Some(if there.is_some() {
-            Verb::Update
-        } else {
-            Verb::Add
-        }))
+        self.write(path, text.to_owned());
+        Ok(Some(StepKind::of_write(existing.is_some())))
     }
 
-    /// A file of ours is no longer needed by anybody.
-    pub(super) fn delete(&mut self, path: &Path) {
-        self.ledger.files.remove(path);
+    fn write(&mut self, path: &Path, text: String) {
+        let path = path.to_owned();
+        self.changes.push(Change::Write { path, text });
+    }
+
+    /// Plans to delete a file of ours that no scope needs.
+    pub(super) fn delete_file(&mut self, path: &Path) {
+        self.manifest.files.remove(path);
         self.changes.push(Change::Delete(path.to_owned()));
     }
 
-    /// A configuration file is to have an entry.
-    pub(super) fn entry(
+    /// Plans an entry in a configuration file.
+    pub(super) fn add_entry(
         &mut self,
         path: &Path,
         schema: &str,
-        entry: &Entry,
+        entry: &PluginEntry,
         about: &str,
     ) -> Result<(), InstallError> {
         let Some(text) = change::read(path)? else {
             let text = new_file(schema, entry);
-            self.file(path, &text)?;
-            self.record(path, entry, true);
-            self.tell(Verb::Add, path, about);
+            self.add_file(path, &text)?;
+            self.record_entry(path, entry, true);
+            self.step(StepKind::Add, path, about);
             return Ok(());
         };
         let document = Document::parse(path, &text)?;
-        let had = document.find(entry)?;
-        let list_made = match self.ledger.entries.get(path) {
-            Some(recorded) => recorded.list_made,
+        let existing = document.find(entry)?;
+        let created_list = match self.manifest.entries.get(path) {
+            Some(installed) => installed.created_list,
             None => !document.has_list(entry)?,
         };
-        let ours_alone = self.ledger.is_unchanged(path, &text);
-        if !ours_alone {
-            // Somebody has written into it: it is not ours to delete.
-            self.ledger.files.remove(path);
+        let is_ours = self.manifest.is_unchanged(path, &text);
+        if !is_ours {
+            // The user has changed the file: it must not be deleted with the entry.
+            self.manifest.files.remove(path);
         }
         if let Some(with) = document.with(entry)? {
-            if ours_alone {
-                self.ledger.wrote(path, &with, &self.scope);
+            if is_ours {
+                self.manifest.add_file(path, &with, &self.scope);
             }
-            self.changes.push(Change::Write {
-                path: path.to_owned(),
-                text: with,
-            });
-            let verb = if had.is_some() {
-                Verb::Update
-            } else {
-                Verb::Add
-            };
-            self.tell(verb, path, about);
+            self.write(path, with);
+            self.step(StepKind::of_write(existing.is_some()), path, about);
         }
-        self.record(path, entry, list_made);
+        self.record_entry(path, entry, created_list);
         Ok(())
     }
 
-    fn record(&mut self, path: &Path, entry: &Entry, list_made: bool) {
-        let recorded = Recorded {
+    fn record_entry(&mut self, path: &Path, entry: &PluginEntry, created_list: bool) {
+        let installed = InstalledEntry {
             scope: self.scope.clone(),
-            two: entry.dialect == super::entry::Dialect::Two,
+            is_v2: entry.format == ConfigFormat::V2,
             value: entry.value(),
-            list_made,
+            created_list,
         };
-        self.ledger.entries.insert(path.to_owned(), recorded);
+        self.manifest.entries.insert(path.to_owned(), installed);
     }
 
-    /// Takes out everything that was written for this installation, and for projects that are gone.
-    pub(super) fn take_out(&mut self) -> Result<(), InstallError> {
+    /// Plans to remove everything that was installed for this scope, and for projects that no longer
+    /// exist.
+    pub(super) fn remove_all(&mut self) -> Result<(), InstallError> {
         let scope = self.scope.clone();
-        let leaves = |name: &String| {
+        let is_removed = |name: &String| {
             *name == scope
                 || (name != "global" && Path::new(name).is_absolute() && !Path::new(name).exists())
         };
-        for (path, recorded) in self.before.entries.clone() {
-            if leaves(&recorded.scope) {
-                self.ledger.entries.remove(&path);
-                self.take_out_entry(&path, &recorded)?;
+        for (path, installed) in self.before.entries.clone() {
+            if is_removed(&installed.scope) {
+                self.manifest.entries.remove(&path);
+                self.remove_entry(&path, &installed)?;
             }
         }
-        let mut gone: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-        for (path, written) in self.before.files.clone() {
-            let Some(now) = self.ledger.files.get_mut(&path) else {
+        let mut deleted: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+        for (path, installed) in self.before.files.clone() {
+            let Some(now) = self.manifest.files.get_mut(&path) else {
                 continue;
             };
-            now.needed_by.retain(|name| !leaves(name));
+            now.needed_by.retain(|name| !is_removed(name));
             if !now.needed_by.is_empty() {
                 continue;
             }
-            self.ledger.files.remove(&path);
+            self.manifest.files.remove(&path);
             match change::read(&path) {
                 Ok(None) => {}
-                Ok(Some(text)) if super::ledger::hash(&text) == written.hash => {
-                    self.delete(&path);
+                Ok(Some(text)) if manifest::hash(&text) == installed.hash => {
+                    self.delete_file(&path);
                     let folder = path.parent().unwrap_or(&path).to_owned();
-                    gone.entry(folder).or_default().push(path);
+                    deleted.entry(folder).or_default().push(path);
                 }
-                _ => self.tell(Verb::Leave, &path, "it was changed since"),
+                _ => self.step(StepKind::Leave, &path, "it was changed since"),
             }
         }
-        for (folder, files) in gone {
+        for (folder, files) in deleted {
             match files.as_slice() {
-                [file] => self.tell(Verb::Remove, file, "the file"),
-                files => self.tell(Verb::Remove, &folder, format!("{} files", files.len())),
+                [file] => self.step(StepKind::Remove, file, "the file"),
+                files => self.step(StepKind::Remove, &folder, format!("{} files", files.len())),
             }
         }
-        // The deepest first: a folder is empty when what was in it is gone.
+        // The deepest first, so that a folder is empty when its turn comes.
         for path in self.before.folders.clone().into_keys().rev() {
-            let Some(now) = self.ledger.folders.get_mut(&path) else {
+            let Some(now) = self.manifest.folders.get_mut(&path) else {
                 continue;
             };
-            now.retain(|name| !leaves(name));
+            now.retain(|name| !is_removed(name));
             if now.is_empty() {
-                self.ledger.folders.remove(&path);
+                self.manifest.folders.remove(&path);
                 if path.is_dir() {
-                    self.changes.push(Change::Clear(path));
+                    self.changes.push(Change::DeleteEmptyDir(path));
                 }
             }
         }
         Ok(())
     }
 
-    fn take_out_entry(&mut self, path: &Path, recorded: &Recorded) -> Result<(), InstallError> {
+    fn remove_entry(
+        &mut self,
+        path: &Path,
+        installed: &InstalledEntry,
+    ) -> Result<(), InstallError> {
         let Some(text) = change::read(path)? else {
             return Ok(());
         };
-        if self.ledger.is_unchanged(path, &text) {
-            // The whole file goes.
+        if self.manifest.is_unchanged(path, &text) {
+            // The whole file is deleted.
             return Ok(());
         }
-        self.ledger.files.remove(path);
+        self.manifest.files.remove(path);
         let document = Document::parse(path, &text)?;
-        let entry = Entry::from_value(recorded.dialect(), &recorded.value);
+        let entry = PluginEntry::from_value(installed.format(), installed.value.clone());
         match document.find(&entry)? {
             None => {}
-            Some(found) if found.value == recorded.value => {
-                self.changes.push(Change::Write {
-                    path: path.to_owned(),
-                    text: document.without(&entry, recorded.list_made)?,
-                });
-                self.tell(Verb::Remove, path, "the plugin's entry");
+            Some(found) if found.value == installed.value => {
+                self.write(path, document.without(&entry, installed.created_list)?);
+                self.step(StepKind::Remove, path, "the plugin's entry");
             }
-            Some(_) => self.tell(
-                Verb::Leave,
+            Some(_) => self.step(
+                StepKind::Leave,
                 path,
-                "the plugin's entry was changed since: take it out by hand",
+                "the plugin's entry was changed since: remove it by hand",
             ),
         }
         Ok(())

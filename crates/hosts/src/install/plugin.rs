@@ -1,17 +1,17 @@
-//! The OpenCode plugin's files, which the binary carries: nothing has to be downloaded, and the
-//! plugin and the sidecar are of one release.
+//! The files of the OpenCode plugin, embedded in the binary: nothing has to be downloaded, and plugin
+//! and sidecar are always from the same release.
 
-/// The files by name: TypeScript, which OpenCode runs as it is.
+/// The files by name. OpenCode runs TypeScript directly.
 pub(super) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/opencode_plugin.rs"));
 
-/// The folder that the files go to. Entries are recognised by it, whoever wrote them.
+/// The folder of the files. It identifies our entries, even those that the user wrote.
 pub(super) const FOLDER: &str = "flamestack-opencode";
-/// What the server loads.
+/// The file that OpenCode's server loads.
 pub(super) const SERVER: &str = "index.ts";
-/// What the terminal interface loads, where there is such a file.
+/// The file that OpenCode's terminal interface loads.
 pub(super) const TERMINAL: &str = "tui.tsx";
 
-/// Whether there is something for the terminal interface.
+/// Returns true if the plugin has a part for the terminal interface.
 pub(super) fn has_terminal() -> bool {
     FILES.iter().any(|(name, _)| *name == TERMINAL)
 }
@@ -21,17 +21,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_imported_is_carried() {
+    fn imported_files_are_embedded() {
         let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
         assert!(names.contains(&SERVER), "{names:?}");
         for (name, text) in FILES {
-            // A type is gone when the file runs; everything else has to be there.
             let imports = text.lines().filter(|line| line.contains(" from \"./"));
             for line in imports {
                 let (_, from) = line.rsplit_once("\"./").unwrap();
                 let stem = from.trim_end_matches(['"', ';']).trim_end_matches(".js");
-                let there = |ending: &str| names.contains(&format!("{stem}{ending}").as_str());
-                assert!(there(".ts") || there(".tsx"), "{name}: {line}");
+                let exists = |ending: &str| names.contains(&format!("{stem}{ending}").as_str());
+                assert!(exists(".ts") || exists(".tsx"), "{name}: {line}");
             }
         }
     }

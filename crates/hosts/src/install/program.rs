@@ -1,4 +1,4 @@
-//! Which version of a program is there.
+//! Finding a program and its version.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -10,22 +10,22 @@ use std::time::Duration;
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says when asked for its version; nothing if it does not say.
+    /// Its answer to `--version`, if it gives one.
     pub version: Option<String>,
 }
 
 impl Program {
-    /// The first number of its version.
+    /// Returns the major version.
     pub fn major(&self) -> Option<u32> {
-        let digits = |c: char| !c.is_ascii_digit();
-        let version = self.version.as_deref()?.trim_start_matches(digits);
-        version.split(digits).next()?.parse().ok()
+        let not_digit = |c: char| !c.is_ascii_digit();
+        let version = self.version.as_deref()?.trim_start_matches(not_digit);
+        version.split(not_digit).next()?.parse().ok()
     }
 }
 
-/// Looks for a program in a search path (the value of `PATH`).
+/// Finds a program in a search path (the value of `PATH`).
 pub fn find(name: &str, search: &OsStr) -> Option<PathBuf> {
     let names: Vec<String> = if cfg!(windows) {
         [".exe", ".cmd"].map(|end| format!("{name}{end}")).into()
@@ -43,13 +43,13 @@ pub fn find(name: &str, search: &OsStr) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// Asks a program for its version, and does not wait for longer than it may take.
-pub fn ask_version(path: PathBuf, patience: Duration) -> Program {
-    let version = first_line(&path, patience);
+/// Asks a program for its version, for at most the given time.
+pub fn ask_version(path: PathBuf, timeout: Duration) -> Program {
+    let version = first_line(&path, timeout);
     Program { path, version }
 }
 
-fn first_line(path: &Path, patience: Duration) -> Option<String> {
+fn first_line(path: &Path, timeout: Duration) -> Option<String> {
     let mut child = Command::new(path)
         .arg("--version")
         .stdin(Stdio::null())
@@ -61,14 +61,14 @@ fn first_line(path: &Path, patience: Duration) -> Option<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut text = Vec::new();
-        // What cannot be read is no version.
+        // Unreadable output counts as no version.
         drop(stdout.take(4096).read_to_end(&mut text));
         drop(sender.send(text));
     });
-    let said = receiver.recv_timeout(patience);
+    let output = receiver.recv_timeout(timeout);
     drop(child.kill());
     drop(child.wait());
-    let text = String::from_utf8_lossy(&said.ok()?).into_owned();
+    let text = String::from_utf8_lossy(&output.ok()?).into_owned();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|c| !c.is_control()).take(40).collect())
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_number_of_a_version_is_found() {
+    fn the_major_version_is_found() {
         let major = |version: &str| {
             let version = Some(version.to_owned());
             Program {

@@ -1,121 +1,77 @@
-//! What each method of the protocol does.
+//! The methods of the protocol.
 
 use std::io::Write;
 
-use flamestack_core::frame::Status;
+use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::SessionRef;
-use flamestack_core::refusal::Voice;
-use flamestack_core::text::Prose;
+use flamestack_core::text::Text;
 use flamestack_engine::compaction::Author;
+use flamestack_engine::hints::Voice;
 use flamestack_engine::views::subagents::lines;
 use flamestack_engine::{EngineError, tools};
-use serde::Serialize;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::Sidecar;
-use super::conversation::Conversation;
-use super::figures;
-use super::rpc::{Answers, Asked, Fault, params};
+use super::hook_stats;
+use super::rpc::{RequestLine, Responder, RpcError};
+use super::server::Host;
+use super::session::ServedSession;
 use super::wire::{
-    Call, Called, CommandDeclaration, Delegated, Delegating, Delegation, Happening, Hello,
-    Isolation, Observe, PROTOCOL, Prepare, Prompt, Returned, Show, Shown, Summaries, Summarizing,
-    ToolDeclaration, Welcome, Written,
+    CallParams, ChildResult, CommandDeclaration, DelegateParams, DelegateResult, Delegation,
+    HelloParams, HostEvent, Isolation, PROTOCOL, SessionRequest, ShowParams, ShowResult, ShowView,
+    SummaryMode, ToolDeclaration, ToolResult, Welcome,
 };
 
-/// The methods that belong to a conversation.
-pub(super) const METHODS: [&str; 9] = [
-    "observe",
-    "prompt",
-    "prepare",
-    "call",
-    "delegating",
-    "returned",
-    "summarizing",
-    "written",
-    "show",
-];
-
-/// Answers a request of a conversation.
+/// Handles a request of a session: answers it, then records what it has shown.
 pub(super) fn handle<W: Write>(
-    sidecar: &Sidecar,
-    answers: &Answers<W>,
-    conversation: &mut Conversation,
-    asked: &Asked,
+    responder: &Responder<W>,
+    session: &mut ServedSession<'_>,
+    line: &RequestLine,
 ) {
-    let id = asked.id.as_ref();
-    match asked.method.as_str() {
-        "observe" => answers.answer(
-            id,
-            &params(asked)
-                .and_then(|observe: Observe| observed(sidecar, conversation, &observe.happenings)),
-        ),
-        "prompt" => answers.answer(
-            id,
-            &asking(asked, |prompt: Prompt| {
-                conversation.prompt(sidecar, &prompt)
-            }),
-        ),
-        "prepare" => answers.answer_directly(
-            id,
-            &asking(asked, |prepare: Prepare| {
-                conversation.prepare(sidecar, prepare)
-            }),
-        ),
-        "call" => answers.answer(
-            id,
-            &params(asked).map(|call: Call| called(sidecar, conversation, &call)),
-        ),
-        "delegating" => answers.answer(
-            id,
-            &asking(asked, |delegating: Delegating| {
-                delegated_before(sidecar, conversation, &delegating)
-            }),
-        ),
-        "returned" => answers.answer(
-            id,
-            &params(asked).map(|returned: Returned| came_back(sidecar, conversation, &returned)),
-        ),
-        "summarizing" => answers.answer(
-            id,
-            &asking(asked, |_: Summarizing| conversation.summarizing(sidecar)),
-        ),
-        "written" => answers.answer(
-            id,
-            &asking(asked, |written: Written| {
-                conversation.written(sidecar, &written)
-            }),
-        ),
-        _ => answers.answer(
-            id,
-            &asking(asked, |show: Show| shown(sidecar, conversation, &show)),
-        ),
+    let id = line.id.as_ref();
+    match line.read() {
+        Ok(request) => answer(responder, session, id, request),
+        Err(error) => responder.fail(id, &error),
     }
-    // Nobody waits for this: whoever asked has the answer already.
-    if let Err(error) = conversation.record(sidecar) {
-        tracing::warn!(session = %conversation.session, "not recorded: {error}");
+    // The host has its answer already and waits for none of this.
+    if let Err(error) = session.record() {
+        tracing::warn!(session = %session.session, "not recorded: {error}");
     }
-    if let Err(error) = conversation.end_waiting(sidecar) {
-        tracing::warn!(session = %conversation.session, "a summary is still awaited: {error}");
+    if let Err(error) = session.end_waiting() {
+        tracing::warn!(session = %session.session, "a summary is still awaited: {error}");
     }
-    if let Err(error) = conversation.look_ahead(sidecar) {
-        tracing::debug!(session = %conversation.session, "not looked at: {error}");
+    if let Err(error) = session.look_ahead() {
+        tracing::debug!(session = %session.session, "finished frames not read: {error}");
     }
 }
 
-/// Reads the parameters, asks, and says what went wrong in words.
-fn asking<T, A>(asked: &Asked, ask: impl FnOnce(T) -> Result<A, EngineError>) -> Result<A, Fault>
-where
-    T: serde::de::DeserializeOwned,
-    A: Serialize,
-{
-    ask(params(asked)?).map_err(|error| failed(&error))
+fn answer<W: Write>(
+    responder: &Responder<W>,
+    session: &mut ServedSession<'_>,
+    id: Option<&Value>,
+    request: SessionRequest,
+) {
+    match request {
+        SessionRequest::Observe(params) => responder.answer(id, observe(session, &params.events)),
+        SessionRequest::Prompt(params) => responder.answer(id, session.prompt(&params)),
+        SessionRequest::Prepare(params) => responder.answer(id, session.prepare(params)),
+        SessionRequest::Call(params) => responder.succeed(id, &call(session, &params)),
+        SessionRequest::Delegate(params) => responder.answer(id, delegate(session, &params)),
+        SessionRequest::ChildEnded(child) => responder.succeed(id, &child_ended(session, &child)),
+        SessionRequest::Summarize(_) => responder.answer(id, session.summarize()),
+        SessionRequest::Summarized(summary) => responder.answer(id, session.summarized(&summary)),
+        SessionRequest::Show(params) => responder.answer(id, show(session, &params)),
+    }
 }
 
-fn failed(error: &EngineError) -> Fault {
-    Fault::Failed(sentence(error))
+impl From<EngineError> for RpcError {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(sentence(&error))
+    }
 }
 
-/// An error and what to do about it, for a model.
+/// Returns an error with its hint, for a model.
 fn sentence(error: &EngineError) -> String {
     match error.hint(Voice::Tool) {
         Some(hint) => format!("{error}\n{hint}"),
@@ -123,21 +79,23 @@ fn sentence(error: &EngineError) -> String {
     }
 }
 
-/// Greets a host: its name, and what is on offer.
-pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(Hello, Welcome), Fault> {
-    let hello: Hello = params(asked)?;
+/// Greets a host and says what is on offer.
+pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welcome), RpcError> {
+    #[derive(Deserialize)]
+    struct Greeting {
+        params: HelloParams,
+    }
+    let Greeting { params: hello } = line.read()?;
     if hello.protocol != PROTOCOL {
-        return Err(Fault::Failed(format!(
+        return Err(RpcError::Failed(format!(
             "the shim speaks version {} of the protocol and this is version {PROTOCOL}: \
              install a plugin and a `flame` of the same release",
             hello.protocol
         )));
     }
     if format!("{}:x", hello.host).parse::<SessionRef>().is_err() {
-        return Err(Fault::BadParams {
-            method: asked.method.clone(),
-            problem: "at `host`: a host's name has only a-z, 0-9 and -".to_owned(),
-        });
+        let problem = "at `host`: a host's name has only a-z, 0-9 and -";
+        return Err(line.bad_params(problem.to_owned()));
     }
     tracing::info!(
         host = %hello.host,
@@ -158,15 +116,18 @@ pub(super) fn hello(sidecar: &Sidecar, asked: &Asked) -> Result<(Hello, Welcome)
         placement: sidecar.placement,
         isolation: sidecar.isolation,
         compaction: match sidecar.summaries {
-            Author::Host => Summaries::Assist,
-            Author::Own(_) => Summaries::Own,
+            Author::Host => SummaryMode::Assist,
+            Author::Own(_) => SummaryMode::Own,
         },
-        direct: None,
     };
-    Ok((hello, welcome))
+    let host = Host {
+        name: hello.host,
+        without_parents: hello.without_parents,
+    };
+    Ok((host, welcome))
 }
 
-/// The commands that a person may type in a host.
+/// Returns the commands that a host offers to its user.
 pub fn commands() -> Vec<CommandDeclaration> {
     [
         (
@@ -195,158 +156,136 @@ pub fn commands() -> Vec<CommandDeclaration> {
     .into()
 }
 
-fn observed(
-    sidecar: &Sidecar,
-    conversation: &mut Conversation,
-    happenings: &[Happening],
-) -> Result<Value, Fault> {
-    figures::keep(sidecar, conversation, happenings);
-    for happening in happenings {
-        conversation
-            .observe(sidecar, happening)
-            .map_err(|error| failed(&error))?;
+fn observe(session: &mut ServedSession<'_>, events: &[HostEvent]) -> Result<Value, EngineError> {
+    hook_stats::keep(session, events);
+    for event in events {
+        session.observe(event)?;
     }
     Ok(Value::Null)
 }
 
-/// A tool call. What is wrong with it is told to the model, which can do something about it.
-fn called(sidecar: &Sidecar, conversation: &mut Conversation, call: &Call) -> Called {
-    let actor = conversation.actor(sidecar, call.message.as_deref());
-    if let Some(delegation) = delegated(sidecar, call) {
-        return Called {
+/// Calls a tool. Its errors are answers too: the model can do something about them.
+fn call(session: &mut ServedSession<'_>, params: &CallParams) -> ToolResult {
+    let actor = session.actor(params.message.as_deref());
+    if let Some(delegation) = delegation(session, params) {
+        return ToolResult {
             title: delegation.title.clone(),
-            output: String::new(),
-            refused: false,
             delegate: Some(delegation),
-            summarize: false,
+            ..ToolResult::default()
         };
     }
-    let answer = tools::call(&sidecar.engine, &actor, &call.name, call.arguments.clone());
-    let (output, refused) = match answer {
+    let arguments = params.arguments.clone();
+    let (output, refused) = match tools::call(session.engine, &actor, &params.name, arguments) {
         Ok(mut output) => {
-            if let Some(advice) = conversation.advice(sidecar, &call.name) {
+            if let Some(advice) = session.advice(&params.name) {
                 output.push_str(&advice);
             }
             (output, false)
         }
         Err(error) => (sentence(&error), true),
     };
-    Called {
+    ToolResult {
         title: title(&output),
-        summarize: !refused && conversation.has_summary_made(sidecar, &call.name),
+        summarize: !refused && session.wants_summary(&params.name),
         output,
         refused,
         delegate: None,
     }
 }
 
-/// The conversation that a planned frame gets where frames are conversations. Anything but a
-/// planned frame is turned to where the model is.
-fn delegated(sidecar: &Sidecar, call: &Call) -> Option<Delegation> {
-    if sidecar.isolation != Isolation::Session || call.name != "stack_frame_activate" {
+/// Returns the session to make for a planned frame, where frames are sessions. Any other frame is
+/// activated in the session of the model.
+fn delegation(session: &ServedSession<'_>, params: &CallParams) -> Option<Delegation> {
+    if session.sidecar.isolation != Isolation::Session || params.name != "stack_frame_activate" {
         return None;
     }
-    let name = call.arguments.get("sessionID")?.as_str()?;
-    let frame = sidecar.engine.frame_named(name).ok()?;
-    let found = sidecar
-        .engine
-        .read(|reading| Ok(reading.whole_frame(&frame)?));
-    let planned = found.ok()??;
+    let name = params.arguments.get("sessionID")?.as_str()?;
+    let planned = frame_named(session, name)?;
     if planned.status != Status::Planned {
         return None;
     }
-    let criteria = planned
-        .criteria
-        .as_ref()
-        .map(Prose::as_str)
-        .unwrap_or_default();
-    let prompt = format!("{}\n\nDone means: {criteria}", planned.title);
+    let title = planned.title.as_str().to_owned();
     Some(Delegation {
-        frame: frame.to_string(),
-        title: planned.title.as_str().to_owned(),
-        prompt: if criteria.is_empty() {
-            planned.title.as_str().to_owned()
-        } else {
-            prompt
+        frame: planned.id.to_string(),
+        prompt: match &planned.criteria {
+            Some(criteria) => format!("{title}\n\nDone means: {criteria}"),
+            None => title.clone(),
         },
+        title,
     })
 }
 
-/// Whether a model is about to start what is under way already.
-fn delegated_before(
-    sidecar: &Sidecar,
-    conversation: &mut Conversation,
-    delegating: &Delegating,
-) -> Result<Delegated, EngineError> {
-    conversation.record(sidecar)?;
-    let running = sidecar.engine.already_running(
-        &conversation.session,
-        delegating.message.as_deref(),
-        delegating.agent.as_deref(),
-        &delegating.prompt,
+fn frame_named(session: &ServedSession<'_>, name: &str) -> Option<Frame> {
+    let id = session.engine.frame_named(name).ok()?;
+    let found = session.engine.read(|reading| Ok(reading.whole_frame(&id)?));
+    found.ok()?
+}
+
+/// Refuses to start a subagent for a task that is under way already.
+fn delegate(
+    session: &mut ServedSession<'_>,
+    params: &DelegateParams,
+) -> Result<DelegateResult, EngineError> {
+    session.record()?;
+    let running = session.engine.already_running(
+        &session.session,
+        params.message.as_deref(),
+        params.agent.as_deref(),
+        &params.prompt,
     )?;
-    // What another run of the host left behind may well be dead.
-    let running = running.filter(|running| conversation.queues.knows(&running.run.session));
-    Ok(Delegated {
+    // A subagent of an earlier run of the host may well be dead.
+    let running = running.filter(|running| session.scheduler.knows(&running.run.session));
+    Ok(DelegateResult {
         running: running.map(|running| {
             format!(
                 "already running: {}\nThis call asks for the same and was not made. Its results \
-                 come to the conversation that started it; `stack_subagent_list` tells how it fares.",
+                 come to the session that started it; `stack_subagent_list` shows its progress.",
                 lines(&running).join("\n")
             )
         }),
     })
 }
 
-fn came_back(sidecar: &Sidecar, conversation: &mut Conversation, returned: &Returned) -> Called {
-    if let Err(error) = conversation.ended(sidecar, returned) {
-        tracing::warn!("end of {} not recorded: {error}", returned.child);
+fn child_ended(session: &mut ServedSession<'_>, child: &ChildResult) -> ToolResult {
+    if let Err(error) = session.child_ended(child) {
+        tracing::warn!("end of {} not recorded: {error}", child.child);
     }
-    // What the user stopped stays open: whether it goes on is the user's to say.
-    if !returned.stopped {
-        let actor = conversation.actor(sidecar, None);
-        let answer = tools::call(
-            &sidecar.engine,
-            &actor,
-            "stack_frame_pop",
-            serde_json::json!({
-                "frameID": returned.frame,
-                "status": if returned.ok { "completed" } else { "failed" },
-                "results": words(returned),
-            }),
-        );
-        // The child may have popped its frame itself: what it recorded then is what the parent gets.
-        if let Err(error) = &answer {
-            tracing::debug!("frame of {} not popped: {error}", returned.child);
+    // A frame that the user stopped stays open: only the user decides whether it goes on.
+    if !child.stopped {
+        let actor = session.actor(None);
+        let arguments = json!({
+            "frameID": child.frame,
+            "status": if child.ok { "completed" } else { "failed" },
+            "results": last_text(child),
+        });
+        let popped = tools::call(session.engine, &actor, "stack_frame_pop", arguments);
+        // The child may have popped its frame itself; then its own results are the parent's.
+        if let Err(error) = &popped {
+            tracing::debug!("frame of {} not popped: {error}", child.child);
         }
     }
-    let output = what_came(sidecar, returned).unwrap_or_else(|| words(returned).to_owned());
-    Called {
+    let output = outcome(session, child).unwrap_or_else(|| last_text(child).to_owned());
+    ToolResult {
         title: title(&output),
         output,
-        refused: false,
-        delegate: None,
-        summarize: false,
+        ..ToolResult::default()
     }
 }
 
-/// What a conversation that was made for a frame said at its end.
-fn words(returned: &Returned) -> &str {
-    match returned.text.trim() {
-        "" if returned.stopped => "The user stopped it.",
-        "" if returned.ok => "It ended without a word.",
+fn last_text(child: &ChildResult) -> &str {
+    match child.text.trim() {
+        "" if child.stopped => "The user stopped it.",
+        "" if child.ok => "It ended without a word.",
         "" => "It failed without a word.",
-        _ => &returned.text,
+        _ => &child.text,
     }
 }
 
-/// How a frame stands that was worked on in another conversation, and what it came to.
-fn what_came(sidecar: &Sidecar, returned: &Returned) -> Option<String> {
-    let id = sidecar.engine.frame_named(&returned.frame).ok()?;
-    let found = sidecar.engine.read(|reading| Ok(reading.whole_frame(&id)?));
-    let frame = found.ok()??;
-    let results = frame.results.as_ref().map(Prose::as_str);
-    let (how, next) = match frame.status {
+/// Returns the status and the results of a frame that was worked on in another session.
+fn outcome(session: &ServedSession<'_>, child: &ChildResult) -> Option<String> {
+    let frame = frame_named(session, &child.frame)?;
+    let results = frame.results.as_ref().map(Text::as_str);
+    let (status, next) = match frame.status {
         Status::Completed => ("is completed", ""),
         Status::Failed => ("has failed", ""),
         Status::Blocked => ("is blocked", ""),
@@ -357,31 +296,22 @@ fn what_came(sidecar: &Sidecar, returned: &Returned) -> Option<String> {
             "\nstack_frame_activate goes on with it here.",
         ),
     };
-    let said = results.unwrap_or_else(|| words(returned));
-    Some(format!("{id} “{}” {how}\n{said}{next}", frame.title))
+    let results = results.unwrap_or_else(|| last_text(child));
+    let Frame { id, title, .. } = &frame;
+    Some(format!("{id} “{title}” {status}\n{results}{next}"))
 }
 
-/// The first line, for a person.
+/// Returns the first line of an answer, for the user.
 fn title(output: &str) -> String {
     flamestack_core::text::condense(output.lines().next().unwrap_or_default(), 80)
 }
 
-fn shown(
-    sidecar: &Sidecar,
-    conversation: &Conversation,
-    show: &Show,
-) -> Result<Shown, EngineError> {
-    let tool = match show.what.as_str() {
-        "tree" => "stack_tree",
-        "status" => "stack_status",
-        other => {
-            return Err(EngineError::BadInput(format!(
-                "`{}` cannot be shown: ask for `status` or `tree`",
-                other.chars().take(40).collect::<String>()
-            )));
-        }
+fn show(session: &ServedSession<'_>, params: &ShowParams) -> Result<ShowResult, EngineError> {
+    let tool = match params.what {
+        ShowView::Tree => "stack_tree",
+        ShowView::Status => "stack_status",
     };
-    let actor = conversation.actor(sidecar, None);
-    let text = tools::call(&sidecar.engine, &actor, tool, Value::Null)?;
-    Ok(Shown { text })
+    let actor = session.actor(None);
+    let text = tools::call(session.engine, &actor, tool, Value::Null)?;
+    Ok(ShowResult { text })
 }

@@ -1,16 +1,16 @@
-//! One turn with a real sidecar, the way a shim would take it: does it answer, and how fast?
+//! A turn with a real sidecar, as a shim takes it, to see that it answers and how fast.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::wire::PROTOCOL;
 
-/// Why a sidecar did not do what it should.
+/// The reason why a probe failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// It could not be started.
@@ -27,16 +27,16 @@ pub enum ProbeError {
     Odd(&'static str, String),
 }
 
-/// How long an answer took.
+/// The time of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lap {
-    /// What was asked.
+    /// The method.
     pub method: &'static str,
-    /// How long the answer took; the first one includes the start of the process.
+    /// The time of the answer; the first one includes the start of the process.
     pub took: Duration,
 }
 
-/// Starts a sidecar with a state directory of its own, says hello, and takes a turn.
+/// Starts a sidecar with its own state directory, says hello, and takes a turn.
 pub fn round_trip(
     program: &Path,
     state: &Path,
@@ -88,7 +88,7 @@ impl Turn {
     fn take(&mut self, begun: Instant, directory: &Path) -> Result<(), ProbeError> {
         let message = json!({
             "id": "msg_1", "role": "user",
-            "parts": [{ "kind": "text", "id": "prt_1", "text": "Is anybody there?" }],
+            "parts": [{ "type": "text", "id": "prt_1", "text": "Hello" }],
         });
         let hello = json!({
             "protocol": PROTOCOL, "host": "doctor", "directory": directory.display().to_string(),
@@ -117,15 +117,11 @@ impl Turn {
         if !matches!(written, Some(Ok(()))) {
             return Err(ProbeError::Ended(method));
         }
-        let line = match self.lines.recv_timeout(self.patience) {
-            Ok(line) => line,
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                return Err(ProbeError::Silent(method, self.patience.as_secs()));
-            }
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                return Err(ProbeError::Ended(method));
-            }
-        };
+        let line = self.lines.recv_timeout(self.patience);
+        let line = line.map_err(|error| match error {
+            RecvTimeoutError::Timeout => ProbeError::Silent(method, self.patience.as_secs()),
+            RecvTimeoutError::Disconnected => ProbeError::Ended(method),
+        })?;
         let answer: Value = serde_json::from_str(&line).unwrap_or_default();
         if answer.get("id") != Some(&json!(id)) || answer.get("result").is_none() {
             let said = answer.pointer("/error/message").and_then(Value::as_str);
@@ -141,11 +137,11 @@ impl Turn {
 }
 
 impl Drop for Turn {
-    /// The end of its input ends a sidecar; one that hangs is not waited for.
+    /// Ends the sidecar by the end of its input, or by a signal if it hangs.
     fn drop(&mut self) {
         self.stdin = None;
         let ended = self.lines.recv_timeout(Duration::from_secs(1));
-        if !matches!(ended, Err(std::sync::mpsc::RecvTimeoutError::Disconnected)) {
+        if !matches!(ended, Err(RecvTimeoutError::Disconnected)) {
             drop(self.child.kill());
         }
         drop(self.child.wait());

@@ -1,289 +1,263 @@
-//! JSON-RPC 2.0, one object a line.
+//! JSON-RPC 2.0, one object per line.
 
 use std::io::{self, BufRead, Write};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
-use super::direct::{DirectAnswers, Questions};
+use crate::line_input::read_line;
 
-/// The longest line that is read; longer ones are skipped to their end.
-pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+/// Maximum length of a line, in bytes; longer ones are skipped to their end.
+pub(super) const MAX_LINE: usize = 64 * 1024 * 1024;
 
-/// A line that asks for something.
+/// A request or a notification. Its parameters are read by the thread that handles it, so that a
+/// long list of messages keeps no other session waiting.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// Whom to answer; a notification names nobody.
+pub(super) struct RequestLine {
+    /// Absent in a notification, which is never answered.
     pub(super) id: Option<Value>,
     pub(super) method: String,
-    /// Kept as text, so that a large list of messages is read once, by whoever needs it.
-    pub(super) params: Option<Box<RawValue>>,
+    /// The session that the parameters name.
+    pub(super) session: Option<String>,
+    text: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// The reason why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum RpcError {
     #[error("the line is not JSON: {0}")]
     NotJson(String),
-    #[error("the line is longer than {} MB and was skipped", LONGEST_LINE / (1024 * 1024))]
+    #[error("the line is longer than {} MB and was skipped", MAX_LINE / (1024 * 1024))]
     TooLong,
-    #[error("the line is no request: {0}")]
-    NoRequest(String),
+    #[error("the line is not a request: {0}")]
+    NotARequest(String),
     #[error("there is no method `{0}`")]
-    NoMethod(String),
+    UnknownMethod(String),
     #[error("the parameters of `{method}` are wrong: {problem}")]
     BadParams { method: String, problem: String },
+    #[error("{waiting} requests are waiting already: read the answers, then ask again")]
+    Busy { waiting: usize },
     #[error("{0}")]
     Failed(String),
 }
 
-impl Fault {
+impl RpcError {
     fn code(&self) -> i32 {
         match self {
             Self::NotJson(_) => -32700,
-            Self::TooLong | Self::NoRequest(_) => -32600,
-            Self::NoMethod(_) => -32601,
+            Self::TooLong | Self::NotARequest(_) => -32600,
+            Self::UnknownMethod(_) => -32601,
             Self::BadParams { .. } => -32602,
             Self::Failed(_) => -32000,
+            Self::Busy { .. } => -32001,
         }
     }
 }
 
-/// What comes in.
+/// One line of the input.
 pub(super) enum Line {
-    Asked(Asked),
-    /// Something that cannot be served, and whom to tell.
-    Bad(Option<Value>, Fault),
+    Request(RequestLine),
+    /// A line that cannot be served, with the id to answer to.
+    Bad(Option<Value>, RpcError),
     End,
 }
 
-/// Reads lines and never fails on what is in them.
-pub(super) struct Lines<R> {
-    input: Input<R>,
+/// Reads lines; nothing in them makes it fail.
+pub(super) struct LineReader<R> {
+    input: R,
     buffer: Vec<u8>,
 }
 
-enum Input<R> {
-    Standard(R),
-    Direct(Questions),
-}
-
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
-            input: Input::Standard(input),
+            input,
             buffer: Vec::new(),
-        }
-    }
-
-    /// Whether they come by a direct line.
-    pub(super) fn are_direct(&self) -> bool {
-        matches!(self.input, Input::Direct(_))
-    }
-
-    /// Reads on from a direct line; what was read until now, if that was not one.
-    pub(super) fn turn_to(&mut self, questions: Questions) -> Option<R> {
-        match std::mem::replace(&mut self.input, Input::Direct(questions)) {
-            Input::Standard(input) => Some(input),
-            Input::Direct(_) => None,
         }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Line> {
         loop {
-            match self.fill()? {
-                Filled::End => return Ok(Line::End),
-                Filled::TooLong => return Ok(Line::Bad(None, Fault::TooLong)),
-                Filled::Line if self.buffer.trim_ascii().is_empty() => match &self.input {
-                    Input::Direct(questions) if questions.ended() => return Ok(Line::End),
-                    _ => {}
-                },
-                Filled::Line => return Ok(parse(&self.buffer)),
+            let line = read_line(&mut self.input, MAX_LINE, &mut self.buffer)?;
+            // A last line without an end was cut off; its writer is gone.
+            if !line.is_ended {
+                return Ok(Line::End);
             }
-        }
-    }
-
-    fn fill(&mut self) -> io::Result<Filled> {
-        let input: &mut dyn BufRead = match &mut self.input {
-            Input::Standard(input) => input,
-            Input::Direct(questions) => &mut questions.pipe,
-        };
-        self.buffer.clear();
-        let mut skipped = false;
-        loop {
-            let chunk = match input.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            // A last line without an end was cut off; whoever wrote it is gone.
-            if chunk.is_empty() {
-                return Ok(Filled::End);
+            if line.is_skipped {
+                return Ok(Line::Bad(None, RpcError::TooLong));
             }
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(chunk.len());
-            if self.buffer.len() + taken > LONGEST_LINE {
-                skipped = true;
-                self.buffer = Vec::new();
-            }
-            if !skipped {
-                self.buffer.extend(chunk.iter().take(taken));
-            }
-            input.consume(end.map_or(taken, |end| end + 1));
-            match (end, skipped) {
-                (Some(_), true) => return Ok(Filled::TooLong),
-                (Some(_), false) => return Ok(Filled::Line),
-                (None, _) => {}
+            if !self.buffer.trim_ascii().is_empty() {
+                return Ok(parse(std::mem::take(&mut self.buffer)));
             }
         }
     }
 }
 
-enum Filled {
-    Line,
-    TooLong,
-    End,
-}
-
-#[derive(serde::Deserialize)]
-struct Envelope {
+#[derive(Deserialize)]
+struct Envelope<'a> {
     #[serde(default)]
     jsonrpc: Option<String>,
     #[serde(default, deserialize_with = "present")]
     id: Option<Value>,
     #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
-    params: Option<Box<RawValue>>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
 }
 
-/// An `id` of null is still an id: JSON-RPC tells it from none at all.
+/// The one parameter that decides which queue a request goes to.
+#[derive(Deserialize)]
+struct SessionParam {
+    session: Option<String>,
+}
+
+/// Keeps an `id` of null apart from a missing one, as JSON-RPC does.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    serde::Deserialize::deserialize(from).map(Some)
+    Deserialize::deserialize(from).map(Some)
 }
 
-fn parse(line: &[u8]) -> Line {
-    let envelope: Envelope = match serde_json::from_slice(line) {
+fn parse(text: Vec<u8>) -> Line {
+    let envelope: Envelope<'_> = match serde_json::from_slice(&text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
-            return Line::Bad(None, Fault::NoRequest(error.to_string()));
+            return Line::Bad(None, RpcError::NotARequest(error.to_string()));
         }
-        Err(error) => return Line::Bad(None, Fault::NotJson(error.to_string())),
+        Err(error) => return Line::Bad(None, RpcError::NotJson(error.to_string())),
     };
+    let bad = |id, problem: &str| Line::Bad(id, RpcError::NotARequest(problem.to_owned()));
     if envelope.jsonrpc.as_deref() != Some("2.0") {
-        let problem = "`jsonrpc` is not \"2.0\"".to_owned();
-        return Line::Bad(envelope.id, Fault::NoRequest(problem));
+        return bad(envelope.id, "`jsonrpc` is not \"2.0\"");
     }
-    match envelope.method {
-        Some(method) => Line::Asked(Asked {
-            id: envelope.id,
-            method,
-            params: envelope.params,
-        }),
-        None => Line::Bad(
-            envelope.id,
-            Fault::NoRequest("`method` is missing".to_owned()),
-        ),
-    }
-}
-
-/// The parameters of a method as its own type, or what is wrong with them and where.
-pub(super) fn params<T: DeserializeOwned>(asked: &Asked) -> Result<T, Fault> {
-    let text = asked.params.as_deref().map_or("{}", RawValue::get);
-    if let Ok(params) = serde_json::from_str(text) {
-        return Ok(params);
-    }
-    // Once more, to see where it is wrong: keeping track of that costs.
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let place = error.path().to_string();
-        let problem = match place.as_str() {
-            "." => error.inner().to_string(),
-            _ => format!("at `{place}`: {}", error.inner()),
-        };
-        Fault::BadParams {
-            method: asked.method.clone(),
-            problem,
-        }
+    let Some(method) = envelope.method else {
+        return bad(envelope.id, "`method` is missing");
+    };
+    // Parameters without a readable session are refused when all of them are read.
+    let params = envelope.params.map(RawValue::get);
+    let params: Option<SessionParam> = params.and_then(|text| serde_json::from_str(text).ok());
+    Line::Request(RequestLine {
+        id: envelope.id,
+        method,
+        session: params.and_then(|params| params.session),
+        text,
     })
 }
 
-/// Where answers go, a whole line at a time.
-pub(super) struct Answers<W> {
-    output: Mutex<W>,
-    direct: OnceLock<DirectAnswers>,
+impl RequestLine {
+    /// Returns the length of the line, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Reads the whole request, or says what is wrong with it and where.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+        if let Ok(request) = serde_json::from_slice(&self.text) {
+            return Ok(request);
+        }
+        // Once more, to find the place: keeping track of it while reading costs time.
+        let mut deserializer = serde_json::Deserializer::from_slice(&self.text);
+        serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            let place = path.strip_prefix("params").unwrap_or(&path);
+            match place.trim_start_matches('.') {
+                "method" => RpcError::UnknownMethod(self.method.chars().take(80).collect()),
+                "" => self.bad_params(error.inner().to_string()),
+                place => self.bad_params(format!("at `{place}`: {}", error.inner())),
+            }
+        })
+    }
+
+    /// Makes the error for wrong parameters.
+    pub(super) fn bad_params(&self, problem: String) -> RpcError {
+        RpcError::BadParams {
+            method: self.method.clone(),
+            problem,
+        }
+    }
 }
 
-impl<W: Write> Answers<W> {
+/// Writes answers, a whole line at a time.
+pub(super) struct Responder<W> {
+    output: Mutex<W>,
+}
+
+#[derive(Serialize)]
+struct Response<'a, T> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    #[serde(flatten)]
+    outcome: Outcome<'a, T>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome<'a, T> {
+    Result(&'a T),
+    Error { code: i32, message: String },
+}
+
+impl<W: Write> Responder<W> {
     pub(super) fn new(output: W) -> Self {
         Self {
             output: Mutex::new(output),
-            direct: OnceLock::new(),
         }
     }
 
-    /// From now on a shim may be waiting at its end of a direct line.
-    pub(super) fn offer_at(&self, direct: DirectAnswers) {
-        // There is one line for a process; a second one is never taken up.
-        let _ = self.direct.set(direct);
-    }
-
-    /// Answers a request; a notification gets no answer, whatever came of it.
-    pub(super) fn answer<T: Serialize>(&self, id: Option<&Value>, answer: &Result<T, Fault>) {
-        let Some(id) = id else {
-            return;
-        };
+    /// Answers a request; a notification has no id and gets no answer.
+    pub(super) fn answer<T, E>(&self, id: Option<&Value>, answer: Result<T, E>)
+    where
+        T: Serialize,
+        E: Into<RpcError>,
+    {
         match answer {
-            Ok(result) => self.write(&line(id, result)),
-            Err(fault) => self.refuse(id, fault),
+            Ok(result) => self.succeed(id, &result),
+            Err(error) => self.fail(id, &error.into()),
         }
     }
 
-    /// Answers a request for which a shim may wait at the direct line.
-    pub(super) fn answer_directly<T: Serialize>(
-        &self,
-        id: Option<&Value>,
-        answer: &Result<T, Fault>,
-    ) {
-        let (Some(id), Ok(result)) = (id, answer) else {
-            return self.answer(id, answer);
+    /// Answers a request that succeeded.
+    pub(super) fn succeed(&self, id: Option<&Value>, result: &impl Serialize) {
+        if let Some(id) = id {
+            self.write(id, Outcome::Result(result));
+        }
+    }
+
+    /// Answers a request that failed.
+    pub(super) fn fail(&self, id: Option<&Value>, error: &RpcError) {
+        if let Some(id) = id {
+            self.refuse(id, error);
+        }
+    }
+
+    /// Answers with an error; `id` is null for a line whose id could not be read.
+    pub(super) fn refuse(&self, id: &Value, error: &RpcError) {
+        let outcome = Outcome::Error {
+            code: error.code(),
+            message: error.to_string(),
         };
-        let line = line(id, result);
-        if let Some(direct) = self.direct.get() {
-            direct.offer(&line);
-        }
-        self.write(&line);
+        self.write::<()>(id, outcome);
     }
 
-    /// Says what is wrong with a line that may not even have an id.
-    pub(super) fn refuse(&self, id: &Value, fault: &Fault) {
-        let error = json!({ "code": fault.code(), "message": fault.to_string() });
-        self.write(&format!(
-            "{}\n",
-            json!({ "jsonrpc": "2.0", "id": id, "error": error })
-        ));
-    }
-
-    fn write(&self, line: &str) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = output
-            .write_all(line.as_bytes())
-            .and_then(|()| output.flush());
-        // Whoever asked is gone; the end of the input will follow.
+    fn write<T: Serialize>(&self, id: &Value, outcome: Outcome<'_, T>) {
+        let response = Response {
+            jsonrpc: "2.0",
+            id,
+            outcome,
+        };
+        let written = serde_json::to_vec(&response).map_err(io::Error::from);
+        let written = written.and_then(|mut line| {
+            line.push(b'\n');
+            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            output.write_all(&line)?;
+            output.flush()
+        });
+        // The host is gone; the end of the input will follow.
         if let Err(error) = written {
             tracing::debug!("answer not delivered: {error}");
         }
     }
-}
-
-fn line<T: Serialize>(id: &Value, result: &T) -> String {
-    format!(
-        "{}\n",
-        json!({ "jsonrpc": "2.0", "id": id, "result": result })
-    )
 }
 
 #[cfg(test)]
@@ -291,13 +265,13 @@ mod tests {
     use super::*;
 
     fn read(input: &[u8]) -> Vec<String> {
-        let mut lines = Lines::new(input);
+        let mut lines = LineReader::new(input);
         let mut read = Vec::new();
         loop {
             match lines.next().unwrap() {
                 Line::End => return read,
-                Line::Asked(asked) => read.push(format!("{} {:?}", asked.method, asked.id)),
-                Line::Bad(id, fault) => read.push(format!("{} {fault} {id:?}", fault.code())),
+                Line::Request(line) => read.push(format!("{} {:?}", line.method, line.id)),
+                Line::Bad(id, error) => read.push(format!("{} {error} {id:?}", error.code())),
             }
         }
     }
@@ -310,16 +284,16 @@ mod tests {
         a Some(Number(1))
         -32700 the line is not JSON: expected value at line 1 column 1 None
         -32700 the line is not JSON: expected value at line 1 column 1 None
-        -32600 the line is no request: `jsonrpc` is not "2.0" None
-        -32600 the line is no request: `jsonrpc` is not "2.0" None
-        -32600 the line is no request: `method` is missing Some(Number(7))
+        -32600 the line is not a request: `jsonrpc` is not "2.0" None
+        -32600 the line is not a request: `jsonrpc` is not "2.0" None
+        -32600 the line is not a request: `method` is missing Some(Number(7))
         b None
         "#);
     }
 
     #[test]
     fn a_line_that_is_too_long_is_skipped_to_its_end() {
-        let mut input = vec![b'x'; LONGEST_LINE + 1];
+        let mut input = vec![b'x'; MAX_LINE + 1];
         input.extend(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n");
         assert_eq!(
             read(&input),
@@ -332,18 +306,26 @@ mod tests {
 
     #[test]
     fn wrong_parameters_are_named_with_their_place() {
-        #[derive(Debug, serde::Deserialize)]
+        #[derive(Debug, Deserialize)]
         struct Wanted {
             #[expect(dead_code, reason = "only its type matters")]
             list: Vec<u8>,
         }
-        let asked = |params: &str| Asked {
-            id: None,
-            method: "m".to_owned(),
-            params: Some(RawValue::from_string(params.to_owned()).unwrap()),
+        #[derive(Debug, Deserialize)]
+        #[serde(tag = "method", content = "params", rename_all = "lowercase")]
+        enum Method {
+            M(#[expect(dead_code, reason = "only its type matters")] Wanted),
+        }
+        let error = |method: &str, params: &str| {
+            let line = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+            match parse(line.into_bytes()) {
+                Line::Request(line) => line.read::<Method>().unwrap_err().to_string(),
+                Line::Bad(..) | Line::End => panic!("a request"),
+            }
         };
-        let fault = params::<Wanted>(&asked(r#"{"list":[1,"x"]}"#)).unwrap_err();
-        assert!(fault.to_string().contains("`list[1]`"), "{fault}");
-        assert!(params::<Wanted>(&asked("null")).is_err());
+        let place = error("m", r#"{"list":[1,"x"]}"#);
+        assert!(place.contains("`list[1]`"), "{place}");
+        assert!(error("m", "null").starts_with("the parameters of `m` are wrong"));
+        assert_eq!(error("n", "{}"), "there is no method `n`");
     }
 }

@@ -1,4 +1,4 @@
-//! The TypeScript of the protocol, made from its types; `cargo xtask generate` writes it.
+//! Generates the TypeScript of the protocol; `cargo xtask generate` runs it.
 
 use std::path::Path;
 
@@ -22,17 +22,20 @@ fn declaration<T: TS>(config: &Config) -> String {
 fn protocol() -> String {
     let config = &Config::default();
     let types = declarations!(config:
-        Hello, Welcome, Direct, Placement, Isolation, ToolDeclaration, CommandDeclaration, Message, Role, Part,
-        CallState, Usage, Observe, Happening, Original, SessionFacts, TodoItem, HookFigures, Prompt, Prompted,
-        Prepare, Model, Prepared, Rewriting, Insertion, Call, Called, Delegation, Delegating, Delegated,
-        Returned,
-        Summaries, Summarizing, Instructions, Written, Rewritten, Show, Shown,
+        HelloParams, Welcome, Placement, Isolation, SummaryMode, ToolDeclaration, CommandDeclaration,
+        HostRole, ObserveParams, HostEvent, OriginalMessage, SessionFacts, TodoItem, HookStats,
+        PromptParams, PromptResult, PrepareParams, ModelInfo, ModelLimit, RequestPlan,
+        TextReplacement, Insertion, CallParams, ToolResult, Delegation, DelegateParams,
+        DelegateResult, ChildResult, SummarizeParams, SummarizeResult, SummaryText,
+        SummaryReplacement, ShowParams, ShowView, ShowResult,
     );
     format!(
-        "// What crosses the pipe between a host's shim and the sidecar; `docs/protocol.md` tells the\n\
-         // story. Made from crates/hosts/src/sidecar/wire by `cargo xtask generate`.\n\n\
-         /** Which version of the protocol this is. */\n\
-         export const PROTOCOL = {PROTOCOL}\n\n{types}"
+        "// What crosses the pipe between a host's shim and the sidecar; see\n\
+         // `docs/protocol.md`. Generated from crates/hosts/src/sidecar/wire by `cargo xtask generate`.\n\n\
+         /** Version of the protocol. */\n\
+         export const PROTOCOL = {PROTOCOL}\n\n\
+         /** A message as OpenCode has it, without the fields that the sidecar does not read. */\n\
+         export type HostMessage = {{ id: string, role: HostRole, parts: object[], [field: string]: unknown }}\n\n{types}"
     )
 }
 

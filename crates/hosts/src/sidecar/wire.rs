@@ -1,26 +1,80 @@
-//! What crosses the pipe between a host's shim and the sidecar, one file a subject.
+//! The types that cross the pipe between a host's shim and the sidecar.
 //!
-//! These are the protocol's own types; `docs/protocol.md` tells the story and the TypeScript
-//! declarations of the shims are made from them. They are converted at the edge and never handed
-//! further in.
+//! These are the protocol's own types; `docs/protocol.md` describes them, and the TypeScript
+//! declarations of the shims are generated from them. They are converted at the edge.
 
-mod calling;
-mod greeting;
-mod happening;
-mod message;
-mod request;
-mod showing;
+mod event;
+mod hello;
+mod prompt;
 mod summary;
+mod tool;
 
-pub use calling::{Call, Called, Delegated, Delegating, Delegation, Returned};
-pub use greeting::{
-    CommandDeclaration, Direct, Hello, Isolation, Placement, Summaries, ToolDeclaration, Welcome,
+use serde::{Deserialize, Serialize};
+
+pub use crate::opencode::message::{HostMessage, HostRole};
+pub use event::{HookStats, HostEvent, ObserveParams, OriginalMessage, SessionFacts, TodoItem};
+pub use hello::{
+    CommandDeclaration, HelloParams, Isolation, Placement, SummaryMode, ToolDeclaration, Welcome,
 };
-pub use happening::{Happening, HookFigures, Observe, Original, SessionFacts, TodoItem};
-pub use message::{CallState, Message, Part, Role, Usage};
-pub use request::{Insertion, Model, Prepare, Prepared, Prompt, Prompted, Rewriting};
-pub use showing::{Show, Shown};
-pub use summary::{Instructions, Rewritten, Summarizing, Written};
+pub use prompt::{
+    Insertion, ModelInfo, ModelLimit, PrepareParams, PromptParams, PromptResult, RequestPlan,
+    TextReplacement,
+};
+pub use summary::{SummarizeParams, SummarizeResult, SummaryReplacement, SummaryText};
+pub use tool::{CallParams, ChildResult, DelegateParams, DelegateResult, Delegation, ToolResult};
 
-/// Which version of the protocol this is. A shim that speaks another one is told so.
-pub const PROTOCOL: u32 = 1;
+/// Version of the protocol. A shim that speaks another one is refused with a hint.
+pub const PROTOCOL: u32 = 2;
+
+/// A request or notification of a session. `hello` is not among them: it comes before any session.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "method", content = "params", rename_all = "camelCase")]
+pub enum SessionRequest {
+    /// Events of the host.
+    Observe(ObserveParams),
+    /// A user's message, before it is saved.
+    Prompt(PromptParams),
+    /// The messages of the next request to the model.
+    Prepare(PrepareParams),
+    /// A call of one of our tools.
+    Call(CallParams),
+    /// A call that starts a subagent.
+    Delegate(DelegateParams),
+    /// The end of a session that was made for a frame.
+    ChildEnded(ChildResult),
+    /// The start of a summary.
+    Summarize(SummarizeParams),
+    /// A summary that the model has written.
+    Summarized(SummaryText),
+    /// A view for the user.
+    Show(ShowParams),
+}
+
+/// `show`: a view for the user.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct ShowParams {
+    /// The session, if one is open.
+    pub session: Option<String>,
+    /// The view.
+    pub what: ShowView,
+}
+
+/// A view for the user.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum ShowView {
+    /// The status of the session.
+    Status,
+    /// The tree of frames.
+    Tree,
+}
+
+/// The answer to `show`.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowResult {
+    /// The text of the view.
+    pub text: String,
+}

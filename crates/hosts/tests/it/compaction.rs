@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::sidecar::{Served, answered, said};
 
-/// What a summariser writes that forgets everything.
+/// The output of a summariser that forgets everything.
 const FORGETFUL: &str = "## Objective\n- Something was done.";
 
 fn written(host: &mut Served, text: &str) -> String {
-    let params = json!({ "session": "s", "message": "sum", "summary": true, "text": text });
-    let answer = host.ask("written", params);
+    let params = json!({ "session": "s", "message": "sum", "text": text });
+    let answer = host.ask("summarized", params);
     answer["text"].as_str().unwrap_or(text).to_owned()
 }
 
@@ -44,19 +44,25 @@ fn compacted(host: &mut Served, n: usize, summary: &str) -> String {
 }
 
 #[test]
-fn a_summariser_is_told_what_is_recorded() {
+fn the_instructions_of_a_summary_hold_what_is_recorded() {
     let mut host = session();
-    let told = host.ask("summarizing", json!({ "session": "s" }));
-    let told = told["instructions"][0].as_str().unwrap();
-    assert!(told.contains("Reproduce the redirect loop"), "{told}");
-    assert!(told.contains("Keep the cookie name"), "{told}");
+    let answer = host.ask("summarize", json!({ "session": "s" }));
+    let instructions = answer["instructions"][0].as_str().unwrap();
+    assert!(
+        instructions.contains("Reproduce the redirect loop"),
+        "{instructions}"
+    );
+    assert!(
+        instructions.contains("Keep the cookie name"),
+        "{instructions}"
+    );
 }
 
 #[test]
-fn nothing_is_told_where_nothing_is_recorded() {
+fn there_are_no_instructions_if_nothing_is_recorded() {
     let mut host = Served::new();
-    let told = host.ask("summarizing", json!({ "session": "s" }));
-    assert_eq!(told, json!({ "instructions": [] }));
+    let answer = host.ask("summarize", json!({ "session": "s" }));
+    assert_eq!(answer, json!({ "instructions": [] }));
     assert_eq!(written(&mut host, FORGETFUL), FORGETFUL);
 }
 
@@ -124,15 +130,15 @@ fn specification(root: &Path) {
 }
 
 #[test]
-fn a_workflow_is_told_and_restored() {
+fn a_workflow_is_in_the_instructions_and_restored() {
     let mut host = session();
     specification(host.dir.path());
     let text = written(&mut host, FORGETFUL);
     for kept in ["spec-execute", ".codex/specs/login", "Mend the redirect"] {
         assert!(text.contains(kept), "{kept:?} is lost:\n{text}");
     }
-    let told = host.ask("summarizing", json!({ "session": "s" }));
-    assert_ne!(told["instructions"][0], Value::Null);
+    let answer = host.ask("summarize", json!({ "session": "s" }));
+    assert_ne!(answer["instructions"][0], Value::Null);
 }
 
 /// Neither the user nor a log names the specification, and there is no git: what the session changed
@@ -142,30 +148,34 @@ fn a_workflow_is_known_by_the_files_that_a_session_changed() {
     let mut host = Served::new();
     specification(host.dir.path());
     fs_err::remove_file(host.dir.path().join("SESSION.md")).unwrap();
-    let told = |host: &mut Served| {
-        let told = host.ask("summarizing", json!({ "session": "s" }));
-        let told = told["instructions"][0].as_str();
-        told.unwrap_or_default().to_owned()
+    let instructions = |host: &mut Served| {
+        let answer = host.ask("summarize", json!({ "session": "s" }));
+        let instructions = answer["instructions"][0].as_str();
+        instructions.unwrap_or_default().to_owned()
     };
     host.turn("s", 1, "Go on with the next step", "Which one?");
-    assert!(!told(&mut host).contains("Canonical Workflow Stage"));
+    assert!(!instructions(&mut host).contains("Canonical Workflow Stage"));
     host.prompt("s", "2u", "The first one that is open");
     let edit = json!({
-        "kind": "call", "id": "2p", "call": "c2", "tool": "edit", "state": "completed",
-        "input": { "filePath": ".codex/specs/login/tasks.md", "oldString": "[ ]", "newString": "[x]" },
-        "output": "done",
+        "type": "tool", "id": "2p", "callID": "c2", "tool": "edit", "state": {
+            "status": "completed", "output": "done",
+            "input": { "filePath": ".codex/specs/login/tasks.md", "oldString": "[ ]", "newString": "[x]" },
+        },
     });
     let mut message = answered("2a", "Done.");
     message["kind"] = "message".into();
     message["parts"].as_array_mut().unwrap().push(edit);
     host.observe("s", &json!([message, { "kind": "idle" }]));
     host.turn("s", 3, "And on", "Yes.");
-    let told = told(&mut host);
+    let instructions = instructions(&mut host);
     for kept in [
         "## Canonical Workflow Stage\n- spec-execute\n",
         "2 — Mend the redirect",
     ] {
-        assert!(told.contains(kept), "{kept:?} is not told:\n{told}");
+        assert!(
+            instructions.contains(kept),
+            "{kept:?} is missing:\n{instructions}"
+        );
     }
 }
 
@@ -192,7 +202,7 @@ fn long_words_of_the_user_do_not_push_the_stage_out() {
     }
 }
 
-/// A clock that somebody else moves.
+/// A clock that the test moves.
 struct Wound(Arc<AtomicI64>, StoryClock);
 
 impl Clock for Wound {
@@ -206,7 +216,7 @@ impl Clock for Wound {
 }
 
 #[test]
-fn whoever_comes_back_is_told_where_the_workflow_stands() {
+fn a_resumed_session_is_sent_the_stage_of_the_workflow() {
     let time = Arc::new(AtomicI64::new(1_700_000_000_000));
     let clock = Wound(Arc::clone(&time), StoryClock::starting_at(0));
     let mut host = Served::with(|sidecar| {
@@ -216,7 +226,7 @@ fn whoever_comes_back_is_told_where_the_workflow_stands() {
     let hour = 60 * 60 * 1000;
     specification(host.dir.path());
     assert_eq!(host.prompt("s", "1", "Fix the login"), json!({}));
-    // A conversation in full swing is not taken up again, however little it is told.
+    // A session in the middle of its work is not resumed, however little it was sent.
     for n in 2..5 {
         time.fetch_add(hour / 2, Ordering::Relaxed);
         let answer = host.prompt("s", &n.to_string(), "And then?");
@@ -224,21 +234,21 @@ fn whoever_comes_back_is_told_where_the_workflow_stands() {
     }
     time.fetch_add(9 * hour, Ordering::Relaxed);
     let answer = host.prompt("s", "9", "Good morning");
-    let told = answer["append"].as_str().unwrap();
+    let update = answer["append"].as_str().unwrap();
     assert!(
-        told.starts_with("<stack-update after=\"resume\">\n"),
-        "{told}"
+        update.starts_with("<stack-update after=\"resume\">\n"),
+        "{update}"
     );
     assert!(
-        told.contains("## Canonical Workflow Stage\n- spec-execute\n"),
-        "{told}"
+        update.contains("## Canonical Workflow Stage\n- spec-execute\n"),
+        "{update}"
     );
-    assert!(told.contains("2 — Mend the redirect"), "{told}");
-    assert!(told.contains("How long is a session?"), "{told}");
+    assert!(update.contains("2 — Mend the redirect"), "{update}");
+    assert!(update.contains("How long is a session?"), "{update}");
     // Once is enough, and a summary is not made of it.
     assert_eq!(host.prompt("s", "10", "Go on"), json!({}));
     let mut message = said("9", "Good morning");
-    let part = json!({ "kind": "text", "id": "9a", "text": told, "synthetic": true });
+    let part = json!({ "type": "text", "id": "9a", "text": update, "synthetic": true });
     message["parts"].as_array_mut().unwrap().push(part);
     let prepared = host.ask(
         "prepare",
@@ -248,7 +258,7 @@ fn whoever_comes_back_is_told_where_the_workflow_stands() {
 }
 
 #[test]
-fn whoever_comes_back_to_no_workflow_is_told_nothing_of_one() {
+fn a_resumed_session_without_a_workflow_is_sent_no_stage() {
     let time = Arc::new(AtomicI64::new(1_700_000_000_000));
     let clock = Wound(Arc::clone(&time), StoryClock::starting_at(0));
     let mut host = Served::with(|sidecar| {

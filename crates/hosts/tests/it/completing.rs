@@ -12,8 +12,8 @@ const COMPLETION: &str = "## Objective\n- Fix the login\n\nSTATUS: completed, th
     SUMMARY: It was the cookie's path.\nARTIFACTS: src/cookie.rs\nDECISIONS:\n- Keep the name\n";
 
 fn written(host: &mut Served, text: &str) -> Value {
-    let params = json!({ "session": "s", "message": "sum", "summary": true, "text": text });
-    host.ask("written", params)
+    let params = json!({ "session": "s", "message": "sum", "text": text });
+    host.ask("summarized", params)
 }
 
 fn pop_without_results(host: &mut Served) -> Value {
@@ -36,7 +36,7 @@ fn pushed(host: &mut Served) -> String {
 
 fn compacted(host: &mut Served, n: usize, automatic: bool) {
     let request = json!({ "kind": "message", "id": format!("req{n}"), "role": "user", "parts": [
-        { "kind": "compaction", "id": format!("req{n}p"), "automatic": automatic },
+        { "type": "compaction", "id": format!("req{n}p"), "auto": automatic },
     ] });
     host.observe("s", &json!([request]));
 }
@@ -48,8 +48,8 @@ fn a_pop_without_results_ends_with_the_summary() {
     let called = pop_without_results(&mut host);
     assert_eq!(called["summarize"], true, "{called}");
     assert!(details(&mut host, &frame).contains("a summary, to end as completed"));
-    let told = host.ask("summarizing", json!({ "session": "s" }));
-    let told = told["instructions"][0].as_str().unwrap();
+    let answer = host.ask("summarize", json!({ "session": "s" }));
+    let instructions = answer["instructions"][0].as_str().unwrap();
     for asked in [
         "“Find the loop” ends as completed",
         "STATUS:",
@@ -57,7 +57,7 @@ fn a_pop_without_results_ends_with_the_summary() {
         "ARTIFACTS:",
         "DECISIONS:",
     ] {
-        assert!(told.contains(asked), "{asked}: {told}");
+        assert!(instructions.contains(asked), "{asked}: {instructions}");
     }
     written(&mut host, COMPLETION);
     let details = details(&mut host, &frame);
@@ -100,7 +100,7 @@ fn a_summary_that_says_nothing_or_does_not_come_is_no_obstacle() {
         rewritten["notice"]
             .as_str()
             .unwrap()
-            .contains("said nothing")
+            .contains("has no content")
     );
     assert!(details(&mut host, &frame).contains("status     completed"));
 
@@ -111,18 +111,18 @@ fn a_summary_that_says_nothing_or_does_not_come_is_no_obstacle() {
 }
 
 #[test]
-fn a_summary_that_was_made_while_nobody_listened_is_found_with_the_messages() {
+fn a_summary_that_was_made_without_an_event_is_found_with_the_messages() {
     let mut host = Served::new();
     let frame = pushed(&mut host);
     pop_without_results(&mut host);
     let mut old = answered("old", "An earlier summary.");
     old["summary"] = true.into();
-    old["at"] = 1.into();
+    old["time"] = json!({ "created": 1 });
     host.prepare("s", 0, &[old.clone()]);
     assert!(details(&mut host, &frame).contains("status     in progress"));
     let mut summary = answered("sum", COMPLETION);
     summary["summary"] = true.into();
-    summary["at"] = 1_800_000_000_000_i64.into();
+    summary["time"] = json!({ "created": 1_800_000_000_000_i64 });
     host.prepare("s", 0, &[old, summary]);
     let details = details(&mut host, &frame);
     assert!(details.contains("status     completed"), "{details}");
@@ -133,19 +133,19 @@ fn a_summary_that_was_made_while_nobody_listened_is_found_with_the_messages() {
 fn three_compactions_without_work_between_add_nothing_and_name_the_floor() {
     let mut host = Served::new();
     pushed(&mut host);
-    let model = json!({ "name": "mock/mock-1", "window": 8000 });
+    let model = json!({ "name": "mock/mock-1", "limit": { "context": 16_000, "output": 8_000 } });
     let all =
         json!({ "session": "s", "known": 0, "messages": [said("1", "Go on")], "model": model });
     host.ask("prepare", all.clone());
     for n in 1..=4 {
         compacted(&mut host, n, true);
-        let told = host.ask("summarizing", json!({ "session": "s" }));
+        let answer = host.ask("summarize", json!({ "session": "s" }));
         let rewritten = written(&mut host, "## Objective\n- Something.");
         host.observe("s", &json!([{ "kind": "compacted" }]));
         let prepared = host.ask("prepare", all.clone());
         let looping = n >= 3;
         assert_eq!(
-            told["instructions"].as_array().unwrap().is_empty(),
+            answer["instructions"].as_array().unwrap().is_empty(),
             looping,
             "{n}"
         );
@@ -157,7 +157,8 @@ fn three_compactions_without_work_between_add_nothing_and_name_the_floor() {
         }
         let mut step = answered(&format!("step{n}"), "…");
         step["kind"] = "message".into();
-        step["usage"] = json!({ "input": 7000, "output": 100 });
+        step["finish"] = "stop".into();
+        step["tokens"] = json!({ "input": 7000, "output": 100 });
         host.observe("s", &json!([step]));
     }
     let info = host.call("s", "x", "stack_compaction_info", json!({}));
@@ -189,7 +190,7 @@ fn our_own_summary_stands_alone() {
     let decision = json!({ "decision": "Keep the cookie name, since clients depend on it" });
     host.call("s", "d", "stack_add_decision", decision);
     for n in 1..=5 {
-        host.ask("summarizing", json!({ "session": "s" }));
+        host.ask("summarize", json!({ "session": "s" }));
         let rewritten = written(&mut host, "Whatever a model said.");
         let text = rewritten["text"].as_str().unwrap();
         for kept in [
@@ -213,9 +214,9 @@ fn a_frame_that_goes_on_has_the_summary_as_a_checkpoint() {
         "arguments": { "note": "before lunch" },
     });
     assert_eq!(host.ask("call", params)["summarize"], true);
-    let told = host.ask("summarizing", json!({ "session": "s" }));
+    let answer = host.ask("summarize", json!({ "session": "s" }));
     assert!(
-        told["instructions"][0]
+        answer["instructions"][0]
             .as_str()
             .unwrap()
             .contains("before lunch")
@@ -236,7 +237,7 @@ fn what_a_summary_lost_is_put_back_word_for_word() {
     host.turn("s", 1, &format!("Fix the login. {long}"), "Looking.");
     host.push("s", "push", "Find the loop");
     compacted(&mut host, 1, true);
-    host.ask("summarizing", json!({ "session": "s" }));
+    host.ask("summarize", json!({ "session": "s" }));
     let rewritten = written(&mut host, "## Objective\n- Something.");
     host.observe("s", &json!([{ "kind": "compacted" }]));
     let prepared = host.prepare("s", 0, &[said("2", "Go on")]);

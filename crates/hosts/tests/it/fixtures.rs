@@ -1,23 +1,22 @@
-//! Files as the predecessors leave them.
+//! Import of files as the predecessors write them.
 
 use flamestack_core::command::{Command, Place};
 use flamestack_core::event::{Edit, Results};
-use flamestack_core::{Note, Outcome, Prose, Status, Title};
-use flamestack_hosts::predecessor::Kind;
+use flamestack_core::{Note, Outcome, Status, Text, Title};
+use flamestack_hosts::legacy::{Layout, LayoutKind};
 use serde_json::Value;
 
 use crate::support::{Project, fixture, read, reread, without_ours};
-use flamestack_hosts::predecessor::Layout;
 
-fn prose(text: &str) -> Prose {
-    Prose::new(text).unwrap()
+fn prose(text: &str) -> Text {
+    Text::new(text).unwrap()
 }
 
 #[test]
-fn the_last_predecessors_stack_comes_in() {
+fn the_newest_layout_is_imported() {
     let stack = read(&fixture("stack"));
     let mut project = Project::default();
-    let reading = project.import(&stack);
+    let prepared = project.import(&stack);
     insta::assert_snapshot!(project.outline(), @"
     Session ses_4b0e [blocked]
     Public API for orders [in_progress]
@@ -33,7 +32,7 @@ fn the_last_predecessors_stack_comes_in() {
     let active = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6");
     let session = "opencode:ses_4b1f77e2affeLz3Kq0m9Xw8Yt1".parse().unwrap();
     assert_eq!(root.session.as_ref(), Some(&session));
-    assert_eq!(reading.import.focus, [(session, active.id.clone())]);
+    assert_eq!(prepared.import.focus, [(session, active.id)]);
     assert_eq!(project.frame("plan-1766400000500-2-k7x2m9q").session, None);
     let done = project.frame("ses_4b1f77c90ffeAuth5Rt2Vb7Nc3");
     assert_eq!(done.notes.len(), 5);
@@ -44,11 +43,11 @@ fn the_last_predecessors_stack_comes_in() {
 }
 
 #[test]
-fn what_the_state_had_lost_is_found_and_what_is_stale_is_not() {
+fn frames_missing_from_the_state_are_imported_and_stale_ones_are_not() {
     let stack = read(&fixture("stack"));
     assert_eq!((stack.len(), stack.leftovers), (9, 1));
-    let [cut] = stack.unread.as_slice() else {
-        panic!("{:?}", stack.unread)
+    let [cut] = stack.unreadable.as_slice() else {
+        panic!("{:?}", stack.unreadable)
     };
     assert!(
         cut.to_string()
@@ -57,10 +56,10 @@ fn what_the_state_had_lost_is_found_and_what_is_stale_is_not() {
 }
 
 #[test]
-fn the_earlier_shape_comes_in() {
+fn the_earlier_generation_is_imported() {
     assert_eq!(
         Layout::find(&fixture("flame")).unwrap().kind,
-        Kind::OpencodeFlame
+        LayoutKind::OpencodeFlame
     );
     let mut project = Project::default();
     project.import(&read(&fixture("flame")));
@@ -87,26 +86,29 @@ fn the_earlier_shape_comes_in() {
             .starts_with("gen.py writes")
     );
     assert!(child.foreign.as_ref().unwrap().contains("logs/ses_5c3.md"));
-    // A frame without times is as old as the state at most.
+    // A frame without times gets the time of the state.
     assert_eq!(project.frame("ses_5c4").created_at, root.updated_at);
 }
 
 #[test]
-fn odd_files_come_in() {
-    assert_eq!(Layout::find(&fixture("odd")).unwrap().kind, Kind::Flame);
+fn odd_files_are_imported() {
+    assert_eq!(
+        Layout::find(&fixture("odd")).unwrap().kind,
+        LayoutKind::Flame
+    );
     let mut project = Project::default();
-    let reading = project.import(&read(&fixture("odd")));
+    let prepared = project.import(&read(&fixture("odd")));
     insta::assert_snapshot!(project.outline(), @"
     Session construc [planned]
       Mixed [in_progress]
         xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx [planned]
     Two lines [completed]
-    Nobody lists me [invalidated]
+    I am not listed [invalidated]
     ");
-    // The active frame is finished: nobody works on it.
-    assert_eq!(reading.import.focus, []);
+    // The active frame is finished, so no session works on it.
+    assert_eq!(prepared.import.focus, []);
     let odd = project.frame("ses/odd one");
-    assert_eq!(odd.session, None, "not an id that a session could have");
+    assert_eq!(odd.session, None, "not a valid session id");
     assert_eq!(odd.notes.len(), 3);
     assert_eq!(project.frame("ses_sub").results, Some(prose("newer words")));
     assert_eq!(
@@ -116,14 +118,14 @@ fn odd_files_come_in() {
 }
 
 #[test]
-fn what_came_in_goes_out_with_every_field() {
+fn imported_fields_are_exported_again() {
     for (name, file) in [
         ("stack", ".opencode/stack/state.json"),
         ("flame", ".opencode/flame/state.json"),
         ("odd", ".flame/state.json"),
     ] {
         let path = fixture(name).join(file);
-        // Named by its file, a state comes without the frames beside it.
+        // A copy, so that there are no frame files beside the state.
         let alone = tempfile::tempdir().unwrap();
         fs_err::copy(&path, alone.path().join("state.json")).unwrap();
         let original: Value =
@@ -133,7 +135,7 @@ fn what_came_in_goes_out_with_every_field() {
         let export = project.export();
         assert_eq!(without_ours(&export.state_json), original, "{name}");
 
-        // And once more, through our own objects.
+        // Once more, through our `flamestack` objects.
         let mut other = Project::default();
         other.import(&reread(&export));
         assert_eq!(without_ours(&other.export().state_json), original, "{name}");
@@ -141,19 +143,19 @@ fn what_came_in_goes_out_with_every_field() {
 }
 
 #[test]
-fn an_export_follows_what_happened_since() {
+fn an_export_reflects_changes_since_the_import() {
     let mut project = Project::default();
     project.import(&read(&fixture("stack")));
     let session = "opencode:ses_4b1f77e2affeLz3Kq0m9Xw8Yt1";
-    let cancel = project.frame("plan-1766400000500-2-k7x2m9q").id.clone();
-    let limit = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6").id.clone();
-    let restart = project.frame("plan-1766402000000-b8d3").id.clone();
-    let paging = project.frame("plan-1766403000000-lost").id.clone();
+    let cancel = project.frame("plan-1766400000500-2-k7x2m9q").id;
+    let limit = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6").id;
+    let restart = project.frame("plan-1766402000000-b8d3").id;
+    let paging = project.frame("plan-1766403000000-lost").id;
     project.run(session, &Command::Delete { frame: restart });
     project.run(
         session,
         &Command::Note {
-            frame: Some(limit.clone()),
+            frame: Some(limit),
             note: Note::Decision {
                 text: prose("A sliding window"),
                 why: Some(prose("no bursts at the full minute")),
@@ -164,13 +166,13 @@ fn an_export_follows_what_happened_since() {
         session,
         &Command::Move {
             frame: paging,
-            to: Place::Before(cancel.clone()),
+            to: Place::Before(cancel),
         },
     );
     project.run(
         session,
         &Command::Edit {
-            frame: Some(cancel.clone()),
+            frame: Some(cancel),
             edit: Edit {
                 title: Some(Title::new("Cancel orders").unwrap()),
                 ..Edit::default()
@@ -188,12 +190,7 @@ fn an_export_follows_what_happened_since() {
             },
         },
     );
-    project.run(
-        session,
-        &Command::Activate {
-            frame: cancel.clone(),
-        },
-    );
+    project.run(session, &Command::Activate { frame: cancel });
     project.run(
         session,
         &Command::Bind {
@@ -239,7 +236,7 @@ fn an_export_follows_what_happened_since() {
 }
 
 #[test]
-fn a_predecessor_that_went_on_with_our_export_is_heard() {
+fn changes_by_a_predecessor_to_our_export_are_imported() {
     let mut project = Project::default();
     let work = "opencode:ses_root";
     let id = |entropy| flamestack_core::FrameId::from_entropy(entropy);
@@ -271,7 +268,7 @@ fn a_predecessor_that_went_on_with_our_export_is_heard() {
     let key = format!("plan-{}", id(8));
     assert!(export.state_json.contains(&key));
 
-    // The predecessor begins the planned frame: it gets the name of a session, and a decision.
+    // The predecessor starts the planned frame: it renames it to a session and adds a decision.
     export.state_json = export
         .state_json
         .replace(&format!("\"{key}\": {{"), "\"ses_next\": {");
@@ -294,6 +291,6 @@ fn a_predecessor_that_went_on_with_our_export_is_heard() {
     assert_eq!(next.session, Some("opencode:ses_next".parse().unwrap()));
     assert_eq!(next.notes.len(), 1);
     assert_eq!(next.criteria, Some(prose("It works well")));
-    // Their dense version no longer is what we derive.
+    // The compacted criteria are no longer the ones that we derive.
     assert_eq!(next.criteria_compacted, Some(prose("It works")));
 }

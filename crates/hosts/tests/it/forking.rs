@@ -6,7 +6,7 @@ use crate::sidecar::{Served, said, work};
 
 /// A message with the moment at which it began.
 fn at(mut message: Value, moment: i64) -> Value {
-    message["at"] = json!(moment);
+    message["time"] = json!({ "created": moment });
     message
 }
 
@@ -41,7 +41,7 @@ fn copied(messages: &[Value]) -> Vec<Value> {
 
 /// The host says what the conversation is, and of what.
 fn copy(host: &mut Served, of: &[Value]) {
-    let known = |message: &Value| json!({ "id": message["id"], "role": message["role"], "at": message["at"] });
+    let known = |message: &Value| json!({ "id": message["id"], "role": message["role"], "at": message["time"]["created"] });
     let messages: Vec<Value> = of.iter().map(known).collect();
     host.observe(
         "c",
@@ -60,15 +60,15 @@ fn a_copy_goes_on_with_what_was_open_and_folds_what_was_folded() {
     let before = host.tree("s");
     copy(&mut host, &all);
     let mut messages = copied(&all);
-    let told: Vec<Value> = messages
+    let events: Vec<Value> = messages
         .iter()
         .map(|message| {
-            let mut told = message.clone();
-            told["kind"] = json!("message");
-            told
+            let mut event = message.clone();
+            event["kind"] = json!("message");
+            event
         })
         .collect();
-    host.observe("c", &json!(told));
+    host.observe("c", &json!(events));
     assert_eq!(host.tree("s"), before, "nothing happens until it begins");
 
     assert_eq!(host.prompt("c", "c7", "Another way"), json!({}));
@@ -93,7 +93,7 @@ fn a_copy_goes_on_with_what_was_open_and_folds_what_was_folded() {
 }
 
 #[test]
-fn a_copy_whose_original_was_not_told_in_time_begins_by_itself() {
+fn a_copy_whose_original_is_described_too_late_begins_by_itself() {
     let mut host = Served::new();
     let all = worked(&mut host);
     host.observe("c", &json!([{ "kind": "session", "copyOf": "s" }]));

@@ -1,8 +1,8 @@
-//! Frames, sessions and files of all kinds, for the laws.
+//! Generators of frames, sessions and files, for the property tests.
 
 use flamestack_core::frame::{Invalidation, LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
-use flamestack_core::{Evidence, Frame, FrameId, Note, Prose, Session, Status, Title};
+use flamestack_core::{Evidence, Frame, FrameId, Note, Session, Status, Text, Title};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -13,8 +13,8 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z ]{0,12}", "\\PC{0,30}", any::<String>()]
 }
 
-fn prose() -> impl Strategy<Value = Prose> {
-    text().prop_filter_map("no prose", |text| Prose::new(&text).ok())
+fn prose() -> impl Strategy<Value = Text> {
+    text().prop_filter_map("no prose", |text| Text::new(&text).ok())
 }
 
 fn title() -> impl Strategy<Value = Title> {
@@ -78,7 +78,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A field that may be missing, `null` or there.
+/// A field that may be missing, `null` or present.
 fn field(value: impl Strategy<Value = Value> + 'static) -> BoxedStrategy<Option<Value>> {
     prop_oneof![
         2 => Just(None),
@@ -108,8 +108,8 @@ fn time_field() -> BoxedStrategy<Option<Value>> {
     field(number)
 }
 
-/// A frame's object as a predecessor might have left it, without its place in the tree.
-fn predecessor_object() -> impl Strategy<Value = Map<String, Value>> {
+/// A frame's object as a predecessor might have written it, without its parent.
+fn legacy_object() -> impl Strategy<Value = Map<String, Value>> {
     let texts = [
         "title",
         "goal",
@@ -149,7 +149,7 @@ fn predecessor_object() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 prop_compose! {
-    /// A frame apart from its names and its place.
+    /// A frame without its names and its parent.
     fn content()(
         (status, origin, title) in (status(), prop::sample::select(Origin::ALL.to_vec()), title()),
         texts in [option::of(prose()), option::of(prose()), option::of(prose()), option::of(prose())],
@@ -158,7 +158,7 @@ prop_compose! {
         blocked_on in option::of(prose()),
         invalidation in option::of((prose(), time())),
         span in option::of((session(), option::of(text()), option::of(text()))),
-        foreign in option::weighted(0.4, (predecessor_object(), any::<bool>())),
+        foreign in option::weighted(0.4, (legacy_object(), any::<bool>())),
         (created_at, updated_at) in (time(), time()),
         rank in any::<i64>(),
     ) -> Frame {
@@ -216,11 +216,11 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             let place = frames.len() as u64;
             frame.id = FrameId::from_entropy(seed.wrapping_add(place));
             if !is_root && !frames.is_empty() {
-                frame.parent = Some(parent.get(&frames).id.clone());
+                frame.parent = Some(parent.get(&frames).id);
             }
             frame.session = session.filter(|key| known.iter().all(|other| other.key != *key));
             known.extend(frame.session.iter().map(|key| Session {
-                own: Some(frame.id.clone()),
+                own: Some(frame.id),
                 ..Session::new(key.clone())
             }));
             frame.aliases = aliases;
@@ -231,7 +231,7 @@ pub(crate) fn stack() -> impl Strategy<Value = (Vec<Frame>, Vec<Session>)> {
             frames.push(frame);
         }
         for (key, worktree, active) in sessions {
-            let active = (!frames.is_empty()).then(|| active.get(&frames).id.clone());
+            let active = (!frames.is_empty()).then(|| active.get(&frames).id);
             match known.iter_mut().find(|session| session.key == key) {
                 Some(session) => session.active = active,
                 None => known.push(Session {
@@ -254,10 +254,10 @@ fn alias() -> impl Strategy<Value = String> {
 }
 
 /// A predecessor's `state.json`, sound but as odd as can be.
-pub(crate) fn predecessor_state() -> impl Strategy<Value = Value> {
+pub(crate) fn legacy_state() -> impl Strategy<Value = Value> {
     let frame = (
         alias(),
-        predecessor_object(),
+        legacy_object(),
         any::<prop::sample::Index>(),
         0..4_u8,
         any::<bool>(),

@@ -1,12 +1,12 @@
-//! What holds for every stack and every file.
+//! Properties of import and export that hold for every stack and every file.
 
 use flamestack_core::Frame;
 use flamestack_core::id::Seq;
-use flamestack_hosts::predecessor::export;
+use flamestack_hosts::legacy::export;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::generated::{predecessor_state, stack};
+use crate::generated::{legacy_state, stack};
 use crate::support::{Project, read_text, reread, without_ours};
 
 fn by_id(mut frames: Vec<Frame>) -> Vec<Frame> {
@@ -14,7 +14,7 @@ fn by_id(mut frames: Vec<Frame>) -> Vec<Frame> {
         frame.changed = Seq::default();
         frame.closed = None;
     }
-    frames.sort_by(|one, other| one.id.cmp(&other.id));
+    frames.sort_by_key(|frame| frame.id);
     frames
 }
 
@@ -22,7 +22,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_predecessors_file_comes_back_with_every_field(state in predecessor_state()) {
+    fn an_imported_file_is_exported_unchanged(state in legacy_state()) {
         let mut project = Project::default();
         project.import(&read_text(&state.to_string()).unwrap());
         let export = project.export();
@@ -35,35 +35,35 @@ proptest! {
     }
 
     #[test]
-    fn our_own_export_comes_back_the_same((frames, sessions) in stack()) {
+    fn our_export_is_imported_unchanged((frames, sessions) in stack()) {
         let export = export(&frames, &sessions, None, &|_| Some("log.md".to_owned()));
         let mut project = Project::default();
-        let reading = project.import(&reread(&export));
-        prop_assert_eq!(&by_id(reading.import.frames), &by_id(frames.clone()));
-        prop_assert_eq!(&reading.sessions, &sessions);
+        let prepared = project.import(&reread(&export));
+        prop_assert_eq!(&by_id(prepared.import.frames), &by_id(frames.clone()));
+        prop_assert_eq!(&prepared.sessions, &sessions);
         prop_assert_eq!(by_id(project.frames()), by_id(frames));
     }
 
     #[test]
-    fn nothing_comes_in_twice(state in predecessor_state(), (frames, sessions) in stack()) {
+    fn nothing_is_imported_twice(state in legacy_state(), (frames, sessions) in stack()) {
         let ours = export(&frames, &sessions, None, &|_| None);
         for stack in [read_text(&state.to_string()).unwrap(), reread(&ours)] {
             let mut project = Project::default();
             project.import(&stack);
-            let again = project.read(&stack);
+            let again = project.prepare(&stack);
             prop_assert_eq!(again.known, stack.len());
             prop_assert!(again.import.frames.is_empty() && again.import.focus.is_empty());
         }
     }
 
     #[test]
-    fn the_rest_of_a_file_finds_its_place(state in predecessor_state()) {
+    fn a_second_import_adds_the_missing_frames(state in legacy_state()) {
         // The first half of the frames, then all of them.
         let mut half = state.clone();
         let all = state["frames"].as_object().unwrap();
         let frames = half["frames"].as_object_mut().unwrap();
         while frames.len() * 2 > all.len() {
-            // Take away a frame that is nobody's parent.
+            // Remove a frame without children.
             let is_leaf = |name: &String| {
                 frames.values().all(|frame| frame.get("parentSessionID") != Some(&name.clone().into()))
             };
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(project.frames().len(), all.len());
         for (name, frame) in all {
             let parent = frame.get("parentSessionID").and_then(|name| name.as_str());
-            let parent = parent.map(|name| project.frame(name).id.clone());
+            let parent = parent.map(|name| project.frame(name).id);
             prop_assert_eq!(&project.frame(name).parent, &parent);
         }
     }
@@ -84,7 +84,7 @@ proptest! {
 
 /// The predecessor's own code took minutes for a wide tree and overflowed on a deep one.
 #[test]
-fn wide_and_deep_trees_are_no_problem() {
+fn wide_and_deep_trees_are_fast() {
     const FRAMES: usize = 10_000;
     for is_deep in [true, false] {
         let frame = |index: usize| {

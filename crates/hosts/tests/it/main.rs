@@ -6,14 +6,14 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod bounds;
 mod compaction;
 mod completing;
-#[cfg(target_os = "linux")]
-mod direct;
 mod fixtures;
 mod forking;
 mod generated;
 mod laws;
+mod recordings;
 mod refusals;
 mod rescue;
 mod rewinding;
@@ -21,5 +21,4 @@ mod secrets;
 mod sidecar;
 mod subagents;
 mod support;
-mod transcripts;
 mod written;

@@ -1,11 +1,11 @@
-//! Files that cannot be taken: each is refused with its file, its frame and what to do.
+//! Files that are refused: the error names the file and the frame, and a hint says what to do.
 
 use flamestack_core::FrameId;
-use flamestack_hosts::predecessor::{Layout, Target};
+use flamestack_hosts::legacy::{ImportTarget, Layout};
 
 use crate::support::{dir_with, read_text};
 
-fn told(state: &str) -> String {
+fn refusal(state: &str) -> String {
     let dir = dir_with(state);
     let error = Layout::find(dir.path()).unwrap().read().unwrap_err();
     let place = dir.path().to_str().unwrap();
@@ -14,59 +14,59 @@ fn told(state: &str) -> String {
 }
 
 fn frames(frames: &str) -> String {
-    told(&format!(
+    refusal(&format!(
         "{{\"version\":1,\"rootFrameIDs\":[],\"frames\":{{{frames}}}}}"
     ))
 }
 
 #[test]
-fn files_that_are_no_state() {
-    insta::assert_snapshot!(told(""), @"
+fn files_that_are_not_a_state() {
+    insta::assert_snapshot!(refusal(""), @"
     DIR/state.json: the file is empty
-    hint: put back a copy of the file from before, and import that
+    hint: restore an earlier copy of the file and import that
     ");
-    insta::assert_snapshot!(told("{\"version\": 1, \"frames\": {\"ses_1\": {\"sess"), @"
+    insta::assert_snapshot!(refusal("{\"version\": 1, \"frames\": {\"ses_1\": {\"sess"), @"
     DIR/state.json: the file ends in the middle of its JSON, at line 1, column 41
-    hint: put back a copy of the file from before, and import that
+    hint: restore an earlier copy of the file and import that
     ");
-    insta::assert_snapshot!(told("{\"frames\": {},\n\"x\" 1}"), @"
+    insta::assert_snapshot!(refusal("{\"frames\": {},\n\"x\" 1}"), @"
     DIR/state.json: expected `:` (line 2, column 5)
-    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
-    insta::assert_snapshot!(told("{\"version\": 4, \"resources\": []}"), @"
+    insta::assert_snapshot!(refusal("{\"version\": 4, \"resources\": []}"), @"
     DIR/state.json: missing field `frames` (line 1, column 31)
-    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
-    insta::assert_snapshot!(told("{\"frames\": {}, \"rootFrameIDs\": {}}"), @"
-    DIR/state.json: `rootFrameIDs` is an object where a list of texts belongs
-    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    insta::assert_snapshot!(refusal("{\"frames\": {}, \"rootFrameIDs\": {}}"), @"
+    DIR/state.json: `rootFrameIDs` is invalid: invalid type: map, expected a sequence
+    hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
-    insta::assert_snapshot!(told("{\"frames\": {}, \"activeFrameID\": 3}"), @"
-    DIR/state.json: `activeFrameID` is a number where a text belongs
-    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    insta::assert_snapshot!(refusal("{\"frames\": {}, \"activeFrameID\": 3}"), @"
+    DIR/state.json: `activeFrameID` is invalid: invalid type: integer `3`, expected a string
+    hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
-    insta::assert_snapshot!(told("{\"frames\": {}, \"updatedAt\": \"today\"}"), @"
-    DIR/state.json: `updatedAt` is a text where a time in ms belongs
-    hint: correct the file at this place and import it again, or name another directory if it is not the file of a stack
+    insta::assert_snapshot!(refusal("{\"frames\": {}, \"updatedAt\": \"today\"}"), @"
+    DIR/state.json: `updatedAt` is invalid: invalid type: string \"today\", expected a JSON number
+    hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
-    insta::assert_snapshot!(told("{\"frames\": {}, \"flamestack\": {\"format\": 9}}"), @"
-    DIR/state.json: this was exported by a newer Flamestack (format 9; this one reads up to 1)
+    insta::assert_snapshot!(refusal("{\"frames\": {}, \"flamestack\": {\"format\": 9}}"), @"
+    DIR/state.json: a newer Flamestack exported this (format 9; this version reads up to 1)
     hint: update Flamestack and import it again
     ");
-    insta::assert_snapshot!(told("{\"frames\": {}, \"flamestack\": 1}"), @"
+    insta::assert_snapshot!(refusal("{\"frames\": {}, \"flamestack\": 1}"), @"
     DIR/state.json: the `flamestack` object is damaged: invalid type: integer `1`, expected an object
-    hint: take the `flamestack` object out of the file: the rest can be imported without it
+    hint: remove the `flamestack` object from the file: the rest can be imported without it
     ");
 }
 
 #[test]
-fn frames_that_are_wrong() {
+fn invalid_frames() {
     insta::assert_snapshot!(frames(r#""ses_1":[]"#), @"
-    DIR/state.json: frame `ses_1` is a list where an object belongs
+    DIR/state.json: frame `ses_1` is an array, not an object
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"done"}"#), @"
-    DIR/state.json: frame `ses_1` has the unknown status `done`; there are in_progress, blocked, planned, completed, failed, invalidated
+    DIR/state.json: frame `ses_1` has the unknown status `done`; known are in_progress, blocked, planned, completed, failed, invalidated
     hint: put one of these into the file and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{}"#), @"
@@ -74,20 +74,20 @@ fn frames_that_are_wrong() {
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","artifacts":["a",2]}"#), @"
-    DIR/state.json: frame `ses_1` has a number in `artifacts[1]` where a text belongs
+    DIR/state.json: frame `ses_1` has an invalid `artifacts[1]`: invalid type: integer `2`, expected a string
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","createdAt":"1"}"#), @"
-    DIR/state.json: frame `ses_1` has a text in `createdAt` where a time in ms belongs
+    DIR/state.json: frame `ses_1` has an invalid `createdAt`: invalid type: string \"1\", expected a JSON number
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","title":"a\u0000b"}"#), @"
-    DIR/state.json: frame `ses_1` cannot be taken: its `title` holds a NUL character (at byte 1)
-    hint: shorten or clean this text in the file and import it again
+    DIR/state.json: frame `ses_1` has an invalid `title`: it holds a NUL character (at byte 1)
+    hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","flamestack":{"id":"x"}}"#), @"
-    DIR/state.json: frame `ses_1` has a damaged `flamestack` object: missing field `key`
-    hint: take the `flamestack` object out of the frame: the rest can be imported without it
+    DIR/state.json: frame `ses_1` has a damaged `flamestack` object: `x` is not a frame id: eight lower-case letters and digits, starting with a letter
+    hint: remove the `flamestack` object from the frame: the rest can be imported without it
     ");
     insta::assert_snapshot!(frames(r#""a\u0000":{"status":"planned"}"#), @r#"
     DIR/state.json: frame `a\u{0}` has a name that is empty, longer than 500 characters or not printable
@@ -98,20 +98,20 @@ fn frames_that_are_wrong() {
     hint: rename the frame in the file and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","sessionID":"ses_2"}"#), @"
-    DIR/state.json: frame `ses_1` calls itself `ses_2`
+    DIR/state.json: frame `ses_1` has another name as its `sessionID`: `ses_2`
     hint: make the frame's `sessionID` and its key in `frames` the same and import it again
     ");
 }
 
 #[test]
-fn trees_that_are_wrong() {
+fn invalid_trees() {
     insta::assert_snapshot!(
         frames(r#""ses_1":{"status":"planned"},"ses_1":{"status":"failed"}"#), @"
     DIR/state.json: frame `ses_1` is there twice
     hint: remove or rename one of the two in the file and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","parentSessionID":"ses_0"}"#), @"
-    DIR/state.json: frame `ses_1` has the parent `ses_0`, which is not there
+    DIR/state.json: frame `ses_1` has the parent `ses_0`, which is not in the file
     hint: add the parent to the file, or remove the frame's `parentSessionID` to make it a root, and import it again
     ");
     insta::assert_snapshot!(
@@ -126,28 +126,28 @@ fn trees_that_are_wrong() {
 }
 
 #[test]
-fn ten_megabytes_are_no_title() {
+fn ten_megabytes_are_too_long_for_a_title() {
     let title = "x".repeat(10 << 20);
-    let said = frames(&format!(
+    let title_error = frames(&format!(
         "\"ses_1\":{{\"status\":\"planned\",\"title\":\"{title}\"}}"
     ));
-    insta::assert_snapshot!(said, @"
-    DIR/state.json: frame `ses_1` cannot be taken: its `title` has 10485760 characters and a title may have 500
-    hint: shorten or clean this text in the file and import it again
+    insta::assert_snapshot!(title_error, @"
+    DIR/state.json: frame `ses_1` has an invalid `title`: it has 10485760 characters and a title may have 500
+    hint: correct this field in the file, or remove the frame, and import it again
     ");
     let criteria = frames(&format!(
         "\"ses_1\":{{\"status\":\"planned\",\"title\":\"t\",\"successCriteria\":\"{title}\"}}"
     ));
     insta::assert_snapshot!(criteria, @"
-    DIR/state.json: frame `ses_1` cannot be taken: its `successCriteria` has 10485760 bytes and may have 1048576
-    hint: shorten or clean this text in the file and import it again
+    DIR/state.json: frame `ses_1` has an invalid `successCriteria`: it has 10485760 bytes and may have 1048576
+    hint: correct this field in the file, or remove the frame, and import it again
     ");
     let name = frames(&format!("\"{title}\":{{\"status\":\"planned\"}}"));
     assert!(name.len() < 400, "{}", name.len());
 }
 
 #[test]
-fn what_is_merely_unusual_is_taken() {
+fn merely_unusual_files_are_accepted() {
     for state in [
         "\u{feff}{\"frames\":{\"ses_1\":{\"status\":\"planned\"}}}",
         "{\"frames\":{\"__proto__\":{\"status\":\"planned\"}}}",
@@ -158,12 +158,12 @@ fn what_is_merely_unusual_is_taken() {
 }
 
 #[test]
-fn a_source_of_ids_that_is_stuck_is_noticed() {
+fn a_stuck_source_of_ids_is_detected() {
     let stack = read_text(
         "{\"frames\":{\"ses_1\":{\"status\":\"planned\"},\"ses_2\":{\"status\":\"planned\"}}}",
     )
     .unwrap();
-    let mut target = Target {
+    let mut target = ImportTarget {
         fresh: &mut || FrameId::from_entropy(1),
         known: &|_| None,
         last_rank: &|_| None,

@@ -1,11 +1,11 @@
-//! Stacks whose state is lost, with the frames' own files beside it.
+//! Stacks whose state is lost but whose frame files are there.
 
-use flamestack_hosts::predecessor::Layout;
+use flamestack_hosts::legacy::Layout;
 
 use crate::support::{Project, fixture};
 
 #[test]
-fn a_broken_state_is_named_and_the_way_out_too() {
+fn an_unreadable_state_is_reported_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     let stack = dir.path().join(".opencode/stack");
     fs_err::create_dir_all(stack.join("frames")).unwrap();
@@ -20,20 +20,20 @@ fn a_broken_state_is_named_and_the_way_out_too() {
         assert!(error.to_string().contains("state.json"), "{error}");
         let hint = error.hint().unwrap();
         assert!(
-            hint.starts_with("1 frame file lies beside it: `--frames-only`"),
+            hint.starts_with("there is 1 frame file beside it: `--frames-only`"),
             "{hint}"
         );
     }
 }
 
 #[test]
-fn frames_alone_make_a_stack() {
+fn frame_files_alone_make_a_stack() {
     let layout = Layout::find(&fixture("stack")).unwrap();
     let stack = layout.read_frames_only().unwrap();
-    assert_eq!((stack.len(), stack.unread.len()), (9, 1));
+    assert_eq!((stack.len(), stack.unreadable.len()), (9, 1));
     let mut project = Project::default();
     project.import(&stack);
-    // The stale file of the frame that was begun has its old content under its new name.
+    // The stale file of the frame that has begun holds its old content under its new name.
     insta::assert_snapshot!(project.outline(), @"
     Session ses_4b0e [blocked]
     Public API for orders [in_progress]
@@ -51,7 +51,7 @@ fn frames_alone_make_a_stack() {
 }
 
 #[test]
-fn our_own_frames_alone_make_a_stack() {
+fn our_frame_files_alone_make_a_stack() {
     let mut project = Project::default();
     project.import(&Layout::find(&fixture("odd")).unwrap().read().unwrap());
     let dir = tempfile::tempdir().unwrap();
@@ -63,21 +63,23 @@ fn our_own_frames_alone_make_a_stack() {
         .unwrap()
         .read_frames_only()
         .unwrap();
-    assert!(stack.unread.is_empty(), "{:?}", stack.unread);
+    assert!(stack.unreadable.is_empty(), "{:?}", stack.unreadable);
     let mut other = Project::default();
     other.import(&stack);
     assert_eq!(other.outline(), project.outline());
 }
 
 #[test]
-fn where_no_frame_can_be_read_the_first_says_why() {
+fn if_no_frame_can_be_read_the_first_error_is_returned() {
     let dir = tempfile::tempdir().unwrap();
     fs_err::create_dir(dir.path().join("frames")).unwrap();
     fs_err::write(dir.path().join("frames/ses_1.json"), "{\"status\": 1}").unwrap();
     let layout = Layout::find(dir.path()).unwrap();
     let error = layout.read_frames_only().unwrap_err().to_string();
     assert!(
-        error.ends_with("frame `ses_1` has a number in `status` where a text belongs"),
+        error.ends_with(
+            "frame `ses_1` has an invalid `status`: invalid type: integer `1`, expected a string"
+        ),
         "{error}"
     );
 }

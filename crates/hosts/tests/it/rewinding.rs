@@ -45,7 +45,7 @@ fn a_turn_that_is_taken_back_was_never_asked_for() {
 }
 
 #[test]
-fn what_was_folded_is_there_again_and_what_was_told_is_told_again() {
+fn folded_messages_are_restored_and_updates_are_sent_again() {
     let mut host = Served::new();
     let pushed = host.push("s", "1", "Login");
     let id = pushed.split_whitespace().next().unwrap().to_owned();

@@ -9,11 +9,11 @@ use std::time::Duration;
 use flamestack_core::command::Actor;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_engine::clock::StoryClock;
-use flamestack_engine::{Engine, Home, Project, View};
-use flamestack_hosts::transcript::{Item, find, read};
+use flamestack_engine::{Engine, Home, IngestOptions, Project};
+use flamestack_hosts::recordings::{TranscriptItem, find, read};
 use serde_json::{Value, json};
 
-use crate::transcripts::{Files, ctrace};
+use crate::recordings::{Files, ctrace};
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const HEX: &str = "0123456789abcdef";
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str, usize); 36] = [
     ("glsa_", ALNUM, 41),
     ("figd_", ALNUM, 40),
 ];
-/// How many secrets there are of each kind.
+/// Number of secrets of each kind.
 const EACH: usize = 6;
 
 /// Hashes, ids and the like, which must come through.
@@ -141,7 +141,7 @@ fn engine(dir: &Path) -> Engine {
 
 /// Everything that the engine keeps, as text: the journal, raw text, the index and every other file.
 fn everything(engine: &Engine) -> String {
-    engine.search("the id", 5, &mut |_, _| ()).unwrap();
+    engine.recall().search("the id", 5, &mut |_, _| ()).unwrap();
     let mut all = String::new();
     let events = engine.read(|reading| Ok(reading.events_after(Seq(0), usize::MAX)?));
     for recorded in events.unwrap() {
@@ -170,22 +170,22 @@ fn no_secret_of_a_recorded_session_is_kept() {
     let engine = engine(files.path());
     let mut actor = None;
     let mut run = Vec::new();
-    let past = View {
+    let past = IngestOptions {
         past: true,
-        ..View::default()
+        ..IngestOptions::default()
     };
     for source in find(&files.path().join("t.jsonl")).unwrap() {
         let report = read(&source, &mut |item, _| {
             match item {
-                Item::Session(about) => {
+                TranscriptItem::Session(about) => {
                     actor = Some(Actor {
                         session: about.session,
                         worktree: None,
                         message: None,
                     });
                 }
-                Item::Entry(entry) => run.push(*entry),
-                Item::Ended(_) => {}
+                TranscriptItem::Entry(entry) => run.push(*entry),
+                TranscriptItem::Ended(_) => {}
             }
             ControlFlow::Continue(())
         });
@@ -193,7 +193,7 @@ fn no_secret_of_a_recorded_session_is_kept() {
     }
     let actor = actor.unwrap();
     for some in run.chunks(500) {
-        engine.witness_as(&actor, &past, some).unwrap();
+        engine.ingest_with(&actor, &past, some).unwrap();
     }
     engine.settle(&actor).unwrap();
     let all = everything(&engine);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use flamestack_engine::brief::Workflows;
+use flamestack_brief::workflow::Workflows;
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
@@ -68,7 +68,7 @@ impl Served {
         };
         served.ask(
             "hello",
-            json!({ "protocol": 1, "host": "opencode", "directory": "/" }),
+            json!({ "protocol": 2, "host": "opencode", "directory": "/" }),
         );
         served
     }
@@ -103,7 +103,7 @@ impl Served {
         )
     }
 
-    /// What a plan says, without its name.
+    /// Returns a plan without its name.
     pub(crate) fn prepare(&mut self, session: &str, known: usize, messages: &[Value]) -> Value {
         let mut plan = self.plan(session, known, messages, None);
         plan.as_object_mut().unwrap().remove("plan");
@@ -159,13 +159,13 @@ impl Drop for Served {
 }
 
 pub(crate) fn said(id: &str, text: &str) -> Value {
-    json!({ "id": id, "role": "user", "parts": [{ "kind": "text", "id": format!("{id}p"), "text": text }] })
+    json!({ "id": id, "role": "user", "parts": [{ "type": "text", "id": format!("{id}p"), "text": text }] })
 }
 
 pub(crate) fn work(id: &str) -> Value {
     json!({ "id": id, "role": "assistant", "parts": [{
-        "kind": "call", "id": format!("{id}p"), "call": format!("call_{id}"), "tool": "read",
-        "state": "completed", "input": { "filePath": "a.rs" }, "output": "fn main() {}",
+        "type": "tool", "id": format!("{id}p"), "callID": format!("call_{id}"), "tool": "read",
+        "state": { "status": "completed", "input": { "filePath": "a.rs" }, "output": "fn main() {}" },
     }] })
 }
 
@@ -245,8 +245,8 @@ fn conversations_have_their_own_frames() {
 fn what_is_ours_is_stripped_before_a_summary_and_nothing_is_added() {
     let mut host = Served::new();
     let ours = json!({ "id": "1", "role": "user", "parts": [
-        { "kind": "text", "id": "p1", "text": "Fix it" },
-        { "kind": "text", "id": "p2", "text": "<stack-update>…</stack-update>", "synthetic": true },
+        { "type": "text", "id": "p1", "text": "Fix it" },
+        { "type": "text", "id": "p2", "text": "<stack-update>…</stack-update>", "synthetic": true },
     ] });
     let summary = host.ask(
         "prepare",
@@ -321,7 +321,10 @@ fn bad_lines_are_answered_and_survived() {
         "stack_frame_pop",
         json!({ "status": "maybe", "results": "" }),
     );
-    assert!(refused.contains("`maybe` is none of"), "{refused}");
+    assert!(
+        refused.contains("unknown variant `maybe`, expected one of"),
+        "{refused}"
+    );
     assert!(host.push("s", "1", "Still here").contains("is in progress"));
 }
 
@@ -329,7 +332,7 @@ fn bad_lines_are_answered_and_survived() {
 fn one_conversation_does_not_wait_for_another() {
     let mut host = Served::new();
     host.push("b", "1", "Somewhere");
-    // The figures of the hooks are behind a lock; as long as we have it, whoever reports some waits.
+    // A lock guards the statistics of the hooks: as long as the test holds it, a session that reports some waits.
     let projects = fs_err::read_dir(host.dir.path().join("state/projects")).unwrap();
     let [project] = &projects
         .map(|entry| entry.unwrap().path())
@@ -341,7 +344,7 @@ fn one_conversation_does_not_wait_for_another() {
     lock.lock().unwrap();
     let figures =
         json!({ "name": "event", "calls": 1, "failures": 0, "totalMs": 1.0, "slowestMs": 1.0 });
-    let report = json!({ "session": "a", "happenings": [{ "kind": "shim", "hooks": [figures] }] });
+    let report = json!({ "session": "a", "events": [{ "kind": "hookStats", "hooks": [figures] }] });
     host.send(
         &json!({ "jsonrpc": "2.0", "id": "slow", "method": "observe", "params": report })
             .to_string(),
@@ -376,12 +379,12 @@ fn nothing_is_folded_where_that_is_not_wanted() {
 }
 
 pub(crate) fn answered(id: &str, text: &str) -> Value {
-    json!({ "id": id, "role": "assistant", "parts": [{ "kind": "text", "id": format!("{id}t"), "text": text }] })
+    json!({ "id": id, "role": "assistant", "parts": [{ "type": "text", "id": format!("{id}t"), "text": text }] })
 }
 
 impl Served {
-    pub(crate) fn observe(&mut self, session: &str, happenings: &Value) {
-        let params = json!({ "session": session, "happenings": happenings });
+    pub(crate) fn observe(&mut self, session: &str, events: &Value) {
+        let params = json!({ "session": session, "events": events });
         self.ask("observe", params);
     }
 
@@ -400,11 +403,12 @@ impl Served {
         let plan = self.prepare(session, known, &[said(&asked, prompt)]);
         self.prepare(session, known + 1, &[answered(&said_by_model, answer)]);
         let message = answered(&said_by_model, answer);
-        let mut told = json!({ "kind": "message" });
-        told.as_object_mut()
+        let mut event = json!({ "kind": "message" });
+        event
+            .as_object_mut()
             .unwrap()
             .extend(message.as_object().unwrap().clone());
-        self.observe(session, &json!([told, { "kind": "idle" }]));
+        self.observe(session, &json!([event, { "kind": "idle" }]));
         plan
     }
 }
@@ -459,4 +463,62 @@ fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
       "strip": []
     }
     "#);
+}
+
+#[test]
+fn a_turn_that_the_user_stops_has_failed_and_the_stop_counts_once() {
+    let idle = json!({ "kind": "idle" });
+    let stop = json!({ "kind": "interrupted" });
+    let mut aborted = answered("2a", "I think");
+    aborted["kind"] = json!("message");
+    aborted["error"] = json!({ "name": "MessageAbortedError" });
+    // OpenCode's order, and others.
+    for reports in [
+        json!([stop, idle, aborted, idle]),
+        json!([aborted, stop, idle]),
+        json!([aborted, idle, idle]),
+        json!([stop, idle, idle]),
+        json!([stop, idle]),
+    ] {
+        let mut host = Served::new();
+        host.turn("s", 1, "Fix the login", "Fixed.");
+        host.prompt("s", "2u", "Now the logout");
+        host.observe("s", &reports);
+        host.prompt("s", "3u", "And the docs");
+        let tree = host.tree("s");
+        let stopped = tree.lines().find(|line| line.contains("Now the logout"));
+        assert!(stopped.unwrap().contains('✗'), "{reports}:\n{tree}");
+        let frame = json!({ "frameID": "opencode:s" });
+        let details = host.call("s", "x", "stack_frame_details", frame);
+        assert!(details.contains("1 time\n"), "{reports}: {details}");
+    }
+}
+
+#[test]
+fn a_turn_that_an_error_ends_has_failed_and_was_not_stopped() {
+    let idle = json!({ "kind": "idle" });
+    let mut refused = answered("2a", "I think");
+    refused["kind"] = json!("message");
+    refused["error"] = json!({ "name": "APIError", "data": { "message": "no credit" } });
+    // OpenCode's order, and others.
+    for reports in [
+        json!([refused, idle]),
+        json!([idle, refused, idle]),
+        json!([idle, refused]),
+    ] {
+        let mut host = Served::new();
+        host.turn("s", 1, "Fix the login", "Fixed.");
+        host.prompt("s", "2u", "Now the logout");
+        host.observe("s", &reports);
+        host.prompt("s", "3u", "And the docs");
+        let tree = host.tree("s");
+        let failed = tree.lines().find(|line| line.contains("Now the logout"));
+        let failed = failed.unwrap();
+        assert!(failed.contains('✗'), "{reports}:\n{tree}");
+        let id = failed.split_whitespace().find(|word| word.len() == 8);
+        let frame = json!({ "frameID": id.unwrap() });
+        let details = host.call("s", "x", "stack_frame_details", frame);
+        let results = "Ended by an error: APIError: no credit";
+        assert!(details.contains(results), "{reports}: {details}");
+    }
 }

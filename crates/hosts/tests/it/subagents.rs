@@ -1,4 +1,4 @@
-//! Subagents, as a host's plugin tells of them.
+//! Subagents, as a host's plugin reports them.
 
 use flamestack_engine::settings::Patterns;
 use flamestack_engine::subagents::Tracking;
@@ -9,32 +9,34 @@ use crate::sidecar::{Served, said, work};
 
 fn task(message: &str, prompt: &str, child: &str, state: &str, output: &str) -> Value {
     json!({ "id": message, "role": "assistant", "parts": [{
-        "kind": "call", "id": format!("{message}p"), "call": format!("call_{message}"),
-        "tool": "task", "state": state, "session": child, "output": output,
-        "input": { "description": prompt, "prompt": prompt, "subagent_type": "general" },
+        "type": "tool", "id": format!("{message}p"), "callID": format!("call_{message}"), "tool": "task",
+        "state": {
+            "status": state, "output": output, "error": output, "metadata": { "sessionId": child },
+            "input": { "description": prompt, "prompt": prompt, "subagent_type": "general" },
+        },
     }] })
 }
 
 fn cost(message: &str, dollars: f64) -> Value {
     json!({ "kind": "message", "id": message, "role": "assistant", "parts": [],
-        "usage": { "input": 100, "output": 7, "cost": dollars } })
+        "time": { "created": 1, "completed": 2 }, "tokens": { "input": 100, "output": 7 }, "cost": dollars })
 }
 
-fn told(message: Value) -> Value {
+fn as_event(message: Value) -> Value {
     let mut happening = message;
     happening["kind"] = json!("message");
     happening
 }
 
 impl Served {
-    fn happens(&mut self, session: &str, happenings: &[Value]) {
-        let params = json!({ "session": session, "happenings": happenings });
+    fn happens(&mut self, session: &str, events: &[Value]) {
+        let params = json!({ "session": session, "events": events });
         assert_eq!(self.ask("observe", params), Value::Null);
         self.recorded(session);
     }
 
-    /// What belongs to one conversation is handled in its order: once this is answered, all before
-    /// it is recorded.
+    /// Waits until the events of a session are recorded. They are handled in order, so all that came
+    /// before this request are recorded once it is answered.
     fn recorded(&mut self, session: &str) {
         self.ask("show", json!({ "session": session, "what": "status" }));
     }
@@ -46,7 +48,7 @@ impl Served {
         );
         self.happens(
             session,
-            &[told(task(message, prompt, child, "running", ""))],
+            &[as_event(task(message, prompt, child, "running", ""))],
         );
         self.prompt(child, &format!("{child}1"), prompt);
         self.recorded(child);
@@ -68,7 +70,7 @@ fn what_a_subagent_costs_is_its_parents_too() {
             host.happens(session, &[cost(&format!("{session}-{n}"), 0.25)]);
         }
     }
-    // Told once more, it costs no more.
+    // A message that is reported twice is counted once.
     host.happens("d", &[cost("d-0", 0.25)]);
     insta::assert_snapshot!(host.list("s"), @"
     opencode:c  running  Build the cart
@@ -86,7 +88,7 @@ fn what_came_back_is_recorded_before_the_parent_goes_on() {
     host.begin("s", "c", "2", "Build the cart");
     host.happens("c", &[json!({ "kind": "idle" })]);
     assert!(host.list("s").contains("idle"));
-    // No event told of it: the parent's next request does.
+    // No event reports it; the parent's next request does.
     let done = task(
         "2",
         "Build the cart",
@@ -144,17 +146,17 @@ fn the_same_task_is_already_running_unless_it_is_meant() {
     let mut asked = |message: &str, prompt: &str| {
         let asked =
             json!({ "session": "s", "message": message, "agent": "general", "prompt": prompt });
-        host.ask("delegating", asked)["running"].clone()
+        host.ask("delegate", asked)["running"].clone()
     };
     let running = asked("3", "Build the cart ");
     insta::assert_snapshot!(running.as_str().unwrap().lines().next().unwrap(), @"already running: opencode:c  running  Build the cart");
     assert_eq!(asked("2", "Build the cart"), Value::Null);
     assert_eq!(asked("3", "Build the till"), Value::Null);
     let done = task("2", "Build the cart", "c", "completed", "Built");
-    host.happens("s", &[told(done)]);
+    host.happens("s", &[as_event(done)]);
     let again =
         json!({ "session": "s", "message": "4", "agent": "general", "prompt": "Build the cart" });
-    assert_eq!(host.ask("delegating", again)["running"], Value::Null);
+    assert_eq!(host.ask("delegate", again)["running"], Value::Null);
 }
 
 #[test]
@@ -168,7 +170,7 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     let mut host = Served::with(|sidecar| sidecar.engine.set_tracking(tracking));
     host.ask(
         "hello",
-        json!({ "protocol": 1, "host": "opencode", "directory": "/", "withoutParents": true }),
+        json!({ "protocol": 2, "host": "opencode", "directory": "/", "withoutParents": true }),
     );
     host.prompt("root", "1", "Build the shop");
     host.prompt("c", "c1", "Build the cart");
@@ -221,7 +223,7 @@ fn what_a_conversation_made_for_a_frame_came_to() {
         json!({ "ok": false, "text": "" }),
         json!({ "ok": false, "text": "", "stopped": true }),
     ];
-    let mut told = String::new();
+    let mut output = String::new();
     for end in ends {
         let (mut host, frame) = delegated();
         let mut returned = json!({ "session": "s", "frame": frame, "child": "c" });
@@ -229,11 +231,11 @@ fn what_a_conversation_made_for_a_frame_came_to() {
             .as_object_mut()
             .unwrap()
             .extend(end.as_object().unwrap().clone());
-        let called = host.ask("returned", returned);
-        told.push_str(called["output"].as_str().unwrap());
-        told.push_str("\n\n");
+        let called = host.ask("childEnded", returned);
+        output.push_str(called["output"].as_str().unwrap());
+        output.push_str("\n\n");
     }
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(output, @"
     qnhe4wn9 “Cart” is completed
     It holds ten items
 
@@ -255,12 +257,12 @@ fn what_a_conversation_made_for_a_frame_came_to() {
 #[test]
 fn what_a_parent_tells_a_conversation_made_for_a_frame_is_no_users_word() {
     let (mut host, _) = delegated();
-    let told = host.call("c", "c2", "stack_context_preview", json!({}));
+    let output = host.call("c", "c2", "stack_context_preview", json!({}));
     assert!(
-        told.contains("<directive>Build the shop</directive>"),
-        "{told}"
+        output.contains("<directive>Build the shop</directive>"),
+        "{output}"
     );
-    assert!(!told.contains("<directive>Cart"), "{told}");
+    assert!(!output.contains("<directive>Cart"), "{output}");
     host.pop("c", "c3", "It holds ten items");
     let again = host.pop("c", "c4", "And the shop is built");
     insta::assert_snapshot!(again, @"
@@ -275,10 +277,10 @@ fn a_subagent_says_itself_what_it_came_to_and_the_parent_has_it() {
     host.prompt("s", "1", "Build the shop");
     host.begin("s", "c", "2", "Build the cart");
     let ended = json!({ "summary": "It holds ten items" });
-    let told = host.call("c", "c2", "stack_subagent_complete", ended);
+    let output = host.call("c", "c2", "stack_subagent_complete", ended);
     assert!(
-        told.starts_with("opencode:c  done  Build the cart"),
-        "{told}"
+        output.starts_with("opencode:c  done  Build the cart"),
+        "{output}"
     );
     let parent = host.call("s", "3", "stack_context_preview", json!({}));
     assert!(parent.contains("It holds ten items"), "{parent}");
@@ -294,17 +296,17 @@ fn a_parent_ends_its_subagents_by_name_or_by_frame() {
         host.begin("s", child, message, &format!("Build {child}"));
     }
     let mut end = |arguments: Value| {
-        let told = host.call("s", "5", "stack_subagent_complete", arguments);
-        told.lines().next().unwrap_or_default().to_owned()
+        let output = host.call("s", "5", "stack_subagent_complete", arguments);
+        output.lines().next().unwrap_or_default().to_owned()
     };
     let failed = json!({ "sessionID": "c", "status": "failed", "summary": "No such shelf" });
     insta::assert_snapshot!(end(failed), @"opencode:c  failed  Build c");
     let blocked =
         json!({ "sessionID": "opencode:d", "status": "blocked", "summary": "Needs a key" });
     insta::assert_snapshot!(end(blocked), @"opencode:d  running  Build d");
-    insta::assert_snapshot!(end(json!({ "sessionID": "nobody" })), @"there is no frame `nobody`");
-    insta::assert_snapshot!(end(json!({ "sessionID": "s" })), @"opencode:s is no subagent");
-    insta::assert_snapshot!(end(json!({ "sessionID": "e", "status": "gone" })), @"stack_subagent_complete cannot take these arguments: at `status`: `gone` is not completed, failed or blocked");
+    insta::assert_snapshot!(end(json!({ "sessionID": "unknown" })), @"there is no frame `unknown`");
+    insta::assert_snapshot!(end(json!({ "sessionID": "s" })), @"opencode:s is not a subagent");
+    insta::assert_snapshot!(end(json!({ "sessionID": "e", "status": "gone" })), @"invalid arguments for stack_subagent_complete: at `status`: unknown variant `gone`, expected one of `completed`, `failed`, `blocked`");
     let tree = host.tree("s");
     insta::assert_snapshot!(tree, @"
     → vgme5xnq  Build the shop · 0/3 done  ◀ you are here

@@ -1,13 +1,14 @@
-//! A stack in memory that imports and exports, and files to do it with.
+//! A project in memory that imports and exports, and the files for it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use flamestack_core::command::Import;
 use flamestack_core::event::Recorded;
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
-use flamestack_core::{Actor, Command, Frame, FrameId, Neighbourhood, Session, Tree, decide};
-use flamestack_hosts::predecessor::{Export, Layout, ReadError, Reading, Stack, Target, export};
+use flamestack_core::{Actor, Command, Frame, FrameId, Session, Tree, TreeQuery, decide};
+use flamestack_hosts::legacy::{
+    ExportFiles, ImportTarget, Layout, LegacyReadError, LegacyStack, PreparedImport, export,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -17,7 +18,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-pub(crate) fn read(dir: &Path) -> Stack {
+pub(crate) fn read(dir: &Path) -> LegacyStack {
     Layout::find(dir).unwrap().read().unwrap()
 }
 
@@ -28,12 +29,12 @@ pub(crate) fn dir_with(state: &str) -> TempDir {
     dir
 }
 
-pub(crate) fn read_text(state: &str) -> Result<Stack, ReadError> {
+pub(crate) fn read_text(state: &str) -> Result<LegacyStack, LegacyReadError> {
     Layout::find(dir_with(state).path())?.read()
 }
 
-/// What an export says when it is read again.
-pub(crate) fn reread(export: &Export) -> Stack {
+/// Writes an export and reads it again.
+pub(crate) fn reread(export: &ExportFiles) -> LegacyStack {
     let dir = tempfile::tempdir().unwrap();
     let stack = dir.path().join("stack");
     fs_err::create_dir(&stack).unwrap();
@@ -41,7 +42,7 @@ pub(crate) fn reread(export: &Export) -> Stack {
     read(&stack)
 }
 
-/// A JSON document without the objects that we add.
+/// Parses a state and removes the `flamestack` objects.
 pub(crate) fn without_ours(json: &str) -> Value {
     let mut document: Value = serde_json::from_str(json).unwrap();
     let frames = document["frames"].as_object_mut().unwrap();
@@ -64,7 +65,7 @@ pub(crate) fn without_ours(json: &str) -> Value {
     document
 }
 
-/// A project with a stack that really applies the rules.
+/// A project whose tree applies the real rules.
 #[derive(Default)]
 pub(crate) struct Project {
     pub(crate) tree: Tree,
@@ -73,7 +74,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    pub(crate) fn read(&mut self, stack: &Stack) -> Reading {
+    pub(crate) fn prepare(&mut self, stack: &LegacyStack) -> PreparedImport {
         let tree = &self.tree;
         let known = |name: &str| {
             let by_id = name
@@ -91,7 +92,7 @@ impl Project {
         };
         let last_rank = |parent: Option<&FrameId>| tree.last_rank(parent).unwrap();
         stack
-            .import(&mut Target {
+            .import(&mut ImportTarget {
                 fresh: &mut fresh,
                 known: &known,
                 last_rank: &last_rank,
@@ -99,16 +100,13 @@ impl Project {
             .unwrap()
     }
 
-    /// Reads a stack and brings it in.
-    pub(crate) fn import(&mut self, stack: &Stack) -> Reading {
-        let reading = self.read(stack);
-        self.bring_in(reading.import.clone());
-        reading
-    }
-
-    pub(crate) fn bring_in(&mut self, import: Import) {
+    /// Reads a stack and imports it.
+    pub(crate) fn import(&mut self, stack: &LegacyStack) -> PreparedImport {
+        let prepared = self.prepare(stack);
+        let import = prepared.import.clone();
         self.foreign = Some(import.foreign.clone());
         self.run("shell:here", &Command::Import(Box::new(import)));
+        prepared
     }
 
     pub(crate) fn run(&mut self, session: &str, command: &Command) {
@@ -140,7 +138,7 @@ impl Project {
         self.tree.sessions().values().cloned().collect()
     }
 
-    pub(crate) fn export(&self) -> Export {
+    pub(crate) fn export(&self) -> ExportFiles {
         export(
             &self.frames(),
             &self.sessions(),
@@ -149,13 +147,13 @@ impl Project {
         )
     }
 
-    /// The frame of a former name.
+    /// Returns the frame with a former name.
     pub(crate) fn frame(&self, name: &str) -> &Frame {
         let id = self.tree.alias(name).unwrap();
         &self.tree.frames()[&id.unwrap_or_else(|| name.parse().unwrap())]
     }
 
-    /// The tree as titles, children behind their parents.
+    /// Renders the tree as titles, children after their parents.
     pub(crate) fn outline(&self) -> String {
         fn below(tree: &Tree, parent: Option<&FrameId>, depth: usize, lines: &mut String) {
             for frame in tree.children(parent) {

@@ -1,10 +1,10 @@
-//! Exports on disk.
+//! Exports written to disk.
 
 use flamestack_core::FrameId;
 use flamestack_core::command::{Command, PlanItem, Under};
 use flamestack_core::event::Goal;
-use flamestack_core::{Prose, Title};
-use flamestack_hosts::predecessor::{Existing, WriteError, export};
+use flamestack_core::{Text, Title};
+use flamestack_hosts::legacy::{ExportError, OnExisting, export};
 
 use crate::support::{Project, fixture, read};
 
@@ -22,10 +22,10 @@ fn small_project() -> Project {
     project.run(
         "claude:c1",
         &Command::Push {
-            id: root.clone(),
+            id: root,
             under: Under::Root,
             goal: Goal {
-                criteria: Some(Prose::new("All of it works.\nAnd is fast.").unwrap()),
+                criteria: Some(Text::new("All of it works.\nAnd is fast.").unwrap()),
                 ..goal("Root")
             },
         },
@@ -53,7 +53,7 @@ fn small_project() -> Project {
 }
 
 #[test]
-fn a_small_project_as_the_predecessor_would_have_written_it() {
+fn a_small_project_is_written_like_the_predecessor_does() {
     let project = small_project();
     let log = |frame: &flamestack_core::Frame| Some(format!("logs/{}.md", frame.id));
     let export = export(&project.frames(), &project.sessions(), None, &log);
@@ -135,15 +135,15 @@ fn a_small_project_as_the_predecessor_would_have_written_it() {
 fn an_existing_stack_is_not_overwritten() {
     let export = small_project().export();
     let dir = tempfile::tempdir().unwrap();
-    let stack = export.write(dir.path(), Existing::Keep).unwrap();
+    let stack = export.write(dir.path(), OnExisting::Refuse).unwrap();
     assert_eq!(stack, dir.path().join(".opencode/stack"));
-    let error = export.write(&stack, Existing::Keep).unwrap_err();
-    assert!(matches!(&error, WriteError::Exists { path } if path.ends_with("state.json")));
+    let error = export.write(&stack, OnExisting::Refuse).unwrap_err();
+    assert!(matches!(&error, ExportError::Exists { path } if path.ends_with("state.json")));
     assert!(error.hint().unwrap().contains("--force"));
     fs_err::remove_file(stack.join("state.json")).unwrap();
-    let error = export.write(&stack, Existing::Keep).unwrap_err();
-    assert!(matches!(&error, WriteError::Exists { path } if path.ends_with("frames")));
-    export.write(&stack, Existing::Replace).unwrap();
+    let error = export.write(&stack, OnExisting::Refuse).unwrap_err();
+    assert!(matches!(&error, ExportError::Exists { path } if path.ends_with("frames")));
+    export.write(&stack, OnExisting::Replace).unwrap();
 
     let mut files: Vec<String> = fs_err::read_dir(&stack)
         .unwrap()
@@ -154,15 +154,18 @@ fn an_existing_stack_is_not_overwritten() {
 }
 
 #[test]
-fn our_own_stale_files_do_not_come_back() {
+fn stale_frame_files_of_ours_are_ignored() {
     let mut project = small_project();
     let dir = tempfile::tempdir().unwrap();
-    project.export().write(dir.path(), Existing::Keep).unwrap();
+    project
+        .export()
+        .write(dir.path(), OnExisting::Refuse)
+        .unwrap();
     let frame = FrameId::from_entropy(2);
     project.run("claude:c1", &Command::Delete { frame });
     let stack = project
         .export()
-        .write(dir.path(), Existing::Replace)
+        .write(dir.path(), OnExisting::Replace)
         .unwrap();
     assert_eq!(fs_err::read_dir(stack.join("frames")).unwrap().count(), 2);
     let stack = read(dir.path());
@@ -170,7 +173,7 @@ fn our_own_stale_files_do_not_come_back() {
 }
 
 #[test]
-fn frames_whose_files_would_share_a_name_are_all_written() {
+fn frames_whose_file_names_clash_are_all_written() {
     let state = r#"{"version":1,"rootFrameIDs":[],"updatedAt":1,"frames":{
         "ses/a":{"sessionID":"ses/a","status":"planned","title":"one"},
         "ses_a":{"sessionID":"ses_a","status":"planned","title":"two"},
@@ -178,7 +181,10 @@ fn frames_whose_files_would_share_a_name_are_all_written() {
     let mut project = Project::default();
     project.import(&crate::support::read_text(state).unwrap());
     let dir = tempfile::tempdir().unwrap();
-    let stack = project.export().write(dir.path(), Existing::Keep).unwrap();
+    let stack = project
+        .export()
+        .write(dir.path(), OnExisting::Refuse)
+        .unwrap();
     assert_eq!(fs_err::read_dir(stack.join("frames")).unwrap().count(), 3);
     let again = read(dir.path());
     assert_eq!((again.len(), again.leftovers), (3, 0));

@@ -1,8 +1,8 @@
-//! Opening a store, making a new one, and setting an unreadable one aside.
+//! Opening a store, creating a new one, and setting an unreadable one aside.
 //!
-//! A store appears under its name only when it is whole: it is made under another name and linked
-//! into place. So a database file that is empty, cut short or not a database at all is always
-//! damage, never a store that somebody is just making.
+//! A store appears under its name only when it is complete: it is created under another name and
+//! linked into place. So a database file that is empty, cut short or not a database at all is always
+//! damage, never a store that another process is still creating.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,25 +10,26 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::{SqliteStore, append, verify};
-use crate::error::StoreError;
+use super::{SqliteStore, journal, verify};
+use crate::error::{Result, StoreError};
 use crate::index::Index;
+use crate::store::{OpenStore, Store};
 
 /// No database is shorter than its smallest page.
 const SHORTEST: u64 = 512;
-/// "FLMS", so that a store is known from any other database.
+/// "FLMS": tells a store from any other database.
 const APPLICATION_ID: i64 = 0x464c_4d53;
-/// The journal's format. Each step up is a file in `schema/`.
+/// Migrations of the journal's format, one file in `schema/` each.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_journal.sql")];
-/// The projections' format; another one means that they are folded anew.
-const PROJECTIONS_VERSION: &str = "11";
-/// All projections.
+/// Version of the projections; stores with another version are folded again.
+const PROJECTIONS_VERSION: &str = "12";
+/// Schema of all projections.
 pub(super) const PROJECTIONS: &str = include_str!("schema/projections.sql");
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOptions {
-    /// How long to wait for other writers.
+    /// Time to wait for other writers.
     pub busy_timeout: Duration,
 }
 
@@ -40,9 +41,25 @@ impl Default for OpenOptions {
     }
 }
 
+impl OpenStore for OpenOptions {
+    fn open(&self, dir: &Path) -> Result<Box<dyn Store>> {
+        let store = OpenOptions::open(*self, dir)?;
+        Ok(Box::new(store))
+    }
+
+    fn open_existing(&self, dir: &Path) -> Result<Option<Box<dyn Store>>> {
+        let store = OpenOptions::open_existing(*self, dir)?;
+        Ok(store.map(|store| Box::new(store) as Box<dyn Store>))
+    }
+
+    fn empty(&self) -> Result<Box<dyn Store>> {
+        Ok(Box::new(SqliteStore::empty()?))
+    }
+}
+
 impl OpenOptions {
     /// Opens the store in a directory, if there is one.
-    pub fn open_existing(self, dir: &Path) -> Result<Option<SqliteStore>, StoreError> {
+    pub fn open_existing(self, dir: &Path) -> Result<Option<SqliteStore>> {
         let path = database(dir);
         match fs_err::metadata(&path) {
             Ok(_) => self.open_database(path).map(Some),
@@ -51,8 +68,8 @@ impl OpenOptions {
         }
     }
 
-    /// Opens the store in a directory, making directory and store if need be.
-    pub fn open(self, dir: &Path) -> Result<SqliteStore, StoreError> {
+    /// Opens the store in a directory, creating both if needed.
+    pub fn open(self, dir: &Path) -> Result<SqliteStore> {
         if let Some(store) = self.open_existing(dir)? {
             return Ok(store);
         }
@@ -61,10 +78,10 @@ impl OpenOptions {
         self.open_database(database(dir))
     }
 
-    fn open_database(self, path: PathBuf) -> Result<SqliteStore, StoreError> {
+    fn open_database(self, path: PathBuf) -> Result<SqliteStore> {
         let opened = match self.prepared(&path, Access::Full) {
-            // Where nothing can be written, SQLite cannot make the files that readers share, unless
-            // it is told that nobody else writes either. What is only in a WAL would be missed.
+            // In a read-only directory SQLite cannot create the files that readers share, so the
+            // database is opened as immutable. That would miss what is only in the WAL.
             Err(StoreError::ReadOnly { .. }) if !has_wal(&path) => {
                 self.prepared(&path, Access::ReadOnly)
             }
@@ -78,8 +95,8 @@ impl OpenOptions {
         })
     }
 
-    fn prepared(self, path: &Path, access: Access) -> Result<Connection, StoreError> {
-        // SQLite takes a file without a page for a new database and writes on it.
+    fn prepared(self, path: &Path, access: Access) -> Result<Connection> {
+        // SQLite takes a file without a page for a new database and would write to it.
         match fs_err::metadata(path)?.len() {
             0 => return Err(unreadable("the file is empty")),
             length if length < SHORTEST => return Err(unreadable("the file is cut short")),
@@ -101,7 +118,7 @@ impl OpenOptions {
         connection.busy_timeout(self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(64);
         connection.pragma_update(None, "synchronous", "FULL")?;
-        // Plans must not depend on what is bound, or the statements that partial indexes serve
+        // Query plans must not depend on bound values, or statements served by partial indexes
         // would be planned again each time.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         check_format(&connection, path)?;
@@ -110,16 +127,16 @@ impl OpenOptions {
     }
 }
 
-/// How a database is opened.
+/// Ways to open a database.
 #[derive(Clone, Copy)]
 enum Access {
     Full,
     ReadOnly,
 }
 
-/// The name under which a reader attaches a database: where SQLite can make no files beside it, it
-/// is told that nobody else writes either.
-pub(super) fn attachable(connection: &Connection, path: &Path) -> Result<String, StoreError> {
+/// Returns the name under which a reader attaches a database: as immutable if SQLite can create no
+/// files next to it.
+pub(super) fn attachable(connection: &Connection, path: &Path) -> Result<String> {
     Ok(if connection.is_readonly("main")? && !has_wal(path) {
         immutable(path)
     } else {
@@ -127,14 +144,14 @@ pub(super) fn attachable(connection: &Connection, path: &Path) -> Result<String,
     })
 }
 
-/// Whether some of a database is still in its write-ahead log.
+/// Returns true if part of a database is still in its write-ahead log.
 fn has_wal(path: &Path) -> bool {
     let mut wal = path.to_owned().into_os_string();
     wal.push("-wal");
     fs_err::metadata(PathBuf::from(wal)).is_ok_and(|file| file.len() > 0)
 }
 
-/// The name of a database that nobody writes.
+/// Returns the URI that opens a database as immutable.
 fn immutable(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path
@@ -151,25 +168,25 @@ fn unreadable(problem: &str) -> StoreError {
     }
 }
 
-/// Whether closing a connection leaves the files as they are. Otherwise the last one to close
-/// writes the WAL into the database; files that cannot be read are set aside as they were found.
-pub(super) fn leave_as_it_is(connection: &Connection, leave: bool) -> Result<(), StoreError> {
+/// Sets whether closing a connection leaves the files as they are. By default the last connection to
+/// close writes the WAL into the database, but damaged files are set aside exactly as found.
+pub(super) fn leave_as_it_is(connection: &Connection, leave: bool) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)?;
     Ok(())
 }
 
-/// The database file of a store.
+/// Returns the database file of a store.
 pub(super) fn database(dir: &Path) -> PathBuf {
     dir.join("journal.db")
 }
 
-/// Whether this is our database, of a format that we know. Reads the first page only, unless the
-/// store was written by an older version.
-fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+/// Checks that this is our database in a known format. Reads the first page only, unless the store
+/// was written by an older version.
+fn check_format(connection: &Connection, path: &Path) -> Result<()> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pragma("application_id")? != APPLICATION_ID {
-        // Nobody else has a journal like this: the mark is damaged, not the owner another.
-        let journal = format!("SELECT {} FROM events e", append::COLUMNS);
+        // No other program has a journal like this: the application id is damaged.
+        let journal = format!("SELECT {} FROM events e", journal::COLUMNS);
         if connection.prepare(&journal).is_ok() {
             return Err(unreadable("its mark is damaged"));
         }
@@ -188,7 +205,7 @@ fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> 
     Ok(())
 }
 
-fn projections_version(connection: &Connection) -> Result<Option<String>, StoreError> {
+fn projections_version(connection: &Connection) -> Result<Option<String>> {
     let version = connection
         .query_row(
             "SELECT value FROM meta WHERE name = 'projections'",
@@ -199,9 +216,9 @@ fn projections_version(connection: &Connection) -> Result<Option<String>, StoreE
     Ok(version)
 }
 
-/// Brings the journal to the current format and folds the projections anew. Two processes may
-/// come here at once: the second finds the work done once it gets the write lock.
-fn migrate(connection: &Connection) -> Result<(), StoreError> {
+/// Migrates the journal to the current format and folds the projections again. If two processes get
+/// here at once, the second finds the work done when it gets the write lock.
+fn migrate(connection: &Connection) -> Result<()> {
     let transaction =
         rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -222,11 +239,11 @@ fn migrate(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes an empty store. If another process does the same, one of them wins and both are content.
-fn create(dir: &Path) -> Result<(), StoreError> {
+/// Creates an empty store. If another process does the same, one of them wins and both use it.
+fn create(dir: &Path) -> Result<()> {
     let making = dir.join(format!("making-{}-{}", std::process::id(), thread_name()));
     private_file(&making)?;
-    let made = (|| -> Result<(), StoreError> {
+    let made = (|| -> Result<()> {
         let connection = Connection::open(&making)?;
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
         migrate(&connection)?;
@@ -244,20 +261,20 @@ fn create(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An empty database that is nowhere on disk.
-pub(super) fn in_memory() -> Result<Connection, StoreError> {
+/// Returns an empty database in memory.
+pub(super) fn in_memory() -> Result<Connection> {
     let connection = Connection::open_in_memory()?;
     migrate(&connection)?;
     Ok(connection)
 }
 
-/// Tells threads of one process apart in a file name.
+/// Returns a number that tells threads of one process apart in file names.
 fn thread_name() -> String {
     let id = format!("{:?}", std::thread::current().id());
     id.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Makes a directory that only its owner can look into.
+/// Creates a directory that only its owner can read.
 pub fn private_dir(dir: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -266,7 +283,7 @@ pub fn private_dir(dir: &Path) -> std::io::Result<()> {
     builder.create(dir).map_err(|error| naming(&error, dir))
 }
 
-/// Makes or opens a file that only its owner can read.
+/// Opens a file that only its owner can read, creating it if needed.
 pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).read(true).append(true);
@@ -275,22 +292,22 @@ pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path).map_err(|error| naming(&error, path))
 }
 
-/// Whether an error says that a file or its directory can only be read.
+/// Returns true if an error means that a file or its directory is read-only.
 pub(crate) fn cannot_be_written(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// An error that says which file or directory it is about.
+/// Adds the file or directory to an error.
 fn naming(error: &std::io::Error, path: &Path) -> std::io::Error {
     std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Moves an unreadable store out of the way, whole, and returns where it is now.
+/// Moves an unreadable store to `set-aside/`, whole, and returns its new path.
 ///
-/// Nothing is deleted or overwritten. Under a lock, the store is looked at once more: if another
-/// process has set it aside already, or it can be read after all, nothing happens.
-pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> {
+/// Nothing is deleted or overwritten. The store is checked once more under a lock: if another process
+/// has already set it aside, or it can be read after all, nothing happens.
+pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
     let lock = private_file(&dir.join("set-aside.lock"))?;
     lock.lock()?;
     let readable = match OpenOptions::default().open_existing(dir) {
@@ -309,14 +326,14 @@ pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> 
     move_files(dir, name).map(Some)
 }
 
-/// Moves a store out of the way although it can be opened, because its owner says so.
-pub fn move_aside(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+/// Moves a store to `set-aside/` at the user's request, even if it can be opened.
+pub fn move_aside(dir: &Path, name: &str) -> Result<PathBuf> {
     let lock = private_file(&dir.join("set-aside.lock"))?;
     lock.lock()?;
     move_files(dir, name)
 }
 
-fn move_files(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
     let mut place = dir.join("set-aside").join(name);
     let mut attempt = 1;
     while place.exists() {
@@ -324,7 +341,7 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
         place = dir.join("set-aside").join(format!("{name}-{attempt}"));
     }
     private_dir(&place)?;
-    // It speaks of events that the next store does not have.
+    // The index refers to events that the next store does not have.
     Index::new(dir).drop_all()?;
     let database = database(dir);
     for suffix in ["-wal", "-shm", ""] {

@@ -1,8 +1,8 @@
-//! Events straight from the pages of a database, where the tree above them is damaged.
+//! Events read directly from the pages of a database whose b-tree is damaged.
 //!
-//! A table keeps its rows in leaf pages and finds them through a tree of other pages; one wrong bit
-//! in the tree hides every leaf. Here each page is looked at by itself. Whatever looks like a row of
-//! the journal is read; its checksum says whether it is one, so nothing wrong comes of guessing.
+//! A table keeps its rows in leaf pages and finds them through a tree of interior pages; one wrong
+//! bit in the tree hides every leaf below it. This module reads each page by itself. Whatever looks
+//! like a row of the journal is decoded, and its checksum decides, so a wrong guess does no harm.
 //!
 //! ```text
 //!  leaf page:  0x0d .. .. | cells | ..   | pointer, pointer, ..        row, row, row |
@@ -13,8 +13,8 @@ use std::path::Path;
 
 use flamestack_core::event::Recorded;
 
-use super::append;
-use crate::error::StoreError;
+use super::journal;
+use crate::error::Result;
 
 /// The page size of our stores, SQLite's default.
 pub(super) const PAGE: u16 = 4096;
@@ -22,17 +22,16 @@ pub(super) const PAGE: u16 = 4096;
 const LEAF: u8 = 13;
 /// A row larger than this goes on in other pages.
 const MOST_IN_PAGE: usize = PAGE as usize - 35;
-/// How much of such a row stays at least.
+/// Minimum part of such a row that stays in its page.
 const LEAST_IN_PAGE: usize = (PAGE as usize - 12) * 32 / 255 - 23;
-/// No event is larger.
+/// Upper bound of the size of an event.
 const LARGEST: usize = 1_000_000_000;
 
-/// Hands over every event that stands in a leaf page of a database file, in no order, and perhaps
-/// more than once.
-pub(super) fn scan(database: &Path, found: &mut dyn FnMut(Recorded)) -> Result<(), StoreError> {
+/// Visits every event in a leaf page of a database file, in any order and possibly more than once.
+pub(super) fn scan(database: &Path, found: &mut dyn FnMut(Recorded)) -> Result<()> {
     let file = fs_err::read(database)?;
     for (number, page) in file.chunks(usize::from(PAGE)).enumerate() {
-        // The first page begins with the header of the file.
+        // The first page starts with the file header.
         let header = page.get(if number == 0 { 100 } else { 0 }..);
         let Some(header) = header.filter(|header| header.first() == Some(&LEAF)) else {
             continue;
@@ -49,7 +48,7 @@ pub(super) fn scan(database: &Path, found: &mut dyn FnMut(Recorded)) -> Result<(
     Ok(())
 }
 
-/// The event in a row, if it is one.
+/// Decodes the event in a row, if it is one.
 fn event(file: &[u8], cell: &[u8]) -> Option<Recorded> {
     let (size, cell) = varint(cell)?;
     let (seq, cell) = varint(cell)?;
@@ -80,7 +79,7 @@ fn event(file: &[u8], cell: &[u8]) -> Option<Recorded> {
         (0, _) => None,
         given => Some(text(*given)?),
     };
-    let row = append::Row {
+    let row = journal::Row {
         seq,
         batch: integer(*batch)?,
         at: integer(*at)?,
@@ -92,7 +91,7 @@ fn event(file: &[u8], cell: &[u8]) -> Option<Recorded> {
     row.check().ok()
 }
 
-/// A row with what stands in other pages.
+/// Returns a row together with its overflow pages.
 fn whole(file: &[u8], cell: &[u8], size: usize) -> Option<Vec<u8>> {
     if size <= MOST_IN_PAGE {
         return cell.get(..size).map(<[u8]>::to_vec);
@@ -120,7 +119,7 @@ fn whole(file: &[u8], cell: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(row)
 }
 
-/// A number as SQLite packs it: seven bits a byte, the ninth byte whole.
+/// Reads a SQLite varint: seven bits per byte, eight in the ninth.
 fn varint(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut number = 0_u64;
     for (place, byte) in bytes.iter().take(9).enumerate() {
@@ -147,7 +146,7 @@ fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
         8 => Some(0),
         9 => Some(1),
         1..=6 => {
-            // The sign stands in the first bit.
+            // The first bit is the sign.
             let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?;
             Some((big_endian(bytes) << unused).cast_signed() >> unused)
         }

@@ -1,7 +1,7 @@
-//! The way up from a frame.
+//! The path from a frame to its root.
 //!
-//! One step is one row by its name: cheaper than a recursive query, which keeps a queue of its own
-//! and could not carry whole frames along without copying them.
+//! Each step reads one row by its id. That is cheaper than a recursive query, which maintains a queue
+//! and copies whole frames through it.
 
 use std::sync::LazyLock;
 
@@ -9,9 +9,9 @@ use flamestack_core::frame::Frame;
 use flamestack_core::id::FrameId;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{crowd, rows};
-use crate::error::StoreError;
-use crate::store::Totals;
+use super::{batch, rows};
+use crate::error::Result;
+use crate::projections::Totals;
 
 static STEP: LazyLock<String> = LazyLock::new(|| {
     let columns = rows::COLUMNS;
@@ -21,19 +21,19 @@ static STEP: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A frame and those above it, itself first, with their notes and each with the totals of its
+/// Returns a frame and its ancestors, itself first, with their notes and each with the totals of its
 /// children; at most `limit`.
 pub(super) fn path(
     connection: &Connection,
     frame: &FrameId,
     limit: usize,
-) -> Result<Vec<(Frame, Totals)>, StoreError> {
+) -> Result<Vec<(Frame, Totals)>> {
     let mut step = connection.prepare_cached(&STEP)?;
     let (mut frames, mut totals): (Vec<Frame>, Vec<Totals>) = Default::default();
-    let mut next = Some(frame.clone());
+    let mut next = Some(*frame);
     while let Some(id) = next.take()
         && frames.len() < limit
-        // Damage may make a circle of a path; it is cut where it comes back.
+        // Damage may make a cycle of a path; it ends at the first frame seen twice.
         && !frames.iter().any(|known| known.id == id)
     {
         let found = step.query_row([id.as_str()], |row| {
@@ -45,6 +45,6 @@ pub(super) fn path(
             totals.push(children);
         }
     }
-    crowd::add_notes(connection, &mut frames)?;
+    batch::add_notes(connection, &mut frames)?;
     Ok(frames.into_iter().zip(totals).collect())
 }

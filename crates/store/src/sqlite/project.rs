@@ -1,7 +1,7 @@
-//! What an event does to the projections.
+//! Applies events to the projections.
 //!
-//! What it means for a frame is `flamestack_core::fold`'s to say; this only brings the frame's row
-//! in and puts it back.
+//! `flamestack_core::fold` defines what an event means for a frame; this module only loads the frame's
+//! row and stores it again.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,21 @@ use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::{append, revert, rows, runs, sent, sessions};
-use crate::error::StoreError;
+use super::journal::COUNTS;
+use super::statements::Statements as _;
+use super::{journal, revert, rows, runs, sent, sessions};
+use crate::error::Result;
+use crate::record::NoteRecord;
 
 /// The scope of all roots in `totals`.
 pub(super) const ROOTS: &str = "";
 /// The scope of all frames in `totals`.
 pub(super) const EVERYWHERE: &str = "*";
 
-/// Folds one event into the projections.
-pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+/// Applies one event to the projections.
+pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
     remember_subjects(connection, recorded)?;
     match &recorded.event {
         Event::CommandUndone { batch } => take_back(connection, recorded, *batch)?,
@@ -32,20 +35,20 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
             revert::project(connection, recorded, shown, false)?;
         }
         Event::StackImported { source, foreign } => {
-            connection
-                .prepare_cached("INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)")?
-                .execute(params![source, foreign, recorded.seq.0])?;
+            connection.write(
+                "INSERT OR REPLACE INTO imports VALUES (?1, ?2, ?3)",
+                params![source, foreign, recorded.seq.0],
+            )?;
         }
-        // The same text came again, so it is there again.
+        // The same text was stored again.
         Event::Logged { entry, .. } => {
-            connection
-                .prepare_cached("DELETE FROM dropped WHERE blob = ?1")?
-                .execute([entry.blob.as_str()])?;
+            connection.write("DELETE FROM dropped WHERE blob = ?1", [entry.blob.as_str()])?;
         }
         Event::BlobDropped { blob, bytes } => {
-            connection
-                .prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)")?
-                .execute(params![blob.as_str(), bytes.cast_signed(), recorded.seq.0])?;
+            connection.write(
+                "INSERT OR REPLACE INTO dropped VALUES (?1, ?2, ?3)",
+                params![blob.as_str(), bytes.cast_signed(), recorded.seq.0],
+            )?;
         }
         Event::SessionDescribed(description) => {
             sessions::project_description(connection, recorded, description)?;
@@ -62,7 +65,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
     Ok(())
 }
 
-fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<()> {
     let mut insert =
         connection.prepare_cached("INSERT OR IGNORE INTO subjects VALUES (?1, ?2, ?3)")?;
     for subject in recorded.event.subjects() {
@@ -75,12 +78,8 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<(),
     Ok(())
 }
 
-/// Folds an event into one of the frames it changes.
-fn project_frame(
-    connection: &Connection,
-    recorded: &Recorded,
-    id: &FrameId,
-) -> Result<(), StoreError> {
+/// Applies an event to one of the frames it changes.
+fn project_frame(connection: &Connection, recorded: &Recorded, id: &FrameId) -> Result<()> {
     if let Some(frame) = fold::opened(recorded) {
         return open(connection, &frame, recorded.seq);
     }
@@ -91,25 +90,27 @@ fn project_frame(
         _ => {}
     }
     if matches!(recorded.event, Event::Noted { .. } | Event::Logged { .. }) {
-        connection
-            .prepare_cached("UPDATE frames SET updated_at = ?2, changed = ?3 WHERE id = ?1")?
-            .execute(params![id.as_str(), recorded.at.0, recorded.seq.0])?;
+        connection.write(
+            "UPDATE frames SET updated_at = ?2, changed = ?3 WHERE id = ?1",
+            params![id.as_str(), recorded.at.0, recorded.seq.0],
+        )?;
         return Ok(());
     }
     let Some(mut frame) = load(connection, id)? else {
         return Ok(());
     };
-    let (parent, status) = (frame.parent.clone(), frame.status);
+    let (parent, status) = (frame.parent, frame.status);
     fold::change(&mut frame, recorded);
     rows::update_frame(connection, status, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
-        connection
-            .prepare_cached("UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1")?
-            .execute(params![
+        connection.write(
+            "UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1",
+            params![
                 id.as_str(),
                 frame.parent.as_ref().map(FrameId::as_str),
                 frame.rank.0
-            ])?;
+            ],
+        )?;
         replant(connection, id)?;
     }
     let before = (parent.as_ref(), status);
@@ -120,13 +121,11 @@ fn project_frame(
     Ok(())
 }
 
-/// Says anew what is above a frame, and above all frames below it, after it came to another place.
-/// Only plans ever do, so this is never a long way down.
-fn replant(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
-    // A branch cannot have more frames than there are, unless damage made a circle of it.
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE branch (id, root, depth) AS (
+/// Recomputes root and depth of a frame and everything below it after a move. Only planned frames
+/// move, so the subtree is small.
+fn replant(connection: &Connection, id: &FrameId) -> Result<()> {
+    // A subtree cannot have more frames than the tree, unless damage made a cycle of it.
+    connection.write("WITH RECURSIVE branch (id, root, depth) AS (
                  SELECT f.id, coalesce(p.root, f.id), coalesce(p.depth + 1, 0)
                  FROM frames f LEFT JOIN frames p ON p.id = f.parent WHERE f.id = ?1
                  UNION
@@ -134,22 +133,16 @@ fn replant(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
                  LIMIT (SELECT planned + in_progress + completed + failed + blocked + invalidated
                         FROM totals WHERE scope = ?2))
              UPDATE frames SET root = b.root, depth = b.depth
-             FROM branch b WHERE frames.id = b.id",
-        )?
-        .execute(params![id.as_str(), EVERYWHERE])?;
-    Ok(())
+             FROM branch b WHERE frames.id = b.id", params![id.as_str(), EVERYWHERE])
 }
 
-fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>, StoreError> {
+pub(super) fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame>> {
     let columns = rows::COLUMNS;
-    let frame = connection
-        .prepare_cached(&format!("SELECT {columns} FROM frames f WHERE f.id = ?1"))?
-        .query_row([id.as_str()], rows::frame)
-        .optional()?;
-    Ok(frame)
+    let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
+    connection.one(&sql, [id.as_str()], rows::frame)
 }
 
-fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreError> {
+fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<()> {
     rows::insert_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
         insert_note(connection, &frame.id, seq, n, note)?;
@@ -158,20 +151,20 @@ fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<(), StoreErr
         insert_log(connection, &frame.id, seq, n, entry)?;
     }
     for (n, alias) in (0_i64..).zip(&frame.aliases) {
-        connection
-            .prepare_cached("INSERT OR IGNORE INTO aliases VALUES (?1, ?2, ?3)")?
-            .execute(params![alias, frame.id.as_str(), n])?;
+        connection.write(
+            "INSERT OR IGNORE INTO aliases VALUES (?1, ?2, ?3)",
+            params![alias, frame.id.as_str(), n],
+        )?;
     }
     count(connection, frame.parent.as_ref(), frame.status, 1)
 }
 
-fn remove(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
-    let place = connection
-        .prepare_cached("SELECT parent, status FROM frames WHERE id = ?1")?
-        .query_row([id.as_str()], |row| {
-            Ok((rows::opt_id(row, 0)?, rows::status(row, 1)?))
-        })
-        .optional()?;
+fn remove(connection: &Connection, id: &FrameId) -> Result<()> {
+    let place = connection.one(
+        "SELECT parent, status FROM frames WHERE id = ?1",
+        [id.as_str()],
+        |row| Ok((rows::opt_id(row, 0)?, rows::status(row, 1)?)),
+    )?;
     let Some((parent, status)) = place else {
         return Ok(());
     };
@@ -181,9 +174,7 @@ fn remove(connection: &Connection, id: &FrameId) -> Result<(), StoreError> {
         "aliases WHERE frame",
         "frames WHERE id",
     ] {
-        connection
-            .prepare_cached(&format!("DELETE FROM {rows} = ?1"))?
-            .execute([id.as_str()])?;
+        connection.write(&format!("DELETE FROM {rows} = ?1"), [id.as_str()])?;
     }
     count(connection, parent.as_ref(), status, -1)
 }
@@ -194,12 +185,20 @@ fn insert_note(
     seq: Seq,
     n: i64,
     note: &Note,
-) -> Result<(), StoreError> {
-    let (kind, text, why, code) = rows::note_columns(note);
-    connection
-        .prepare_cached("INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
-        .execute(params![frame.as_str(), seq.0, n, kind, text, why, code])?;
-    Ok(())
+) -> Result<()> {
+    let record = NoteRecord::from(note);
+    connection.write(
+        "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            frame.as_str(),
+            seq.0,
+            n,
+            record.kind,
+            record.text,
+            record.why,
+            record.code()
+        ],
+    )
 }
 
 fn insert_log(
@@ -208,36 +207,31 @@ fn insert_log(
     seq: Seq,
     n: i64,
     entry: &LogEntry,
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT INTO log_entries VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![
+) -> Result<()> {
+    connection.write(
+        "INSERT INTO log_entries VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
             frame.as_str(),
             seq.0,
             n,
             entry.label.as_str(),
             entry.blob.as_str(),
             entry.bytes.cast_signed()
-        ])?;
-    Ok(())
+        ],
+    )
 }
 
-/// Counts a frame in or out: below its parent or at the root, and in all.
-fn count(
-    connection: &Connection,
-    parent: Option<&FrameId>,
-    status: Status,
-    by: i64,
-) -> Result<(), StoreError> {
+/// Adds a frame to, or removes it from, the totals of its parent and of the project.
+fn count(connection: &Connection, parent: Option<&FrameId>, status: Status, by: i64) -> Result<()> {
     tally_with_all(connection, parent, deltas(&[(status, by)]))
 }
 
-/// Counts a frame that has another status, another parent, or both.
+/// Updates the totals for a frame that changed its status, its parent, or both.
 fn recount(
     connection: &Connection,
     (parent, status): (Option<&FrameId>, Status),
     (new_parent, new_status): (Option<&FrameId>, Status),
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if parent == new_parent {
         return tally_with_all(connection, parent, deltas(&[(status, -1), (new_status, 1)]));
     }
@@ -245,7 +239,7 @@ fn recount(
     tally_with_all(connection, new_parent, deltas(&[(new_status, 1)]))
 }
 
-/// The columns of `totals` behind the scope, in their order.
+/// The columns of `totals` after the scope, in order.
 pub(super) const COUNTED: [Status; 6] = [
     Status::Planned,
     Status::InProgress,
@@ -255,7 +249,7 @@ pub(super) const COUNTED: [Status; 6] = [
     Status::Invalidated,
 ];
 
-/// What is added to each of them.
+/// Returns the change of each of these columns.
 fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
     COUNTED.map(|status| {
         let mine = changes.iter().filter(|(changed, _)| *changed == status);
@@ -263,7 +257,7 @@ fn deltas(changes: &[(Status, i64)]) -> [i64; 6] {
     })
 }
 
-/// Adds to the counts below a parent or at the root, and in all.
+/// Adds to the totals of a parent, or of the roots, and of the project.
 fn tally_with_all(
     connection: &Connection,
     parent: Option<&FrameId>,
@@ -275,16 +269,14 @@ fn tally_with_all(
         blocked,
         invalidated,
     ]: [i64; 6],
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7), (?8, ?2, ?3, ?4, ?5, ?6, ?7)
+) -> Result<()> {
+    connection.write(
+        "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7), (?8, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (scope) DO UPDATE SET
                  planned = planned + ?2, in_progress = in_progress + ?3,
                  completed = completed + ?4, failed = failed + ?5,
                  blocked = blocked + ?6, invalidated = invalidated + ?7",
-        )?
-        .execute(params![
+        params![
             parent.map_or(ROOTS, FrameId::as_str),
             planned,
             in_progress,
@@ -293,39 +285,36 @@ fn tally_with_all(
             blocked,
             invalidated,
             EVERYWHERE
-        ])?;
-    Ok(())
+        ],
+    )
 }
 
-/// Folds the frames and sessions that a command changed once more, without that command.
+/// Folds again the frames and sessions that a command changed, without that command.
 ///
-/// This is exact because a command is only taken back when nobody has touched since what it
-/// changed, and it costs what the history of those few frames costs.
-fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO undone VALUES (?1, ?2)")?
-        .execute(params![batch.0, undo.batch.0])?;
+/// This is exact because undo is refused if a later event touched what the command changed, and it
+/// costs as much as the history of those few frames.
+fn take_back(connection: &Connection, undo: &Recorded, batch: Seq) -> Result<()> {
+    connection.write(
+        "INSERT OR IGNORE INTO undone VALUES (?1, ?2)",
+        params![batch.0, undo.batch.0],
+    )?;
     let undone = of_batch(connection, batch)?;
     fold_again(connection, &undone, undo.seq)
 }
 
-/// Folds the frames and sessions that some events changed once more, by the events before a point
-/// that count.
-pub(super) fn fold_again(
-    connection: &Connection,
-    changed: &[Recorded],
-    before: Seq,
-) -> Result<(), StoreError> {
-    // In the order of the events: what comes back has its parent there before it.
+/// Folds again the frames and sessions that some events changed, from the unmasked events before a
+/// point.
+pub(super) fn fold_again(connection: &Connection, changed: &[Recorded], before: Seq) -> Result<()> {
+    // In the order of the events, so that a restored frame finds its parent.
     let mut folded = BTreeSet::new();
     for id in changed.iter().flat_map(|entry| entry.event.frames()) {
-        if !folded.insert(id.clone()) {
+        if !folded.insert(id) {
             continue;
         }
         remove(connection, &id)?;
         let mut there = false;
         for entry in counting(connection, id.as_str(), 0, before)? {
-            // What is noted in a frame that does not count is not noted.
+            // Notes in a masked frame are masked too.
             there |= fold::opened(&entry).is_some();
             if there {
                 project_frame(connection, &entry, &id)?;
@@ -354,75 +343,50 @@ pub(super) fn fold_again(
     Ok(())
 }
 
-/// The events of one command. They stand together, so the first other one ends the search.
-pub(super) fn of_batch(connection: &Connection, batch: Seq) -> Result<Vec<Recorded>, StoreError> {
-    let columns = append::COLUMNS;
-    events(
+/// Returns the events of one command, which are contiguous.
+pub(super) fn of_batch(connection: &Connection, batch: Seq) -> Result<Vec<Recorded>> {
+    journal::select(
         connection,
-        &format!(
-            "SELECT {columns} FROM events e
-             WHERE e.seq >= ?1 AND e.seq < coalesce(
-                 (SELECT seq FROM events WHERE seq > ?1 AND batch <> ?1 ORDER BY seq LIMIT 1),
-                 9223372036854775807)
-             ORDER BY e.seq"
-        ),
+        "FROM events e
+         WHERE e.seq >= ?1 AND e.seq < coalesce(
+             (SELECT seq FROM events WHERE seq > ?1 AND batch <> ?1 ORDER BY seq LIMIT 1),
+             9223372036854775807)
+         ORDER BY e.seq",
         params![batch.0],
     )
 }
 
-/// The events about a subject before a point that are not taken back.
-fn counting(
+/// Returns the unmasked events about a subject before a point.
+pub(super) fn counting(
     connection: &Connection,
     name: &str,
     role: i64,
     before: Seq,
-) -> Result<Vec<Recorded>, StoreError> {
-    let columns = append::COLUMNS;
-    events(
+) -> Result<Vec<Recorded>> {
+    journal::select(
         connection,
         &format!(
-            "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
-             WHERE s.name = ?1 AND s.role = ?2 AND s.seq < ?3
-               AND e.batch NOT IN (SELECT batch FROM undone)
-               AND e.seq NOT IN (SELECT seq FROM masked)
+            "FROM subjects s JOIN events e ON e.seq = s.seq
+             WHERE s.name = ?1 AND s.role = ?2 AND s.seq < ?3 AND {COUNTS}
              ORDER BY s.seq"
         ),
         params![name, role, before.0],
     )
 }
 
-/// A frame as it would be without one command; nothing, if it would not be there.
+/// Returns a frame as it would be without one command; `None` if it would not exist.
 pub(super) fn without(
     connection: &Connection,
     id: &FrameId,
     batch: Seq,
-) -> Result<Option<FrameHead>, StoreError> {
+) -> Result<Option<FrameHead>> {
     let events = counting(connection, id.as_str(), 0, Seq(i64::MAX))?;
     let events = events.iter().filter(|entry| entry.batch != batch);
     Ok(fold::frame(events).map(|frame| frame.head()))
 }
 
-/// A frame as it was before a point, by what counts now.
-pub(super) fn before(
-    connection: &Connection,
-    id: &FrameId,
-    point: Seq,
-) -> Result<Option<Frame>, StoreError> {
+/// Returns a frame as it was before a point, under the current masks.
+pub(super) fn before(connection: &Connection, id: &FrameId, point: Seq) -> Result<Option<Frame>> {
     let events = counting(connection, id.as_str(), 0, point)?;
     Ok(fold::frame(&events))
-}
-
-/// Reads events by a query that selects [`append::COLUMNS`].
-pub(super) fn events(
-    connection: &Connection,
-    sql: &str,
-    params: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<Recorded>, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query(params)?;
-    let mut events = Vec::new();
-    while let Some(row) = found.next()? {
-        events.push(append::read(row)?);
-    }
-    Ok(events)
 }

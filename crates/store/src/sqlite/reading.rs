@@ -1,26 +1,29 @@
-//! The projections, asked by the fronts.
+//! The questions of the engine and the fronts, answered from the projections.
 
 use std::sync::LazyLock;
 
 use flamestack_core::compaction::Compaction;
-use flamestack_core::context::Directive;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::note::Directive;
 use flamestack_core::subagent::Run;
-use flamestack_core::text::Prose;
-use flamestack_core::{Neighbourhood, Session};
+use flamestack_core::text::Text;
+use flamestack_core::{Session, TreeQuery};
 use rusqlite::params;
 
-use super::view::{Order, SESSION_COLUMNS, SqliteView, level, session};
-use super::{append, crowd, path, project, rows, runs};
-use crate::error::StoreError;
-use crate::store::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
+use super::journal::SqliteJournal;
+use super::statements::{self, Statements as _};
+use super::view::{Order, SqliteView, level};
+use super::{batch, journal, path, project, rows, runs};
+use crate::error::Result;
+use crate::journal::Journal;
+use crate::projections::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
-/// The notes of a frame.
+/// Query for the notes of a frame.
 const NOTES: &str = "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n";
 
-/// The frames below another one that ended in one way, newest first.
+/// Query for the children of a frame with one outcome, newest first.
 static ENDED: LazyLock<String> = LazyLock::new(|| {
     let columns = rows::COLUMNS;
     format!(
@@ -30,7 +33,7 @@ static ENDED: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// How many frames an ambiguous name lists.
+/// Maximum number of frames listed for an ambiguous name.
 const CANDIDATES: i64 = 6;
 
 /// The columns of a [`FrameRow`].
@@ -55,11 +58,11 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
 }
 
 impl Reading for SqliteView<'_> {
-    fn position(&self) -> Result<Seq, StoreError> {
-        append::last_seq(self.connection)
+    fn position(&self) -> Result<Seq> {
+        journal::last_seq(self.connection)
     }
 
-    fn named(&self, name: &str) -> Result<Named, StoreError> {
+    fn named(&self, name: &str) -> Result<Named> {
         if let Ok(id) = name.parse::<FrameId>() {
             if self.frame(&id)?.is_some() {
                 return Ok(Named::Frame(id));
@@ -71,14 +74,8 @@ impl Reading for SqliteView<'_> {
         if let Some(id) = self.alias(name)? {
             return Ok(Named::Frame(id));
         }
-        let sessions = self.many(
-            &format!(
-                "SELECT {SESSION_COLUMNS} FROM sessions WHERE key = ?1 OR id = ?1 ORDER BY key"
-            ),
-            params![name],
-            session,
-        )?;
-        if let Some(own) = sessions.iter().find_map(|known| known.own.clone()) {
+        let sessions = self.sessions_where("WHERE key = ?1 OR id = ?1", params![name])?;
+        if let Some(own) = sessions.iter().find_map(|known| known.own) {
             return Ok(Named::Frame(own));
         }
         if let Some(known) = sessions.into_iter().next() {
@@ -87,19 +84,17 @@ impl Reading for SqliteView<'_> {
         self.by_prefix(name)
     }
 
-    fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>, StoreError> {
-        let columns = rows::COLUMNS;
-        let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
-        let Some(mut frame) = self.one(&sql, params![id.as_str()], rows::frame)? else {
+    fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>> {
+        let Some(mut frame) = project::load(self.connection, id)? else {
             return Ok(None);
         };
         frame.notes = self.notes(id)?;
-        frame.log = self.many(
+        frame.log = self.connection.many(
             "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n",
             params![id.as_str()],
             rows::log_entry,
         )?;
-        frame.aliases = self.many(
+        frame.aliases = self.connection.many(
             "SELECT alias FROM aliases WHERE frame = ?1 ORDER BY n",
             params![id.as_str()],
             |row| row.get(0),
@@ -107,7 +102,7 @@ impl Reading for SqliteView<'_> {
         Ok(Some(frame))
     }
 
-    fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>, StoreError> {
+    fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>> {
         let columns = row_columns();
         let (order, sign) = if slice.last {
             (Order::LastToFirst, "DESC")
@@ -121,7 +116,7 @@ impl Reading for SqliteView<'_> {
             .and_then(|limit| i64::try_from(limit).ok())
             .unwrap_or(-1);
         let parent = slice.parent.as_ref().map(FrameId::as_str);
-        let mut found = self.many(
+        let mut found = self.connection.many(
             &format!(
                 "SELECT {columns} FROM ({level} LIMIT ?2) l CROSS JOIN frames f ON f.id = l.id
                  ORDER BY l.rank {sign}, l.id {sign}"
@@ -135,17 +130,17 @@ impl Reading for SqliteView<'_> {
         Ok(found)
     }
 
-    fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals, StoreError> {
+    fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals> {
         self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
     }
 
-    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64, StoreError> {
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64> {
         let parent = frame.parent.as_ref().map(FrameId::as_str);
         let mut before = 0;
-        // One range of the index after the other, and none for a status that nobody has.
+        // One range of the index after the other, skipping statuses without frames.
         for status in Status::ALL {
             if level.of(status) > 0 {
-                let count = self.one(
+                let count = self.connection.one(
                     "SELECT count(*) FROM frames
                      WHERE parent IS ?1 AND status = ?2 AND (rank, id) < (?3, ?4)",
                     params![parent, status.as_str(), frame.rank.0, frame.id.as_str()],
@@ -157,33 +152,29 @@ impl Reading for SqliteView<'_> {
         Ok(before)
     }
 
-    fn next_planned(
-        &self,
-        parent: &FrameId,
-        behind: Option<Rank>,
-    ) -> Result<Option<FrameHead>, StoreError> {
+    fn next_planned(&self, parent: &FrameId, after: Option<Rank>) -> Result<Option<FrameHead>> {
         let columns = rows::HEAD_COLUMNS;
-        self.one(
+        self.connection.one(
             &format!(
                 "SELECT {columns} FROM frames f
                  WHERE f.parent = ?1 AND f.status = 'planned' AND f.rank > ?2
                  ORDER BY f.rank, f.id LIMIT 1"
             ),
-            params![parent.as_str(), behind.map_or(i64::MIN, |rank| rank.0)],
+            params![parent.as_str(), after.map_or(i64::MIN, |rank| rank.0)],
             rows::head,
         )
     }
 
-    fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>, StoreError> {
-        crowd::frames_with_notes(self.connection, ids)
+    fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>> {
+        batch::frames_with_notes(self.connection, ids)
     }
 
-    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(Frame, Totals)>, StoreError> {
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(Frame, Totals)>> {
         path::path(self.connection, frame, limit)
     }
 
-    fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>, StoreError> {
-        self.one(
+    fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>> {
+        self.connection.one(
             "SELECT root, depth FROM frames WHERE id = ?1",
             params![frame.as_str()],
             |row| {
@@ -193,42 +184,29 @@ impl Reading for SqliteView<'_> {
         )
     }
 
-    fn standing(
+    fn children_with_status(
         &self,
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<Frame>, StoreError> {
+    ) -> Result<Vec<Frame>> {
         let columns = rows::COLUMNS;
-        self.many(
+        self.connection.many(
             &format!(
                 "SELECT {columns} FROM frames f WHERE f.parent = ?1 AND f.status = ?2
                  ORDER BY f.rank, f.id LIMIT ?3"
             ),
-            params![
-                parent.as_str(),
-                status.as_str(),
-                i64::try_from(limit).unwrap_or(i64::MAX)
-            ],
+            params![parent.as_str(), status.as_str(), statements::limit(limit)],
             rows::frame,
         )
     }
 
-    fn ended(
-        &self,
-        parent: &FrameId,
-        status: Status,
-        limit: usize,
-    ) -> Result<Vec<Ended>, StoreError> {
-        self.many(
+    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<Ended>> {
+        self.connection.many(
             "SELECT f.closed, f.rank, f.id FROM frames f
              WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
              ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3",
-            params![
-                parent.as_str(),
-                status.as_str(),
-                i64::try_from(limit).unwrap_or(i64::MAX)
-            ],
+            params![parent.as_str(), status.as_str(), statements::limit(limit)],
             |row| {
                 Ok(Ended {
                     at: Seq(row.get(0)?),
@@ -244,24 +222,24 @@ impl Reading for SqliteView<'_> {
         parent: &FrameId,
         status: Status,
         limit: usize,
-    ) -> Result<Vec<Frame>, StoreError> {
-        // Frames are large, and moving them while a list grows would cost as much as reading some.
+    ) -> Result<Vec<Frame>> {
+        // Frames are large: moving them while a list grows would cost as much as reading some.
         let mut frames = Vec::with_capacity(limit.min(256));
         let mut statement = self.connection.prepare_cached(&ENDED)?;
         let mut found = statement.query(params![
             parent.as_str(),
             status.as_str(),
-            i64::try_from(limit).unwrap_or(i64::MAX)
+            statements::limit(limit)
         ])?;
         while let Some(row) = found.next()? {
             frames.push(rows::frame(row)?);
         }
-        crowd::add_notes(self.connection, &mut frames)?;
+        batch::add_notes(self.connection, &mut frames)?;
         Ok(frames)
     }
 
-    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>, StoreError> {
-        self.many(
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>> {
+        self.connection.many(
             "SELECT id, changed FROM frames
              WHERE parent = ?1 AND status = 'completed' AND closed > ?2
                AND status IN ('completed', 'failed')
@@ -279,47 +257,40 @@ impl Reading for SqliteView<'_> {
         )
     }
 
-    fn undone_since(&self, after: Seq) -> Result<bool, StoreError> {
+    fn undone_since(&self, after: Seq) -> Result<bool> {
         let sql = "SELECT 1 FROM undone WHERE by > ?1 UNION ALL
              SELECT 1 FROM reopened WHERE seq > ?1 UNION ALL
              SELECT 1 FROM rewound WHERE seq > ?1 LIMIT 1";
-        Ok(self.one(sql, params![after.0], |_| Ok(()))?.is_some())
+        self.connection.has(sql, params![after.0])
     }
 
-    fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>, StoreError> {
-        self.many(
+    fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>> {
+        self.connection.many(
             "SELECT n.text, n.seq, e.session FROM notes n INDEXED BY notes_directives
              CROSS JOIN events e ON e.seq = n.seq
              WHERE n.frame = ?1 AND n.kind = 'directive'
              ORDER BY n.seq DESC, n.n DESC LIMIT ?2",
-            params![frame.as_str(), i64::try_from(limit).unwrap_or(i64::MAX)],
+            params![frame.as_str(), statements::limit(limit)],
             |row| {
                 Ok(Directive {
-                    text: Prose::recorded(row.get(0)?),
+                    text: Text::recorded(row.get(0)?),
                     said: Seq(row.get(1)?),
                     session: rows::session(row, 2)?,
-                    frame: frame.clone(),
+                    frame: *frame,
                 })
             },
         )
     }
 
-    fn finished_spans(
-        &self,
-        session: &SessionRef,
-        after: Seq,
-    ) -> Result<Vec<FinishedSpan>, StoreError> {
+    fn finished_spans(&self, session: &SessionRef, after: Seq) -> Result<Vec<FinishedSpan>> {
         SqliteView::finished_spans(self, session, after)
     }
 
-    fn totals(&self) -> Result<Totals, StoreError> {
+    fn totals(&self) -> Result<Totals> {
         self.totals_of(project::EVERYWHERE)
     }
 
-    fn all_rows(
-        &self,
-        each: &mut dyn FnMut(FrameRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn all_rows(&self, each: &mut dyn FnMut(FrameRow) -> Result<()>) -> Result<()> {
         let columns = row_columns();
         let sql = format!("SELECT {columns} FROM frames f ORDER BY f.parent, f.rank, f.id");
         let mut statement = self.connection.prepare(&sql)?;
@@ -330,45 +301,28 @@ impl Reading for SqliteView<'_> {
         Ok(())
     }
 
-    fn sessions(&self, live_only: bool) -> Result<Vec<Session>, StoreError> {
+    fn sessions(&self, live_only: bool) -> Result<Vec<Session>> {
         let live = if live_only {
             "WHERE active IS NOT NULL"
         } else {
             ""
         };
-        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions {live} ORDER BY key");
-        self.many(&sql, params![], session)
+        self.sessions_where(live, params![])
     }
 
-    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>, StoreError> {
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>> {
         runs::all(self.connection, in_flight_only)
     }
 
-    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>, StoreError> {
-        let columns = append::COLUMNS;
-        project::events(
-            self.connection,
-            &format!(
-                "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
-                 WHERE s.name = ?1 AND s.role = 0 AND e.batch NOT IN (SELECT batch FROM undone)
-                   AND e.seq NOT IN (SELECT seq FROM masked)
-                 ORDER BY s.seq"
-            ),
-            params![frame.as_str()],
-        )
+    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>> {
+        project::counting(self.connection, frame.as_str(), 0, Seq(i64::MAX))
     }
 
-    fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>, StoreError> {
-        let columns = append::COLUMNS;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        project::events(
-            self.connection,
-            &format!("SELECT {columns} FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2"),
-            params![after.0, limit],
-        )
+    fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>> {
+        SqliteJournal(self.connection).after(after, limit)
     }
 
-    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>, StoreError> {
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>> {
         let last = self.deliveries(
             "true ORDER BY s.seq DESC LIMIT 1",
             params![session.to_string()],
@@ -376,11 +330,7 @@ impl Reading for SqliteView<'_> {
         Ok(last.into_iter().next())
     }
 
-    fn sent_with(
-        &self,
-        session: &SessionRef,
-        message: &str,
-    ) -> Result<Option<Recorded>, StoreError> {
+    fn sent_with(&self, session: &SessionRef, message: &str) -> Result<Option<Recorded>> {
         let found = self.deliveries(
             "s.message = ?2 ORDER BY s.seq DESC LIMIT 1",
             params![session.to_string(), message],
@@ -388,76 +338,77 @@ impl Reading for SqliteView<'_> {
         Ok(found.into_iter().next())
     }
 
-    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>, StoreError> {
-        self.deliveries("s.told > 0 ORDER BY s.seq", params![session.to_string()])
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>> {
+        self.deliveries("s.content > 0 ORDER BY s.seq", params![session.to_string()])
     }
 
-    fn compactions(
-        &self,
-        session: &SessionRef,
-        limit: usize,
-    ) -> Result<Vec<Compaction>, StoreError> {
+    fn compactions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Compaction>> {
         let sql = "SELECT body FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT ?2";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut found = self.many(sql, params![session.to_string(), limit], |row| {
-            rows::compaction(row, 0)
-        })?;
+        let limit = statements::limit(limit);
+        let mut found = self
+            .connection
+            .many(sql, params![session.to_string(), limit], |row| {
+                rows::compaction(row, 0)
+            })?;
         found.reverse();
         Ok(found)
     }
 
-    fn imports(&self) -> Result<Vec<String>, StoreError> {
-        self.many(
+    fn imports(&self) -> Result<Vec<String>> {
+        self.connection.many(
             "SELECT foreign_json FROM imports ORDER BY seq",
             params![],
             |row| row.get(0),
         )
     }
 
-    fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>, StoreError> {
+    fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>> {
         let sql = "SELECT seq, bytes FROM dropped WHERE blob = ?1";
-        self.one(sql, params![blob], |row| {
+        self.connection.one(sql, params![blob], |row| {
             Ok((Seq(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs()))
         })
     }
 
-    fn blobs(&self) -> Result<Vec<String>, StoreError> {
+    fn blobs(&self) -> Result<Vec<String>> {
         let sql = "SELECT DISTINCT blob FROM log_entries ORDER BY blob";
-        self.many(sql, params![], |row| row.get(0))
+        self.connection.many(sql, params![], |row| row.get(0))
     }
 
-    fn droppable(&self) -> Result<Vec<(String, u64)>, StoreError> {
+    fn droppable(&self) -> Result<Vec<(String, u64)>> {
         let sql = "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN frames f ON f.id = l.frame
              WHERE l.blob NOT IN (SELECT blob FROM dropped)
              GROUP BY l.blob
              HAVING sum(f.status IN ('planned', 'in_progress', 'blocked')) = 0
              ORDER BY max(f.closed), l.blob";
-        self.many(sql, params![], |row| {
+        self.connection.many(sql, params![], |row| {
             Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
         })
     }
 }
 
 impl SqliteView<'_> {
-    fn notes(&self, frame: &FrameId) -> Result<Vec<flamestack_core::Note>, StoreError> {
-        self.many(NOTES, params![frame.as_str()], rows::note)
+    fn notes(&self, frame: &FrameId) -> Result<Vec<flamestack_core::Note>> {
+        self.connection
+            .many(NOTES, params![frame.as_str()], rows::note)
     }
 
-    pub(super) fn totals_of(&self, scope: &str) -> Result<Totals, StoreError> {
+    pub(super) fn totals_of(&self, scope: &str) -> Result<Totals> {
         let sql = "SELECT planned, in_progress, completed, failed, blocked, invalidated
              FROM totals WHERE scope = ?1";
-        let found = self.one(sql, params![scope], |row| rows::totals(row, 0))?;
+        let found = self
+            .connection
+            .one(sql, params![scope], |row| rows::totals(row, 0))?;
         Ok(found.unwrap_or_default())
     }
 
-    /// The frame whose id, or former id, begins with what was typed.
-    fn by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
+    /// Resolves a prefix of an id or a former id.
+    fn by_prefix(&self, prefix: &str) -> Result<Named> {
         if prefix.is_empty() {
             return Ok(Named::Unknown);
         }
-        // The highest character there is ends the range of everything that begins like this.
+        // The highest character ends the range of everything with this prefix.
         let end = format!("{prefix}\u{10ffff}");
-        let candidates = self.many(
+        let candidates = self.connection.many(
             "SELECT id, title FROM frames WHERE id >= ?1 AND id < ?2
              UNION
              SELECT f.id, f.title FROM aliases a JOIN frames f ON f.id = a.frame
@@ -468,7 +419,7 @@ impl SqliteView<'_> {
         )?;
         Ok(match candidates.as_slice() {
             [] => Named::Unknown,
-            [(id, _)] => Named::Frame(id.clone()),
+            [(id, _)] => Named::Frame(*id),
             _ => Named::Ambiguous(candidates),
         })
     }

@@ -1,8 +1,19 @@
-//! Bringing back what can be read of a damaged store.
+//! Recovery of the readable events of a damaged store.
 //!
 //! The damaged files are copied first and never written to. Events are read one by one past the
-//! damage, checked by their sums, and appended behind what the new store already holds; the fold
-//! does without the ones that are lost.
+//! damage, checked by their checksums, and appended after the events of the new store. The fold
+//! tolerates the missing ones.
+//!
+//! ```text
+//!  set-aside/…/journal.db ──copy──▶ rewrite the header ──▶ read event by event ──▶ found ──▶ append
+//!                                                             │ unreadable
+//!                                                             └──▶ scan raw pages ──▶ checksum fits ──▶ append
+//! ```
+//!
+//! Two kinds of damage hide intact events. A single wrong bit in the 100-byte file header keeps SQLite
+//! from opening the file at all, so the header is rewritten: every field of it is known. A damaged
+//! interior page of the b-tree hides all leaf pages below it, so the leaves are read directly
+//! (`pages`), each event proving itself by its checksum.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, Write};
@@ -11,15 +22,15 @@ use std::time::Duration;
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::Seq;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::open::database;
 use super::pages::{self, PAGE};
-use super::{append, project};
-use crate::error::StoreError;
+use super::{journal, project};
+use crate::error::Result;
 use crate::store::Recovered;
 
-/// The header of an SQLite database.
+/// Length of the header of an SQLite database, in bytes.
 const HEADER: usize = 100;
 
 /// Appends the readable events of a store in `from` to the journal of `into`.
@@ -27,7 +38,7 @@ pub(super) fn recover(
     into: &mut Connection,
     from: &Path,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Recovered, StoreError> {
+) -> Result<Recovered> {
     let copy = from.join(format!("reading-{}", std::process::id()));
     super::private_dir(&copy)?;
     let recovered =
@@ -36,7 +47,7 @@ pub(super) fn recover(
     recovered
 }
 
-fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn copy_database(from: &Path, to: &Path) -> Result<()> {
     for suffix in ["", "-wal"] {
         let name = format!("journal.db{suffix}");
         match fs_err::copy(from.join(&name), to.join(&name)) {
@@ -49,10 +60,9 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes the header of the copy anew: everything in it is known, and a single wrong bit there
-/// keeps SQLite from reading any of the pages behind it. Says whether the file is shorter than its
-/// header, where that can be believed.
-fn mend_header(database: &Path) -> Result<bool, StoreError> {
+/// Rewrites the header of the copy, of which every field is known. Returns true if the file is
+/// shorter than its old header says, provided that the header can be trusted.
+fn mend_header(database: &Path) -> Result<bool> {
     let mut file = fs_err::OpenOptions::new()
         .read(true)
         .write(true)
@@ -66,19 +76,18 @@ fn mend_header(database: &Path) -> Result<bool, StoreError> {
     let is_cut = pages_by(&header).is_some_and(|pages| u64::from(pages) * u64::from(PAGE) > length);
     let pages = u32::try_from(length / u64::from(PAGE)).unwrap_or(u32::MAX);
     let mut put = |place: usize, bytes: &[u8]| {
-        let behind = header.iter_mut().skip(place);
-        behind.zip(bytes).for_each(|(old, new)| *old = *new);
+        let rest = header.iter_mut().skip(place);
+        rest.zip(bytes).for_each(|(old, new)| *old = *new);
     };
     put(0, b"SQLite format 3\0");
     put(16, &PAGE.to_be_bytes());
-    // Readable and writable by way of a WAL, no reserved space, the fixed payload fractions.
+    // WAL mode for reading and writing, no reserved space, the fixed payload fractions.
     put(18, &[2, 2, 0, 64, 32, 32]);
-    // The size counts only where the two change counters agree.
+    // SQLite trusts the size only if the two change counters agree.
     put(24, &1_u32.to_be_bytes());
     put(92, &1_u32.to_be_bytes());
     put(28, &pages.to_be_bytes());
-    // Nothing is on the list of free pages as far as reading goes; schema format 4, no vacuum,
-    // UTF-8.
+    // No free pages, which do not matter for reading; schema format 4, no vacuum, UTF-8.
     put(32, &[0; 8]);
     put(44, &4_u32.to_be_bytes());
     put(52, &[0; 4]);
@@ -89,7 +98,7 @@ fn mend_header(database: &Path) -> Result<bool, StoreError> {
     Ok(is_cut)
 }
 
-/// How many pages a database has by its header, if the header is one of ours.
+/// Returns the number of pages according to the header, if the header is one of ours.
 fn pages_by(header: &[u8; HEADER]) -> Option<u32> {
     let number = |place: usize| -> Option<u32> {
         let bytes = header.get(place..)?.first_chunk::<4>()?;
@@ -97,7 +106,7 @@ fn pages_by(header: &[u8; HEADER]) -> Option<u32> {
     };
     let ours =
         header.starts_with(b"SQLite format 3\0") && header.get(16..18)? == PAGE.to_be_bytes();
-    // The size counts only where the two change counters agree.
+    // SQLite trusts the size only if the two change counters agree.
     (ours && number(24) == number(92))
         .then(|| number(28))
         .flatten()
@@ -107,7 +116,7 @@ fn salvage(
     into: &mut Connection,
     database: &Path,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Recovered, StoreError> {
+) -> Result<Recovered> {
     let is_cut = mend_header(database)?;
     let damaged = Connection::open(database)?;
     damaged.busy_timeout(Duration::from_secs(5))?;
@@ -115,42 +124,27 @@ fn salvage(
     damaged.pragma_update(None, "writable_schema", "ON")?;
     let lost = Lost::of(&damaged, database)?;
     let transaction = into.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let offset = append::last_seq(&transaction)?.0;
+    let offset = journal::last_seq(&transaction)?.0;
     let mut recovered = Recovered {
         cut: is_cut,
         ..Recovered::default()
     };
     let mut next = offset;
-    // Numbers stay as they are in an empty store; behind other events they move up, and with them
-    // the references between events.
+    // In an empty store sequence numbers stay as they are. After existing events they are shifted,
+    // together with the references between events.
     let mut moved: BTreeMap<i64, i64> = BTreeMap::new();
     for seq in 1..=lost.last {
         let found = match lost.found_elsewhere.get(&seq) {
             Some(entry) => Some(entry.clone()),
-            None => read_one(&damaged, seq).unwrap_or_default(),
+            None => journal::event(&damaged, Seq(seq)).unwrap_or_default(),
         };
         if let Some(mut entry) = found {
             next += 1;
             moved.insert(seq, next);
             entry.seq = Seq(next);
             entry.batch = Seq(moved.get(&entry.batch.0).copied().unwrap_or(next));
-            let there = |seq: &mut Seq| {
-                let place = moved.get(&seq.0).copied();
-                *seq = Seq(place.unwrap_or_default());
-                place.is_some()
-            };
-            match &mut entry.event {
-                Event::CommandUndone { batch } => drop(there(batch)),
-                Event::SessionReverted { masked, .. } => masked.retain_mut(there),
-                Event::SessionRestored {
-                    reverted, shown, ..
-                } => {
-                    there(reverted);
-                    shown.retain_mut(there);
-                }
-                _ => {}
-            }
-            append::insert(&transaction, &entry)?;
+            shift_references(&mut entry.event, &moved);
+            journal::insert(&transaction, &entry)?;
             project::project(&transaction, &entry)?;
             recovered.events += 1;
         } else {
@@ -164,28 +158,48 @@ fn salvage(
     Ok(recovered)
 }
 
-/// What the engine cannot find any more.
+/// Shifts the references of an event to other events, and drops those to lost ones.
+fn shift_references(event: &mut Event, moved: &BTreeMap<i64, i64>) {
+    let shift = |seq: &mut Seq| {
+        let place = moved.get(&seq.0).copied();
+        *seq = Seq(place.unwrap_or_default());
+        place.is_some()
+    };
+    match event {
+        Event::CommandUndone { batch } => drop(shift(batch)),
+        Event::SessionReverted { masked, .. } => masked.retain_mut(shift),
+        Event::SessionRestored {
+            reverted, shown, ..
+        } => {
+            shift(reverted);
+            shown.retain_mut(shift);
+        }
+        _ => {}
+    }
+}
+
+/// Events that SQLite cannot find any more.
 struct Lost {
-    /// The last event of which anything is known.
+    /// The last event of which there is a trace.
     last: i64,
-    /// Events that stand in the file and cannot be reached through the tree.
+    /// Events that are in the file but cannot be reached through the b-tree.
     found_elsewhere: BTreeMap<i64, Recorded>,
 }
 
 impl Lost {
-    fn of(damaged: &Connection, database: &Path) -> Result<Self, StoreError> {
+    fn of(damaged: &Connection, database: &Path) -> Result<Self> {
         let last = damaged.query_row("SELECT max(seq) FROM events", [], |row| row.get(0));
         let known: Option<Option<i64>> = last.ok();
         let last = known.flatten().unwrap_or_default();
         let mut unread = BTreeSet::new();
         for seq in 1..=last {
-            if !matches!(read_one(damaged, seq), Ok(Some(_))) {
+            if !matches!(journal::event(damaged, Seq(seq)), Ok(Some(_))) {
                 unread.insert(seq);
             }
         }
         let mut found_elsewhere = BTreeMap::new();
         if !unread.is_empty() || known.is_none() {
-            // Pages that are still in the WAL belong into the file first; it is only a copy.
+            // Pages in the WAL are moved into the file first; it is only a copy.
             drop(damaged.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"));
             pages::scan(database, &mut |entry| {
                 if unread.contains(&entry.seq.0) || entry.seq.0 > last {
@@ -199,14 +213,4 @@ impl Lost {
             found_elsewhere,
         })
     }
-}
-
-fn read_one(damaged: &Connection, seq: i64) -> Result<Option<Recorded>, StoreError> {
-    let columns = append::COLUMNS;
-    let found = project::events(
-        damaged,
-        &format!("SELECT {columns} FROM events e WHERE e.seq = ?1"),
-        params![seq],
-    )?;
-    Ok(found.into_iter().next())
 }

@@ -1,29 +1,30 @@
-//! Sessions that are wound back: what of the journal counts then, and what the rules ask about it.
+//! Reverted sessions: masking events, and the questions of the rules about them.
 //!
-//! There is no index of events by session: this is rare, and every command would write it.
+//! There is no index of events by session: reverts are rare, but every command would have to write
+//! it.
 
-use flamestack_core::context::Delivery;
+use flamestack_core::delivery::Delivery;
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::FrameHead;
 use flamestack_core::id::{FrameId, Seq, SessionRef};
-use flamestack_core::neighbourhood::Otherwise;
-use flamestack_core::session::Conversation;
+use flamestack_core::session::Activity;
+use flamestack_core::tree_query::MaskOverlay;
 use rusqlite::{Connection, params};
 
-use super::{append, project, sent};
-use crate::error::StoreError;
+use super::journal::COUNTS;
+use super::statements::Statements as _;
+use super::{journal, project, sent};
+use crate::error::Result;
 
-/// Lets events count no longer, or again, and folds what they changed once more.
+/// Masks or unmasks events and folds again what they changed.
 pub(super) fn project(
     connection: &Connection,
     rewound: &Recorded,
     events: &[Seq],
     hide: bool,
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO rewound VALUES (?1)")?
-        .execute([rewound.seq.0])?;
+) -> Result<()> {
+    connection.write("INSERT OR IGNORE INTO rewound VALUES (?1)", [rewound.seq.0])?;
     let sql = if hide {
         "INSERT OR IGNORE INTO masked VALUES (?1)"
     } else {
@@ -45,101 +46,87 @@ pub(super) fn project(
     Ok(())
 }
 
-/// Whether an event counts no longer because its session was wound back.
-pub(super) fn is_masked(connection: &Connection, seq: Seq) -> Result<bool, StoreError> {
+/// Returns true if an event is masked by a revert of its session.
+pub(super) fn is_masked(connection: &Connection, seq: Seq) -> Result<bool> {
     let mut found = connection.prepare_cached("SELECT 1 FROM masked WHERE seq = ?1")?;
     Ok(found.exists([seq.0])?)
 }
 
-/// Events by their places.
-pub(super) fn recorded(
-    connection: &Connection,
-    places: &[Seq],
-) -> Result<Vec<Recorded>, StoreError> {
-    let columns = append::COLUMNS;
-    let sql = format!("SELECT {columns} FROM events e WHERE e.seq = ?1");
+/// Returns events by their sequence numbers.
+pub(super) fn recorded(connection: &Connection, places: &[Seq]) -> Result<Vec<Recorded>> {
     let mut events = Vec::with_capacity(places.len());
     for seq in places {
-        events.extend(project::events(connection, &sql, params![seq.0])?);
+        events.extend(journal::event(connection, *seq)?);
     }
     Ok(events)
 }
 
-/// What a session did, newest first and as far as it counts, until `each` has seen enough.
+/// Visits the unmasked events of a session, newest first, until `each` returns false.
 fn backwards(
     connection: &Connection,
     session: &SessionRef,
     before: Seq,
     each: &mut dyn FnMut(Recorded) -> bool,
-) -> Result<(), StoreError> {
-    let columns = append::COLUMNS;
+) -> Result<()> {
+    let columns = journal::COLUMNS;
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT {columns} FROM events e WHERE e.session = ?1 AND e.seq < ?2
-           AND e.batch NOT IN (SELECT batch FROM undone)
-           AND e.seq NOT IN (SELECT seq FROM masked)
-         ORDER BY e.seq DESC"
+        "SELECT {columns} FROM events e
+         WHERE e.session = ?1 AND e.seq < ?2 AND {COUNTS} ORDER BY e.seq DESC"
     ))?;
     let mut found = statement.query(params![session.to_string(), before.0])?;
     while let Some(row) = found.next()? {
-        if !each(append::read(row)?) {
+        if !each(journal::read(row)?) {
             break;
         }
     }
     Ok(())
 }
 
-/// What a session did from the first of these messages on.
-pub(super) fn passage(
+/// Returns the events of a session from the first of these messages on.
+pub(super) fn events_from_message(
     connection: &Connection,
     session: &SessionRef,
     messages: &[String],
-) -> Result<Vec<Recorded>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT seq, message FROM events
-         WHERE session = ?1 AND message IS NOT NULL
-           AND batch NOT IN (SELECT batch FROM undone)
-           AND seq NOT IN (SELECT seq FROM masked)
-         ORDER BY seq",
-    )?;
+) -> Result<Vec<Recorded>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT e.seq, e.message FROM events e
+         WHERE e.session = ?1 AND e.message IS NOT NULL AND {COUNTS} ORDER BY e.seq"
+    ))?;
     let mut found = statement.query(params![session.to_string()])?;
     while let Some(row) = found.next()? {
         let message: String = row.get(1)?;
         if messages.contains(&message) {
-            return done_since(connection, session, Seq(row.get(0)?));
+            return events_since(connection, session, Seq(row.get(0)?));
         }
     }
     Ok(Vec::new())
 }
 
-/// What a session did from a point on.
-pub(super) fn done_since(
+/// Returns the events of a session from a point on.
+pub(super) fn events_since(
     connection: &Connection,
     session: &SessionRef,
     from: Seq,
-) -> Result<Vec<Recorded>, StoreError> {
-    let columns = append::COLUMNS;
-    project::events(
+) -> Result<Vec<Recorded>> {
+    let from_point =
+        format!("FROM events e WHERE e.session = ?1 AND e.seq >= ?2 AND {COUNTS} ORDER BY e.seq");
+    journal::select(
         connection,
-        &format!(
-            "SELECT {columns} FROM events e WHERE e.session = ?1 AND e.seq >= ?2
-               AND e.batch NOT IN (SELECT batch FROM undone)
-               AND e.seq NOT IN (SELECT seq FROM masked)
-             ORDER BY e.seq"
-        ),
+        &from_point,
         params![session.to_string(), from.0],
     )
 }
 
-/// What was seen of a session's last turn before a point.
+/// Returns the ingested events of a session's last turn before a point.
 pub(super) fn turn_before(
     connection: &Connection,
     session: &SessionRef,
     point: Seq,
-) -> Result<Vec<Recorded>, StoreError> {
+) -> Result<Vec<Recorded>> {
     let mut turn = Vec::new();
     backwards(connection, session, point, &mut |entry| {
         let began = matches!(entry.event, Event::SessionPrompted { .. });
-        if Conversation::concerned(&entry.event) != Some(session) {
+        if Activity::concerned(&entry.event) != Some(session) {
             return true;
         }
         turn.push(entry);
@@ -149,25 +136,23 @@ pub(super) fn turn_before(
     Ok(turn)
 }
 
-/// The events from a point on that count and change a frame or need it.
+/// Returns the unmasked events from a point on that change a frame or need it.
 pub(super) fn changed_since(
     connection: &Connection,
     frame: &FrameId,
     from: Seq,
-) -> Result<Vec<Seq>, StoreError> {
-    let columns = append::COLUMNS;
-    let events = project::events(
+) -> Result<Vec<Seq>> {
+    let events = journal::select(
         connection,
         &format!(
-            "SELECT {columns} FROM events e
+            "FROM events e
              WHERE e.seq IN (
                      SELECT seq FROM subjects WHERE name = ?1 AND role < 2 AND seq >= ?2
                      UNION ALL
                      SELECT s.seq FROM frames f JOIN subjects s
                      ON s.name = f.id AND s.role = 0 AND s.seq >= ?2
                      WHERE f.parent = ?1)
-               AND e.batch NOT IN (SELECT batch FROM undone)
-               AND e.seq NOT IN (SELECT seq FROM masked)
+               AND {COUNTS}
              ORDER BY e.seq"
         ),
         params![frame.as_str(), from.0],
@@ -178,27 +163,24 @@ pub(super) fn changed_since(
             parent: Some(parent),
             ..
         } if parent == frame => true,
-        event => event.subjects().iter().any(
-            |subject| matches!(subject, Subject::Frame(id) | Subject::Support(id) if id == frame),
+        event => event.subjects().any(
+            |subject| matches!(subject, Subject::Frame(id) | Subject::Support(id) if id == *frame),
         ),
     });
     Ok(changes.map(|entry| entry.seq).collect())
 }
 
-/// A frame as it would be if other events counted.
-pub(super) fn otherwise(
+/// Returns a frame as it would be under a mask overlay.
+pub(super) fn frame_under(
     connection: &Connection,
     frame: &FrameId,
-    counting: &Otherwise,
-) -> Result<Option<FrameHead>, StoreError> {
-    let columns = append::COLUMNS;
-    let events = project::events(
+    counting: &MaskOverlay,
+) -> Result<Option<FrameHead>> {
+    let events = journal::select(
         connection,
-        &format!(
-            "SELECT {columns} FROM subjects s JOIN events e ON e.seq = s.seq
-             WHERE s.name = ?1 AND s.role = 0 AND e.batch NOT IN (SELECT batch FROM undone)
-             ORDER BY s.seq"
-        ),
+        "FROM subjects s JOIN events e ON e.seq = s.seq
+         WHERE s.name = ?1 AND s.role = 0 AND e.batch NOT IN (SELECT batch FROM undone)
+         ORDER BY s.seq",
         params![frame.as_str()],
     )?;
     let mut counted = Vec::with_capacity(events.len());

@@ -5,74 +5,67 @@ use flamestack_core::frame::{
     Awaiting, Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
 };
 use flamestack_core::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
-use flamestack_core::note::{Evidence, Note};
-use flamestack_core::text::{Prose, Title};
+use flamestack_core::note::Note;
+use flamestack_core::text::{Text, Title};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use super::project;
-use crate::error::StoreError;
-use crate::record;
-use crate::store::Totals;
+use crate::error::Result;
+use crate::projections::Totals;
+use crate::record::form::Stored;
+use crate::record::{self, NoteRecord};
 
 /// The columns that [`frame`] expects, in order.
 pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
      f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
      f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
      f.created_at, f.updated_at, f.changed, f.closed, f.origin, f.summary, f.awaiting";
-/// How many they are.
+/// The number of these columns.
 pub(super) const COUNT: usize = 24;
 
 /// The columns that [`head`] expects, in order.
 pub(super) const HEAD_COLUMNS: &str =
     "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin";
 
-/// A row's text read through a parser, where it stands; a value that does not parse is a damaged
-/// row.
-fn parsed<T>(
+/// Parses a column's text in place; a value that does not parse means a damaged row.
+fn parsed<T, E: ToString>(
     row: &Row<'_>,
     column: usize,
-    parse: impl FnOnce(&str) -> Result<T, String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> rusqlite::Result<T> {
-    parsed_text(row.get_ref(column)?.as_str()?, column, parse)
-}
-
-fn parsed_text<T>(
-    text: &str,
-    column: usize,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> rusqlite::Result<T> {
-    parse(text).map_err(|problem| {
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
+    parse(row.get_ref(column)?.as_str()?).map_err(|problem| {
+        let problem = problem.to_string().into();
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem)
     })
 }
 
-/// The same for a value that may be missing.
-fn opt_parsed<T>(
+/// Parses a column's text that may be null.
+fn opt_parsed<T, E: ToString>(
     row: &Row<'_>,
     column: usize,
-    parse: impl FnOnce(&str) -> Result<T, String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> rusqlite::Result<Option<T>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        value => parsed_text(value.as_str()?, column, parse).map(Some),
+        _ => parsed(row, column, parse).map(Some),
     }
 }
 
-pub(super) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<FrameId> {
-    parsed(row, column, record::frame_id)
+pub(crate) fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<FrameId> {
+    parsed(row, column, str::parse)
 }
 
 pub(super) fn opt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<FrameId>> {
-    opt_parsed(row, column, record::frame_id)
+    opt_parsed(row, column, str::parse)
 }
 
 pub(super) fn session(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionRef> {
-    parsed(row, column, record::session)
+    parsed(row, column, str::parse)
 }
 
-fn opt_session(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<SessionRef>> {
-    opt_parsed(row, column, record::session)
+pub(super) fn opt_session(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<SessionRef>> {
+    opt_parsed(row, column, str::parse)
 }
 
 pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
@@ -87,19 +80,19 @@ pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
     })
 }
 
-fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Prose>> {
-    Ok(row.get::<_, Option<String>>(column)?.map(Prose::recorded))
+pub(super) fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Text>> {
+    Ok(row.get::<_, Option<String>>(column)?.map(Text::recorded))
 }
 
 pub(super) fn awaiting(row: &Row<'_>, column: usize) -> rusqlite::Result<Awaiting> {
-    parsed(row, column, record::awaiting)
+    parsed(row, column, record::decode)
 }
 
 pub(super) fn compaction(row: &Row<'_>, column: usize) -> rusqlite::Result<Compaction> {
-    parsed(row, column, record::compaction)
+    parsed(row, column, record::decode)
 }
 
-/// What the rules look at.
+/// Reads the part of a frame that the rules need.
 pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
     Ok(FrameHead {
         id: id(row, 0)?,
@@ -113,7 +106,7 @@ pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
     })
 }
 
-/// A frame without its notes, log and aliases, which are rows of their own.
+/// Reads a frame without its notes, log and aliases, which have their own tables.
 pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
     let invalidated_at: Option<i64> = row.get(11)?;
     let span = match opt_session(row, 12)? {
@@ -136,7 +129,7 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
         results: prose(row, 7)?,
         results_compacted: prose(row, 8)?,
         summary: prose(row, 22)?,
-        awaiting: opt_parsed(row, 23, record::awaiting)?,
+        awaiting: opt_parsed(row, 23, record::decode)?,
         notes: Vec::new(),
         log: Vec::new(),
         blocked_on: prose(row, 9)?,
@@ -155,7 +148,7 @@ pub(super) fn frame(row: &Row<'_>) -> rusqlite::Result<Frame> {
     })
 }
 
-/// Totals out of the columns from `first` on; all are missing where nothing was ever counted.
+/// Reads totals from the columns from `first` on; null columns mean that nothing was counted.
 pub(super) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
     let mut totals = Totals::default();
     for (column, status) in (first..).zip(project::COUNTED) {
@@ -165,20 +158,16 @@ pub(super) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
     Ok(totals)
 }
 
-/// Writes a new frame's row. A journal that was mended may open a frame twice; the later one counts.
-pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<(), StoreError> {
+/// Writes a new frame's row. A recovered journal may open a frame twice; the later one wins.
+pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<()> {
     let mut insert = connection.prepare_cached(INSERT_FRAME)?;
     with_values(frame, |values| insert.execute(values))?;
     Ok(())
 }
 
-/// Writes what may have changed of a frame, except its place. Its status only if it did change:
-/// naming the column makes SQLite write the indexes again.
-pub(super) fn update_frame(
-    connection: &Connection,
-    before: Status,
-    frame: &Frame,
-) -> Result<(), StoreError> {
+/// Writes a frame's columns except its position, and its status only if it changed: naming the
+/// column makes SQLite rewrite the indexes.
+pub(super) fn update_frame(connection: &Connection, before: Status, frame: &Frame) -> Result<()> {
     let (sql, used) = if frame.status == before {
         (UPDATE_FRAME, 17)
     } else {
@@ -191,9 +180,9 @@ pub(super) fn update_frame(
     Ok(())
 }
 
-/// The values of a frame's row: what an edit may change, what an end changes too, what stays.
+/// Returns the values of a frame's row: those an edit may change, those an end changes, the rest.
 fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 24]) -> T) -> T {
-    let awaiting = frame.awaiting.as_ref().map(record::awaiting_text);
+    let awaiting = frame.awaiting.as_ref().map(encoded);
     let span = frame.span.as_ref();
     let invalidation = frame.invalidation.as_ref();
     write(&[
@@ -244,69 +233,33 @@ const UPDATE_FRAME_AND_STATUS: &str = "UPDATE frames SET title = ?2, criteria = 
          summary = ?16, awaiting = ?17, status = ?18, closed = ?19
      WHERE id = ?1";
 
-fn text(prose: Option<&Prose>) -> Option<&str> {
-    prose.map(Prose::as_str)
+fn text(prose: Option<&Text>) -> Option<&str> {
+    prose.map(Text::as_str)
 }
 
-/// The kind, text, reason and number under which a note is kept.
-pub(super) fn note_columns(note: &Note) -> (&'static str, &str, Option<&str>, Option<i64>) {
-    match note {
-        Note::Artifact(text) => ("artifact", text.as_str(), None, None),
-        Note::Decision { text, why } => (
-            "decision",
-            text.as_str(),
-            why.as_ref().map(Prose::as_str),
-            None,
-        ),
-        Note::FailedAttempt { text, why } => (
-            "failed_attempt",
-            text.as_str(),
-            why.as_ref().map(Prose::as_str),
-            None,
-        ),
-        Note::Evidence(Evidence::Command { command, exit_code }) => (
-            "command",
-            command.as_str(),
-            None,
-            Some(i64::from(*exit_code)),
-        ),
-        Note::Evidence(Evidence::Test { id, passed }) => {
-            ("test", id.as_str(), None, Some(i64::from(*passed)))
-        }
-        Note::Directive(text) => ("directive", text.as_str(), None, None),
-        Note::Evidence(Evidence::Commit(hash)) => ("commit", hash.as_str(), None, None),
-    }
-}
-
-/// A note back from `kind, text, why, code`.
+/// Reads a note from `kind, text, why, code`.
 pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
-    let text = Prose::recorded(row.get(1)?);
-    let why = prose(row, 2)?;
+    let text: String = row.get(1)?;
+    let why: Option<String> = row.get(2)?;
     let code: Option<i64> = row.get(3)?;
-    parsed(row, 0, |kind| match kind {
-        "artifact" => Ok(Note::Artifact(text)),
-        "decision" => Ok(Note::Decision { text, why }),
-        "failed_attempt" => Ok(Note::FailedAttempt { text, why }),
-        "command" => {
-            let exit_code = code
-                .and_then(|code| i32::try_from(code).ok())
-                .unwrap_or_default();
-            Ok(Note::Evidence(Evidence::Command {
-                command: text,
-                exit_code,
-            }))
-        }
-        "test" => Ok(Note::Evidence(Evidence::Test {
-            id: text,
-            passed: code == Some(1),
-        })),
-        "directive" => Ok(Note::Directive(text)),
-        "commit" => Ok(Note::Evidence(Evidence::Commit(text))),
-        other => Err(format!("`{other}` is not a kind of note")),
+    parsed(row, 0, |kind| {
+        Note::try_from(NoteRecord {
+            kind: kind.into(),
+            text: text.into(),
+            why: why.map(Into::into),
+            exit_code: code.and_then(|code| i32::try_from(code).ok()),
+            passed: code.map(|code| code == 1),
+        })
     })
 }
 
-/// A log entry back from `label, blob, bytes`.
+/// Encodes a value for a column of the projection.
+pub(super) fn encoded<T: Stored>(value: &T) -> String {
+    // Strings and numbers always serialise.
+    record::encode(value).unwrap_or_default()
+}
+
+/// Reads a log entry from `label, blob, bytes`.
 pub(super) fn log_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let bytes: i64 = row.get(2)?;
     Ok(LogEntry {

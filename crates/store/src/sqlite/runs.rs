@@ -1,25 +1,27 @@
-//! What is kept about subagents.
+//! The projection of subagents.
 //!
-//! What an event means for one is `flamestack_core::subagent`'s to say.
+//! `flamestack_core::subagent` defines what an event means for one.
 
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::id::{Mark, SessionRef, Timestamp};
+use flamestack_core::id::{Fingerprint, SessionRef, Timestamp};
 use flamestack_core::subagent::{Run, State};
-use flamestack_core::text::{Prose, Title};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use flamestack_core::text::{Text, Title};
+use rusqlite::{Connection, Row, params};
 
 use super::rows;
-use crate::error::StoreError;
+use super::statements::Statements as _;
+use crate::error::Result;
 
 const COLUMNS: &str = "session, parent, goal, kind, task, message, state, waiting_for, attempts, \
      started, active, ended, output";
 
-/// Folds an event into what is kept about subagents.
-pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+/// Applies an event to the projection of subagents.
+pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
     if matches!(recorded.event, Event::FrameReopened { .. }) {
-        connection
-            .prepare_cached("INSERT OR IGNORE INTO reopened VALUES (?1)")?
-            .execute([recorded.seq.0])?;
+        connection.write(
+            "INSERT OR IGNORE INTO reopened VALUES (?1)",
+            [recorded.seq.0],
+        )?;
     }
     let Some(session) = Run::concerned(recorded) else {
         return Ok(());
@@ -33,95 +35,69 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
     Ok(())
 }
 
-/// What is known of a conversation as a subagent.
-pub(super) fn one(
-    connection: &Connection,
-    session: &SessionRef,
-) -> Result<Option<Run>, StoreError> {
+/// Returns the record of a session as a subagent.
+pub(super) fn one(connection: &Connection, session: &SessionRef) -> Result<Option<Run>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE session = ?1");
-    let found = connection
-        .prepare_cached(&sql)?
-        .query_row([session.to_string()], read)
-        .optional()?;
+    let found = connection.one(&sql, [session.to_string()], read)?;
     Ok(found)
 }
 
-/// The subagents that a conversation started, first to last.
-pub(super) fn of(connection: &Connection, parent: &SessionRef) -> Result<Vec<Run>, StoreError> {
+/// Returns the subagents that a session started, first to last.
+pub(super) fn of(connection: &Connection, parent: &SessionRef) -> Result<Vec<Run>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE parent = ?1 ORDER BY started, session");
-    many(connection, &sql, params![parent.to_string()])
+    connection.many(&sql, [parent.to_string()], read)
 }
 
-/// All subagents, or those that have not ended, first to last.
-pub(super) fn all(connection: &Connection, in_flight: bool) -> Result<Vec<Run>, StoreError> {
+/// Returns all subagents, or those that have not ended, first to last.
+pub(super) fn all(connection: &Connection, in_flight: bool) -> Result<Vec<Run>> {
     let which = if in_flight { "WHERE ended IS NULL" } else { "" };
     let sql = format!("SELECT {COLUMNS} FROM runs {which} ORDER BY started, session");
-    many(connection, &sql, &[])
-}
-
-fn many(
-    connection: &Connection,
-    sql: &str,
-    params: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<Run>, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let found = statement
-        .query_map(params, read)?
-        .collect::<Result<_, _>>()?;
-    Ok(found)
+    connection.many(&sql, [], read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     let title = |column| {
         Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.map(Title::recorded))
     };
-    let prose = |column| {
-        Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.map(Prose::recorded))
-    };
     let state: String = row.get(6)?;
     Ok(Run {
         session: rows::session(row, 0)?,
-        parent: match row.get_ref(1)? {
-            rusqlite::types::ValueRef::Null => None,
-            _ => Some(rows::session(row, 1)?),
-        },
+        parent: rows::opt_session(row, 1)?,
         goal: title(2)?,
         kind: title(3)?,
         task: row
             .get::<_, Option<i64>>(4)?
-            .map(|task| Mark(task.cast_unsigned())),
+            .map(|task| Fingerprint(task.cast_unsigned())),
         message: row.get(5)?,
-        // Only we write here; another name would be a newer version's.
+        // An unknown name was written by a newer version.
         state: State::from_name(&state).unwrap_or(State::Idle),
-        waiting_for: prose(7)?,
+        waiting_for: rows::prose(row, 7)?,
         attempts: row.get::<_, i64>(8)?.cast_unsigned(),
         started: Timestamp(row.get(9)?),
         active: Timestamp(row.get(10)?),
         ended: row.get::<_, Option<i64>>(11)?.map(Timestamp),
-        output: prose(12)?,
+        output: rows::prose(row, 12)?,
     })
 }
 
-fn put(connection: &Connection, run: &Run) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO runs
+fn put(connection: &Connection, run: &Run) -> Result<()> {
+    connection.write(
+        "INSERT OR REPLACE INTO runs
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        )?
-        .execute(params![
+        params![
             run.session.to_string(),
             run.parent.as_ref().map(SessionRef::to_string),
             run.goal.as_ref().map(Title::as_str),
             run.kind.as_ref().map(Title::as_str),
-            run.task.map(|Mark(task)| task.cast_signed()),
+            run.task.map(|Fingerprint(task)| task.cast_signed()),
             run.message,
             run.state.as_str(),
-            run.waiting_for.as_ref().map(Prose::as_str),
+            run.waiting_for.as_ref().map(Text::as_str),
             run.attempts.cast_signed(),
             run.started.0,
             run.active.0,
             run.ended.map(|ended| ended.0),
-            run.output.as_ref().map(Prose::as_str),
-        ])?;
-    Ok(())
+            run.output.as_ref().map(Text::as_str),
+        ],
+    )
 }

@@ -1,40 +1,38 @@
-//! What is kept about sessions: where they stand, and what was seen of them.
+//! The projection of sessions: active frames and activity.
 
-use flamestack_core::compaction::{Change, Compaction, Streak};
+use flamestack_core::compaction::{Compaction, CompactionLoop, CompactionUpdate};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::fold;
 use flamestack_core::id::{FrameId, Seq, SessionRef};
-use flamestack_core::session::{Conversation, Description};
-use flamestack_core::text::Prose;
+use flamestack_core::session::{Activity, Description};
+use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::rows;
-use crate::error::StoreError;
+use super::statements::Statements as _;
+use crate::error::Result;
 use crate::record;
 
-/// Folds an event into what is kept about sessions.
-pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+/// Applies an event to the projection of sessions.
+pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
     match &recorded.event {
         Event::SessionOpened { session, worktree } => {
             require_session(connection, session)?;
-            connection
-                .prepare_cached(
-                    "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
-                )?
-                .execute(params![session.to_string(), worktree])?;
+            connection.write(
+                "UPDATE sessions SET worktree = ?2 WHERE key = ?1 AND worktree IS NULL",
+                params![session.to_string(), worktree],
+            )?;
         }
         Event::SessionFocused { session, to, .. } => {
-            // A journal with a gap may never have said that the session is there.
+            // A journal with a gap may lack the event that opened the session.
             let turn = fold::turn(recorded);
-            connection
-                .prepare_cached(
-                    "INSERT INTO sessions (key, id, active, turn_message, turn_before)
+            connection.write(
+                "INSERT INTO sessions (key, id, active, turn_message, turn_before)
                      VALUES (?1, ?2, ?3, ?4, ?5)
                      ON CONFLICT (key) DO UPDATE
                      SET active = ?3, turn_message = ?4, turn_before = ?5",
-                )?
-                .execute(params![
+                params![
                     session.to_string(),
                     session.id(),
                     to.as_ref().map(FrameId::as_str),
@@ -42,7 +40,8 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                     turn.as_ref()
                         .and_then(|turn| turn.before.as_ref())
                         .map(FrameId::as_str)
-                ])?;
+                ],
+            )?;
         }
         Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
         Event::SessionUnbound { session, .. } => own(connection, session, None)?,
@@ -59,9 +58,10 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
             wound_back(connection, session, None)?;
         }
         Event::SessionWitnessed { marks, .. } => {
-            connection
-                .prepare_cached("INSERT OR IGNORE INTO witnessed VALUES (?1)")?
-                .execute([recorded.batch.0])?;
+            connection.write(
+                "INSERT OR IGNORE INTO ingested VALUES (?1)",
+                [recorded.batch.0],
+            )?;
             let mut insert = connection.prepare_cached("INSERT OR IGNORE INTO seen VALUES (?1)")?;
             for mark in marks {
                 insert.execute([mark.0.cast_signed()])?;
@@ -69,9 +69,9 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         _ => {}
     }
-    if let Some(session) = Conversation::concerned(&recorded.event) {
-        let mut known = conversation(connection, session)?;
-        known.change(recorded);
+    if let Some(session) = Activity::concerned(&recorded.event) {
+        let mut known = activity(connection, session)?;
+        known.apply(recorded);
         put(connection, session, &known)?;
     }
     if let Some(session) = Compaction::concerned(recorded) {
@@ -84,117 +84,105 @@ fn project_compaction(
     connection: &Connection,
     session: &SessionRef,
     recorded: &Recorded,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let newest = last_compaction(connection, session)?;
     let (n, newest) = newest.map_or((0, None), |(n, newest)| (n, Some(newest)));
-    let (n, compaction) = match Compaction::change(newest, recorded) {
+    let (n, compaction) = match Compaction::apply(newest, recorded) {
         None => return Ok(()),
-        Some(Change::Next(next)) => (n + 1, next),
-        Some(Change::Newest(newest)) => (n, newest),
+        Some(CompactionUpdate::Added(next)) => (n + 1, next),
+        Some(CompactionUpdate::Newest(newest)) => (n, newest),
     };
-    let body = record::compaction_text(&compaction);
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO compactions VALUES (?1, ?2, ?3)")?
-        .execute(params![session.to_string(), n, body])?;
-    Ok(())
+    let body = rows::encoded(&compaction);
+    connection.write(
+        "INSERT OR REPLACE INTO compactions VALUES (?1, ?2, ?3)",
+        params![session.to_string(), n, body],
+    )
 }
 
-/// The newest compaction of a session and its number.
+/// Returns the newest compaction of a session and its number.
 pub(super) fn last_compaction(
     connection: &Connection,
     session: &SessionRef,
-) -> Result<Option<(i64, Compaction)>, StoreError> {
-    let last = connection
-        .prepare_cached(
-            "SELECT n, body FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1",
-        )?
-        .query_row([session.to_string()], |row| {
-            Ok((row.get(0)?, rows::compaction(row, 1)?))
-        })
-        .optional()?;
+) -> Result<Option<(i64, Compaction)>> {
+    let last = connection.one(
+        "SELECT n, body FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1",
+        [session.to_string()],
+        |row| Ok((row.get(0)?, rows::compaction(row, 1)?)),
+    )?;
     Ok(last)
 }
 
-/// Folds in what a host says of a session.
+/// Applies a host's description of a session.
 pub(super) fn project_description(
     connection: &Connection,
     recorded: &Recorded,
     description: &Description,
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO descriptions VALUES (?1, ?2)")?
-        .execute(params![
-            recorded.session.to_string(),
-            record::description_text(description)
-        ])?;
-    Ok(())
+) -> Result<()> {
+    connection.write(
+        "INSERT OR REPLACE INTO descriptions VALUES (?1, ?2)",
+        params![recorded.session.to_string(), rows::encoded(description)],
+    )
 }
 
-/// What a host says of a session.
+/// Returns the host's description of a session.
 pub(super) fn description(
     connection: &Connection,
     session: &SessionRef,
-) -> Result<Option<Description>, StoreError> {
-    let body: Option<String> = connection
-        .prepare_cached("SELECT body FROM descriptions WHERE session = ?1")?
-        .query_row([session.to_string()], |row| row.get(0))
-        .optional()?;
-    Ok(body.as_deref().and_then(record::description))
+) -> Result<Option<Description>> {
+    let body: Option<String> = connection.one(
+        "SELECT body FROM descriptions WHERE session = ?1",
+        [session.to_string()],
+        |row| row.get(0),
+    )?;
+    // An unreadable description is treated as an unknown one.
+    Ok(body.and_then(|body| record::decode(&body).ok()))
 }
 
-fn require_session(connection: &Connection, session: &SessionRef) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)")?
-        .execute(params![session.to_string(), session.id()])?;
-    Ok(())
+fn require_session(connection: &Connection, session: &SessionRef) -> Result<()> {
+    connection.write(
+        "INSERT OR IGNORE INTO sessions (key, id) VALUES (?1, ?2)",
+        params![session.to_string(), session.id()],
+    )
 }
 
-fn wound_back(
-    connection: &Connection,
-    session: &SessionRef,
-    by: Option<Seq>,
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("UPDATE sessions SET reverted = ?2 WHERE key = ?1 AND reverted IS NOT ?2")?
-        .execute(params![session.to_string(), by.map(|seq| seq.0)])?;
-    Ok(())
+fn wound_back(connection: &Connection, session: &SessionRef, by: Option<Seq>) -> Result<()> {
+    connection.write(
+        "UPDATE sessions SET reverted = ?2 WHERE key = ?1 AND reverted IS NOT ?2",
+        params![session.to_string(), by.map(|seq| seq.0)],
+    )
 }
 
 pub(super) fn own(
     connection: &Connection,
     session: &SessionRef,
     frame: Option<&FrameId>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     require_session(connection, session)?;
-    connection
-        .prepare_cached("UPDATE sessions SET own = ?2 WHERE key = ?1")?
-        .execute(params![session.to_string(), frame.map(FrameId::as_str)])?;
-    Ok(())
+    connection.write(
+        "UPDATE sessions SET own = ?2 WHERE key = ?1",
+        params![session.to_string(), frame.map(FrameId::as_str)],
+    )
 }
 
-/// What was seen of a session.
-pub(super) fn conversation(
-    connection: &Connection,
-    session: &SessionRef,
-) -> Result<Conversation, StoreError> {
-    let known = connection
-        .prepare_cached(
-            "SELECT prompts, opening, said, interrupted, interruptions, compactions, calls, model,
+/// Returns the activity counters of a session; all zero if it is unknown.
+pub(super) fn activity(connection: &Connection, session: &SessionRef) -> Result<Activity> {
+    let known = connection.one(
+        "SELECT prompts, opening, said, interrupted, interruptions, compactions, calls, model,
                  input, cache_read, cache_write, output, reasoning, micro_dollars, size, streak,
                  streak_calls
-             FROM conversations WHERE session = ?1",
-        )?
-        .query_row([session.to_string()], read)
-        .optional()?;
+             FROM activity WHERE session = ?1",
+        [session.to_string()],
+        read,
+    )?;
     Ok(known.unwrap_or_default())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+fn read(row: &Row<'_>) -> rusqlite::Result<Activity> {
     let count = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
-    Ok(Conversation {
+    Ok(Activity {
         prompts: count(0)?,
         opening: row.get(1)?,
-        said: row.get::<_, Option<String>>(2)?.map(Prose::recorded),
+        said: row.get::<_, Option<String>>(2)?.map(Text::recorded),
         interrupted: row.get(3)?,
         interruptions: count(4)?,
         compactions: count(5)?,
@@ -209,30 +197,24 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             micro_dollars: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
         },
         size: count(14)?,
-        streak: Streak {
+        compaction_loop: CompactionLoop {
             compactions: count(15)?,
             calls: count(16)?,
         },
     })
 }
 
-fn put(
-    connection: &Connection,
-    session: &SessionRef,
-    known: &Conversation,
-) -> Result<(), StoreError> {
+fn put(connection: &Connection, session: &SessionRef, known: &Activity) -> Result<()> {
     let spent = &known.spent;
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO conversations
+    connection.write(
+        "INSERT OR REPLACE INTO activity
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
                  ?17, ?18)",
-        )?
-        .execute(params![
+        params![
             session.to_string(),
             known.prompts.cast_signed(),
             known.opening,
-            known.said.as_ref().map(Prose::as_str),
+            known.said.as_ref().map(Text::as_str),
             known.interrupted,
             known.interruptions.cast_signed(),
             known.compactions.cast_signed(),
@@ -245,8 +227,8 @@ fn put(
             spent.reasoning.cast_signed(),
             spent.micro_dollars.map(u64::cast_signed),
             known.size.cast_signed(),
-            known.streak.compactions.cast_signed(),
-            known.streak.calls.cast_signed(),
-        ])?;
-    Ok(())
+            known.compaction_loop.compactions.cast_signed(),
+            known.compaction_loop.calls.cast_signed(),
+        ],
+    )
 }

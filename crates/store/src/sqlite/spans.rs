@@ -1,21 +1,22 @@
-//! Finished frames by the conversation that they happened in.
+//! Finished frames by session.
 
 use flamestack_core::id::{FrameId, Seq, SessionRef};
 use rusqlite::params;
 
 use super::rows;
+use super::statements::Statements as _;
 use super::view::SqliteView;
-use crate::error::StoreError;
-use crate::store::FinishedSpan;
+use crate::error::Result;
+use crate::projections::FinishedSpan;
 
 impl SqliteView<'_> {
-    /// The frames of a session that were completed or failed after a point, in that order.
+    /// Returns the frames of a session that were completed or failed after a point, in that order.
     pub(super) fn finished_spans(
         &self,
         session: &SessionRef,
         after: Seq,
-    ) -> Result<Vec<FinishedSpan>, StoreError> {
-        self.many(
+    ) -> Result<Vec<FinishedSpan>> {
+        self.connection.many(
             "SELECT f.id, f.span_first, f.span_last, f.closed, f.origin
              FROM frames f INDEXED BY frames_by_span
              WHERE f.span_session = ?1 AND f.closed > ?2 AND f.session IS NOT ?1

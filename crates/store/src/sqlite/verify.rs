@@ -1,4 +1,4 @@
-//! Folding the journal anew: to replace the projections, or to prove them right.
+//! Folding the whole journal, to replace the projections or to verify them.
 
 use std::path::Path;
 
@@ -6,77 +6,31 @@ use flamestack_core::id::Seq;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::open::{PROJECTIONS, attachable};
-use super::{append, project};
-use crate::error::StoreError;
+use super::{journal, project};
+use crate::error::{Result, StoreError};
 use crate::store::{Finding, Rebuilt, Verified};
 
-/// The projections and the columns that the journal determines.
-const COMPARED: [(&str, &str); 21] = [
-    (
-        "frames",
-        "id, parent, root, depth, rank, status, origin, title, criteria, criteria_compacted, \
-         results, results_compacted, blocked_on, invalidation_reason, invalidated_at, span_session, \
-         span_first, span_last, session, foreign_json, created_at, updated_at, changed, closed, \
-         summary, awaiting",
-    ),
-    ("notes", "frame, seq, n, kind, text, why, code"),
-    ("log_entries", "frame, seq, n, label, blob, bytes"),
-    ("aliases", "alias, frame, n"),
-    (
-        "sessions",
-        "key, id, worktree, own, active, turn_message, turn_before, reverted",
-    ),
-    (
-        "conversations",
-        "session, prompts, opening, said, interrupted, interruptions, compactions, calls, model, \
-         input, cache_read, cache_write, output, reasoning, micro_dollars, size, \
-         streak, streak_calls",
-    ),
-    ("compactions", "session, n, body"),
-    (
-        "runs",
-        "session, parent, goal, kind, task, message, state, waiting_for, attempts, started, \
-         active, ended, output",
-    ),
-    ("reopened", "seq"),
-    ("seen", "mark"),
-    ("witnessed", "batch"),
-    ("subjects", "name, seq, role"),
-    ("undone", "batch, by"),
-    ("masked", "seq"),
-    ("rewound", "seq"),
-    ("imports", "source, foreign_json, seq"),
-    ("dropped", "blob, bytes, seq"),
-    (
-        "totals",
-        "scope, planned, in_progress, completed, failed, blocked, invalidated",
-    ),
-    ("descriptions", "session, body"),
-    ("models", "session, name, tokens"),
-    ("sent", "session, seq, message, told"),
-];
-
-/// How many damaged events a check lists before it stops.
+/// Maximum number of damaged events that a check lists.
 const MOST_FINDINGS: usize = 20;
 
 /// Replaces the projections in one transaction.
 pub(super) fn rebuild(
     connection: &mut Connection,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Rebuilt, StoreError> {
+) -> Result<Rebuilt> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let rebuilt = refold(&transaction, progress)?;
     transaction.commit()?;
     Ok(rebuilt)
 }
 
-/// Drops the projections and folds the journal into new ones. Belongs into a transaction.
+/// Drops the projections and folds the journal into new ones. Must run inside a transaction.
 pub(super) fn refold(
     connection: &Connection,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Rebuilt, StoreError> {
-    for (table, _) in COMPARED {
-        connection.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+) -> Result<Rebuilt> {
+    for table in projections(connection)? {
+        connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
     }
     connection.execute_batch(PROJECTIONS)?;
     let events = fold_all(connection, progress, &mut |bad| Err(bad))?;
@@ -87,20 +41,30 @@ pub(super) fn refold(
     })
 }
 
+/// Returns the names of the projections: all tables except those of the journal.
+fn projections(connection: &Connection) -> Result<Vec<String>> {
+    let mut tables = connection.prepare(
+        "SELECT name FROM main.sqlite_schema
+         WHERE type = 'table' AND name NOT IN ('events', 'meta')",
+    )?;
+    let names = tables.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
 /// Folds every event into the projections of a connection; `damaged` decides about bad ones.
 fn fold_all(
     connection: &Connection,
     progress: &mut dyn FnMut(u64, u64),
-    damaged: &mut dyn FnMut(StoreError) -> Result<(), StoreError>,
-) -> Result<u64, StoreError> {
-    let total = append::last_seq(connection)?.0.unsigned_abs();
-    let columns = append::COLUMNS;
+    damaged: &mut dyn FnMut(StoreError) -> Result<()>,
+) -> Result<u64> {
+    let total = journal::last_seq(connection)?.0.unsigned_abs();
+    let columns = journal::COLUMNS;
     let mut statement =
         connection.prepare(&format!("SELECT {columns} FROM events e ORDER BY e.seq"))?;
     let mut found = statement.query([])?;
     let mut folded = 0;
     while let Some(row) = found.next()? {
-        match append::read(row) {
+        match journal::read(row) {
             Ok(recorded) => project::project(connection, &recorded)?,
             Err(bad @ StoreError::BadEvent { .. }) => damaged(bad)?,
             Err(other) => return Err(other),
@@ -113,37 +77,28 @@ fn fold_all(
     Ok(folded)
 }
 
-/// The engine's own quick look at a database.
+/// Runs SQLite's quick check.
 pub(super) fn quick_check(connection: &Connection) -> bool {
     let answer = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     matches!(answer.as_deref(), Ok("ok"))
 }
 
-/// Checks the database, the events, and the projections against a fresh fold beside it.
+/// Checks the database, the events, and the projections against a fresh fold.
 pub(super) fn verify(
     connection: &Connection,
     path: &Path,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Verified, StoreError> {
+) -> Result<Verified> {
     let mut verified = Verified::default();
     if connection.is_readonly("main")? {
         verified.findings.push(Finding::ReadOnly {
             path: path.to_owned(),
         });
     }
-    {
-        let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
-        let mut answers = check.query([])?;
-        while let Some(row) = answers.next()? {
-            let answer: String = row.get(0)?;
-            if answer != "ok" {
-                verified.findings.push(Finding::Damaged(answer));
-            }
-        }
-    }
+    check_database(connection, &mut verified)?;
     find_gaps(connection, &mut verified)?;
-    // The fold goes into a database of its own that vanishes with its connection. The journal is
-    // only attached, so that neither the store nor its readers are disturbed.
+    // The fold goes into a temporary database, to which the journal is attached, so that neither
+    // the store nor its readers are disturbed.
     let beside = Connection::open("")?;
     beside.execute_batch(PROJECTIONS)?;
     let live = attachable(connection, path)?;
@@ -158,31 +113,50 @@ pub(super) fn verify(
         }
         Ok(())
     })?;
-    for (table, columns) in COMPARED {
-        let rows: i64 = beside.query_row(
+    compare(&beside, &mut verified)?;
+    let frames: i64 = beside.query_row("SELECT count(*) FROM live.frames", [], |row| row.get(0))?;
+    verified.frames = frames.unsigned_abs();
+    Ok(verified)
+}
+
+/// Runs SQLite's own check of a database.
+fn check_database(connection: &Connection, verified: &mut Verified) -> Result<()> {
+    let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
+    let mut answers = check.query([])?;
+    while let Some(row) = answers.next()? {
+        let answer: String = row.get(0)?;
+        if answer != "ok" {
+            verified.findings.push(Finding::Damaged(answer));
+        }
+    }
+    Ok(())
+}
+
+/// Compares freshly folded projections with those of the attached store.
+fn compare(folded: &Connection, verified: &mut Verified) -> Result<()> {
+    for table in projections(folded)? {
+        let rows: i64 = folded.query_row(
             &format!(
-                "SELECT (SELECT count(*) FROM (SELECT {columns} FROM main.{table}
-                         EXCEPT SELECT {columns} FROM live.{table}))
-                      + (SELECT count(*) FROM (SELECT {columns} FROM live.{table}
-                         EXCEPT SELECT {columns} FROM main.{table}))"
+                "SELECT (SELECT count(*) FROM (SELECT * FROM main.{table}
+                         EXCEPT SELECT * FROM live.{table}))
+                      + (SELECT count(*) FROM (SELECT * FROM live.{table}
+                         EXCEPT SELECT * FROM main.{table}))"
             ),
             [],
             |row| row.get(0),
         )?;
         if rows > 0 {
             verified.findings.push(Finding::Disagrees {
-                table: table.to_owned(),
+                table,
                 rows: rows.unsigned_abs(),
             });
         }
     }
-    let frames: i64 = beside.query_row("SELECT count(*) FROM live.frames", [], |row| row.get(0))?;
-    verified.frames = frames.unsigned_abs();
-    Ok(verified)
+    Ok(())
 }
 
-/// Sequence numbers run from 1 without a break, since events are only ever added.
-fn find_gaps(connection: &Connection, verified: &mut Verified) -> Result<(), StoreError> {
+/// Finds gaps in the sequence numbers, which run from 1 since events are only ever appended.
+fn find_gaps(connection: &Connection, verified: &mut Verified) -> Result<()> {
     let mut statement = connection.prepare("SELECT seq FROM events ORDER BY seq")?;
     let mut found = statement.query([])?;
     let mut expected = 1_i64;

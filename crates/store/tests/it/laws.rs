@@ -4,15 +4,19 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use flamestack_core::command::Actor;
-use flamestack_core::context::{Delivery, Interest};
-use flamestack_core::decide::{Rejected, Watching};
+use flamestack_core::decide::Rejected;
+use flamestack_core::delivery::Delivery;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::Entry;
-use flamestack_core::{Neighbourhood, Tree, decide};
-use flamestack_store::{Ended, Kinship, OpenOptions, Reading, Scored, SqliteStore, Step, Store};
+use flamestack_core::{Tree, TreeQuery, decide};
+use flamestack_engine::ingest::Observer;
+use flamestack_extract::relevance::Query;
+use flamestack_store::{
+    Ended, OpenOptions, Reading, Scored, SiblingIndex, SqliteStore, Step, Store,
+};
 use flamestack_testkit::{Wish, rewinding, wishes};
 use proptest::prelude::*;
 
@@ -27,7 +31,7 @@ fn journal(store: &SqliteStore) -> Vec<Recorded> {
     events
 }
 
-/// What both sides say about every frame and session, in a form that can be compared.
+/// Compares everything that the store and the tree say about every frame and session.
 fn assert_same(store: &SqliteStore, tree: &Tree) {
     store
         .read(&mut |reading: &dyn Reading| {
@@ -35,10 +39,10 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 assert_eq!(reading.whole_frame(id)?.as_ref(), Some(frame));
                 let mut children = Vec::new();
                 for child in tree.children(Some(id)) {
-                    children.push(child.id.clone());
+                    children.push(child.id);
                 }
                 let slice = flamestack_store::Slice {
-                    parent: Some(id.clone()),
+                    parent: Some(*id),
                     ..Default::default()
                 };
                 let listed: Vec<FrameId> = reading
@@ -54,10 +58,6 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 tree.sessions().values().cloned().collect::<Vec<_>>()
             );
             for session in tree.sessions().keys() {
-                let known = Neighbourhood::model(tree, session).unwrap();
-                assert_eq!(reading.model(session)?, known);
-                let known = Neighbourhood::description(tree, session).unwrap();
-                assert_eq!(reading.description(session)?, known);
                 assert_eq!(reading.sent(session)?, sent(tree, session));
             }
             assert_eq!(reading.totals()?.all(), tree.frames().len() as u64);
@@ -66,27 +66,24 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 .into_iter()
                 .map(|run| (run.session.clone(), run))
                 .collect();
-            assert_eq!(runs, *tree.runs());
+            assert!(runs.values().eq(tree.runs()));
             let in_flight = reading.runs(true)?;
             assert!(in_flight.iter().all(|run| run.state.is_in_flight()));
-            let alive = tree.runs().values().filter(|run| run.state.is_in_flight());
+            let alive = tree.runs().filter(|run| run.state.is_in_flight());
             assert_eq!(in_flight.len(), alive.count());
             for session in tree.sessions().keys() {
-                let started = Neighbourhood::runs_of(tree, session).unwrap();
+                let started = TreeQuery::runs_of(tree, session).unwrap();
                 assert_eq!(reading.runs_of(session)?, started);
             }
             for id in tree.frames().keys() {
-                let text = Neighbourhood::only_text(tree, id).unwrap();
+                let text = TreeQuery::only_text(tree, id).unwrap();
                 assert_eq!(reading.only_text(id)?, text);
             }
             for session in tree.sessions().keys() {
-                let seen = reading.conversation(session)?;
-                let known = tree.conversations().get(session).cloned();
-                assert_eq!(seen, known.unwrap_or_default());
                 let known = tree.compactions().get(session).cloned();
                 let seen = reading.compactions(session, usize::MAX)?;
                 assert_eq!(seen, known.unwrap_or_default());
-                let known = Neighbourhood::awaiting(tree, session).unwrap();
+                let known = TreeQuery::awaiting(tree, session).unwrap();
                 assert_eq!(reading.awaiting(session)?, known);
             }
             Ok(())
@@ -94,7 +91,7 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
         .unwrap();
 }
 
-/// What a session was sent: its last header and the updates behind it.
+/// Returns the last header that a session was sent and the updates after it.
 fn sent(tree: &Tree, session: &SessionRef) -> Vec<Recorded> {
     let mut sent = Vec::new();
     for recorded in tree.journal() {
@@ -112,7 +109,7 @@ fn sent(tree: &Tree, session: &SessionRef) -> Vec<Recorded> {
     sent
 }
 
-/// What holds in every tree, whatever was asked.
+/// Asserts what holds in every tree, whatever was asked.
 fn assert_sound(tree: &Tree) {
     for frame in tree.frames().values() {
         let mut steps = 0;
@@ -153,10 +150,10 @@ fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
     play_on(store, tree, &mut Vec::new(), wishes);
 }
 
-/// The same, behind what was played before.
+/// The same, after what was played before.
 fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, wishes: &[Wish]) {
     let drawn = Cell::new(1000 * tree.journal().len() as u64);
-    let mut watched: BTreeMap<SessionRef, Watching> = BTreeMap::new();
+    let mut observers: BTreeMap<SessionRef, Observer> = BTreeMap::new();
     for (step, wish) in (1..).zip(wishes) {
         let mut fresh = || {
             drawn.set(drawn.get() + 1);
@@ -164,20 +161,20 @@ fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, w
         };
         let actor = wish.actor();
         if let Some(entries) = wish.seen() {
-            let watching = watched.entry(actor.session.clone());
-            let watching = watching.or_insert_with(|| {
-                let mut watching = Watching::live(None);
+            let observer = observers.entry(actor.session.clone());
+            let observer = observer.or_insert_with(|| {
+                let mut observer = Observer::live(None);
                 // In one session of the three, short runs are only logged.
                 if actor.message.is_some() {
-                    watching.frames(Framing {
+                    observer.set_framing(Framing {
                         enabled: true,
                         min_duration: 10,
                         min_messages: 2,
                     });
                 }
-                watching
+                observer
             });
-            witness(store, tree, watching, &actor, &entries, &mut fresh);
+            ingest(store, tree, observer, &actor, &entries, &mut fresh);
             continue;
         }
         let command = wish.command(known, &mut fresh);
@@ -207,11 +204,11 @@ fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, w
     }
 }
 
-/// Shows entries to the store and to the tree, and compares what they come to.
-fn witness(
+/// Ingests entries into the store and into the tree, and compares the derived events.
+fn ingest(
     store: &mut SqliteStore,
     tree: &mut Tree,
-    watching: &mut Watching,
+    observer: &mut Observer,
     actor: &Actor,
     entries: &[Entry],
     fresh: &mut dyn FnMut() -> FrameId,
@@ -225,28 +222,28 @@ fn witness(
                 return Ok(Some(waiting.remove(0)));
             }
             let Some(entry) = left.pop() else {
-                let told = watching.told(&actor.session).filter(|_| !done);
+                let known = observer.finish_batch(&actor.session).filter(|_| !done);
                 done = true;
-                return Ok(told.map(|event| Step {
+                return Ok(known.map(|event| Step {
                     at: Timestamp(1),
                     actor: actor.clone(),
                     events: vec![event],
                 }));
             };
             let mut ids: Vec<FrameId> = Vec::new();
-            let mut beside = watching.clone();
-            let sights = watching.see(reading, actor, entry, &mut || {
+            let mut beside = observer.clone();
+            let observations = observer.observe(reading, actor, entry, &mut || {
                 ids.push(fresh());
-                ids.last().unwrap().clone()
+                *ids.last().unwrap()
             })?;
             let mut drawn = ids.into_iter();
-            let in_memory = beside.see(tree, actor, entry, &mut || drawn.next().unwrap());
-            assert_eq!(in_memory.unwrap(), sights, "{entry:?}");
-            assert_eq!(beside, *watching);
-            waiting.extend(sights.into_iter().map(|sight| Step {
+            let in_memory = beside.observe(tree, actor, entry, &mut || drawn.next().unwrap());
+            assert_eq!(in_memory.unwrap(), observations, "{entry:?}");
+            assert_eq!(beside, *observer);
+            waiting.extend(observations.into_iter().map(|observation| Step {
                 at: Timestamp(1),
-                actor: sight.actor,
-                events: sight.decision.events,
+                actor: observation.actor,
+                events: observation.decision.events,
             }));
         }
     });
@@ -261,16 +258,16 @@ proptest! {
     /// An index that was brought along step by step scores as one that is made at once, and as
     /// the frames themselves do.
     #[test]
-    fn kin_are_scored_as_if_they_were_read(wishes in wishes(60), step in 1usize..20) {
+    fn siblings_are_scored_as_if_they_were_read(wishes in wishes(60), step in 1usize..20) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
         let mut known = Vec::new();
-        let kept = Kinship::new(dir.path());
+        let kept = SiblingIndex::new(dir.path());
         for some in wishes.chunks(step) {
             play_on(&mut store, &mut tree, &mut known, some);
             for parent in tree.frames().values() {
-                let interest = Interest::of(parent);
+                let interest = Query::of(parent);
                 for status in [Status::Completed, Status::Failed] {
                     let mut expected: Vec<Scored> = tree
                         .children(Some(&parent.id))
@@ -280,7 +277,7 @@ proptest! {
                             frame: Ended {
                                 at: child.closed.unwrap_or(child.changed),
                                 rank: child.rank,
-                                id: child.id.clone(),
+                                id: child.id,
                             },
                         })
                         .collect();
@@ -302,8 +299,8 @@ proptest! {
         }
     }
 
-    /// The same where conversations are wound back and forward again, and nobody is left standing
-    /// on what counts no longer.
+    /// The same where sessions are reverted and restored, and no session is left on a frame that no
+    /// longer counts.
     #[test]
     fn what_is_wound_back_is_the_fold_of_what_counts(wishes in rewinding(60)) {
         let dir = tempfile::tempdir().unwrap();

@@ -6,5 +6,5 @@
     reason = "helpers of tests may panic as tests do"
 )]
 
-mod kin;
 mod laws;
+mod siblings;

@@ -1,35 +1,11 @@
 // A sidecar for tests: `node double.mjs MODE`. It echoes what it was asked, as far as MODE lets it.
 
-import { execFileSync } from "node:child_process"
-import { constants, createReadStream, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { createInterface } from "node:readline"
 
 const [mode] = process.argv.slice(2)
-const line = mode.startsWith("direct") ? lay() : undefined
-const answer = (id, result) => {
-  const words = `${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`
-  if (mode === "direct" && line.taken) writeSync(line.answers, words)
-  process.stdout.write(words)
-}
+const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`)
 const plan = { drop: [], strip: [], insert: [] }
 let held = []
-
-/** A direct line: two named pipes, or names of none. */
-function lay() {
-  const folder = mkdtempSync(join(tmpdir(), "flame-double-"))
-  process.on("exit", () => {
-    rmSync(folder, { recursive: true })
-    // Whoever reads there would wait for ever, and be waited for.
-    if (line.questions) writeSync(line.questions, "\n")
-  })
-  const direct = { questions: join(folder, "questions"), answers: join(folder, "answers") }
-  if (mode === "direct-nowhere") return { direct }
-  execFileSync("mkfifo", Object.values(direct))
-  const [questions, answers] = Object.values(direct).map((path) => openSync(path, constants.O_RDWR))
-  return { direct, questions, answers }
-}
 
 const input = createInterface({ input: process.stdin }).on("line", hear)
 input.on("close", () => process.exit())
@@ -37,12 +13,7 @@ input.on("close", () => process.exit())
 function hear(words) {
   if (words === "") return
   const { id, method, params } = JSON.parse(words)
-  if (method === "hello") return answer(id, { protocol: 1, version: "0", tools: [], commands: [], placement: "auto", isolation: "inline", ...(line && { direct: line.direct }) })
-  if (method === "direct") {
-    if (mode === "direct-hung") return
-    line.taken = true
-    return createInterface({ input: createReadStream("", { fd: line.questions }) }).on("line", hear)
-  }
+  if (method === "hello") return answer(id, { protocol: 2, version: "0", tools: [], commands: [], placement: "auto", isolation: "inline" })
   if (mode === "hung") return
   if (mode === "dies") return process.exit(3)
   if (mode === "garbage") process.stdout.write(`\u0000\n{"jsonrpc":\n7\nnull\n{"id":"x"}\n`)
@@ -58,7 +29,7 @@ function hear(words) {
   if (method === "call") return answer(id, params.name === "delegates"
     ? { output: "", refused: false, title: "", delegate: { frame: "f1", title: "Child", prompt: "Do it" } }
     : { output: `called ${params.name} in ${params.message}`, refused: false, title: "Called" })
-  if (method === "returned") return answer(id, { output: params.stopped ? `${params.child} was stopped` : `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
-  if (method === "summarizing") return answer(id, { instructions: ["Keep the goal"] })
-  if (method === "written") return answer(id, { text: `${params.text}, rewritten` })
+  if (method === "childEnded") return answer(id, { output: params.stopped ? `${params.child} was stopped` : `${params.child} returned ${params.ok}: ${params.text}`, refused: false, title: "Returned" })
+  if (method === "summarize") return answer(id, { instructions: ["Keep the goal"] })
+  if (method === "summarized") return answer(id, { text: `${params.text}, rewritten` })
 }

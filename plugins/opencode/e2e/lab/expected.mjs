@@ -29,7 +29,7 @@ function folded(messages, spans) {
   })
 }
 
-/** What the store knows of a session: what it was sent, and the spans of its finished frames. */
+/** Returns the store's record of a session: what it was sent, and the spans of its finished frames. */
 function stored(lab, session) {
   const ask = (...words) => JSON.parse(lab.flame([...words, "--json", "--session", `opencode:${session}`]))
   const finished = ask("tree", "--all").lines.filter((line) => line.origin === "asked" && line.status === "completed")
@@ -38,7 +38,7 @@ function stored(lab, session) {
 
 /**
  * Holds each request of a session that was never compacted against the store, byte for byte. Every answer
- * of the model is a message of the host; a request was made of what stands before it.
+ * of the model is a message of the host; a request was made of what precedes it.
  */
 export async function assertFromStore(lab, session) {
   const messages = await lab.messages(session)
@@ -50,8 +50,8 @@ export async function assertFromStore(lab, session) {
   for (const { info, parts } of messages) {
     if (info.role !== "user") continue
     const ours = parts.filter((part) => part.synthetic).map((part) => part.text)
-    const told = sent.updates.filter((update) => update.message === info.id).map((update) => update.text)
-    assert.deepEqual(ours, told, `what was added to ${info.id}`)
+    const expected = sent.updates.filter((update) => update.message === info.id).map((update) => update.text)
+    assert.deepEqual(ours, expected, `what was added to ${info.id}`)
   }
   const host = requests[0].system[0]
   for (const [index, request] of requests.entries()) {

@@ -24,7 +24,7 @@ export class Request {
         : "work"
   }
 
-  /** Whether a text is anywhere in it. */
+  /** Returns true if a text is anywhere in it. */
   says(text) {
     return this.raw.includes(text)
   }
@@ -43,7 +43,7 @@ export class ScriptedModel {
   /** @type {Request[]} */
   requests = []
   problems = []
-  /** What was asked for that is no model's. */
+  /** Paths of requests that no model serves. */
   strangers = []
   summary = "## Objective\n- the summary of the scripted model"
   #scripts = []
@@ -122,7 +122,7 @@ export class ScriptedModel {
   }
 }
 
-/** How many bytes at the beginning two requests share, and what share of the later one that is. */
+/** Returns the number of bytes at the beginning that two requests share, and their share of the later one. */
 export function shared(before, after) {
   const [a, b] = [before.prompt, after.prompt]
   let count = 0

@@ -51,7 +51,7 @@ export class Lab {
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-      // Whoever wants to install something asks here, and is seen.
+      // A program that tries to install something asks here, and the test sees it.
       npm_config_registry: this.model.url,
       FLAME_STATE_DIR: this.state,
       FLAME_BIN: FLAME,
@@ -237,7 +237,7 @@ export class Lab {
     })
   }
 
-  /** What OpenCode wrote into its log. */
+  /** Returns OpenCode's log. */
   log() {
     const directory = join(this.environment.XDG_DATA_HOME, "opencode/log")
     return readdirSync(directory)
@@ -245,7 +245,7 @@ export class Lab {
       .join("\n")
   }
 
-  /** The lines of that log with something in them, once there are so many: nobody waits for them to be written. */
+  /** Returns the lines of that log that match, once there are at least `count`: OpenCode writes them asynchronously. */
   async logged(pattern, count = 1) {
     const found = () => this.log().split("\n").filter((line) => pattern.test(line))
     for (let tries = 0; found().length < count && tries < 200; tries += 1) {
@@ -254,14 +254,14 @@ export class Lab {
     return found()
   }
 
-  /** What reached the terminal besides OpenCode's own first lines. */
+  /** Returns what reached the terminal besides OpenCode's own first lines. */
   noise() {
     const own = [/^Warning: OPENCODE_SERVER_PASSWORD/, /^opencode server listening on/]
     return this.terminal.split("\n").filter((line) => line.trim() !== "" && !own.some((one) => one.test(line)))
   }
 }
 
-/** What keeps OpenCode from installing its plugin package first, which takes a minute offline. */
+/** Keeps OpenCode from installing its plugin package first, which takes a minute offline. */
 function seed(directory) {
   const dependencies = { "@opencode-ai/plugin": "1.18.33" }
   mkdirSync(join(directory, "node_modules"), { recursive: true })

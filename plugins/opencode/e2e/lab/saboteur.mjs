@@ -1,19 +1,16 @@
-// The real sidecar behind a door that a test can break: `node saboteur.mjs DIRECTORY FLAME [direct]`.
+// The real sidecar with a proxy before it that a test can break: `node saboteur.mjs DIRECTORY FLAME`.
 //
 // DIRECTORY/mode says what happens to what passes: `well` lets it through, `late` holds answers
 // back until the mode changes, `hung` passes nothing on at all, `garbage` writes rubbish in the place
 // of answers, `killed` dies at the next line. Each line that the host wrote is kept in
 // DIRECTORY/heard.
-//
-// A direct line does not pass here. With `direct` the sidecar may have one, and what happens is done to
-// its process: `late` and `hung` stop it until the mode changes, `killed` ends it.
 
 import { spawn } from "node:child_process"
 import { appendFileSync, mkdirSync, readFileSync, watch } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 
-const [directory, flame, direct] = process.argv.slice(2)
+const [directory, flame] = process.argv.slice(2)
 mkdirSync(directory, { recursive: true })
 const mode = () => {
   try {
@@ -34,26 +31,20 @@ const end = () => {
   sidecar.kill("SIGKILL")
   process.kill(process.pid, "SIGKILL")
 }
-const interfere = () => {
-  if (mode() === "killed") end()
-  sidecar.kill(["late", "hung"].includes(mode()) ? "SIGSTOP" : "SIGCONT")
-}
-watch(directory, direct ? interfere : release).unref()
+watch(directory, release).unref()
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     appendFileSync(join(directory, "heard"), `${line}\n`)
-    if (direct) return sidecar.stdin.write(`${line}\n`)
     if (mode() === "killed") end()
-    if (mode() !== "hung") sidecar.stdin.write(`${line.replace('"direct":true', '"direct":false')}\n`)
+    if (mode() !== "hung") sidecar.stdin.write(`${line}\n`)
   })
   .on("close", () => sidecar.stdin.end())
 
 createInterface({ input: sidecar.stdout })
   .on("line", (line) => {
     const { id } = JSON.parse(line)
-    if (direct) process.stdout.write(`${line}\n`)
-    else if (mode() === "late") held.push(line)
+    if (mode() === "late") held.push(line)
     else if (mode() === "garbage") process.stdout.write(`\u0000\n{"jsonrpc":\n[1,2\nnull\n{"id":${id},"result":{"drop":7}}\n`)
     else process.stdout.write(`${line}\n`)
   })

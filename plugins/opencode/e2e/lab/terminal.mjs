@@ -6,12 +6,12 @@ import { OPENCODE } from "./install.mjs"
 
 const PTY = fileURLToPath(new URL("./pty.mjs", import.meta.url))
 const [COLUMNS, ROWS] = [150, 45]
-/** How long something may take to appear on a busy machine, in milliseconds. */
+/** Maximum time until something appears on a busy machine, in milliseconds. */
 const PATIENCE = 60_000
 /** A control sequence with its end, a string of one, or another escape. */
 const ESCAPE = /\x1b(?:\[([0-9;?<>=!]*)[ -/]*([@-~])|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]P_^X])/y
 
-/** What a terminal shows of what was written to it: OpenCode places every text by itself. */
+/** Renders what was written to a terminal as it shows it: OpenCode places every text by itself. */
 export class Screen {
   #cells = Array.from({ length: ROWS }, () => Array(COLUMNS).fill(" "))
   #row = 0
@@ -81,7 +81,7 @@ export class Terminal {
     })
   }
 
-  /** Types, and waits until it stands there: keys that come together are taken for a paste. */
+  /** Types, and waits until the text is shown: keys that come together are taken for a paste. */
   async enter(words) {
     this.#child.stdin.write(words)
     await this.until(words, (text) => text.includes(words))

@@ -1,46 +1,46 @@
-//! What works in each host program: found, configured, current, answering, and how its hooks fare.
+//! Checks of a host program: found, configured, current, answering, and the counts of its hooks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flamestack_hosts::install::opencode::{self, Configured};
+use flamestack_hosts::install::opencode::{self, ConfiguredEntry};
 use flamestack_hosts::install::program::Program;
-use flamestack_hosts::install::{Dialect, InstallError, Scope};
-use flamestack_hosts::sidecar::figures::{self, HookTotals};
+use flamestack_hosts::install::{ConfigFormat, InstallError, InstallScope};
+use flamestack_hosts::sidecar::hook_stats::{self, HookTotals};
 use flamestack_hosts::sidecar::probe::{self, Lap, ProbeError};
 use serde_json::{Value, json};
 
 use super::Trouble;
+use crate::command_context::{self, CommandContext};
 use crate::commands::init;
 use crate::failure::Failure;
-use crate::workplace::{self, Workplace};
 
-/// How long a sidecar may take for an answer. A shim waits for a fraction of that.
+/// Time limit for an answer of the sidecar. The plugin waits for a fraction of that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The name under which the plugin counts summaries that no model was asked for.
+/// Hook name under which the plugin counts summaries made without a model.
 const WITHOUT_MODEL: &str = "summary without a model";
 
-/// OpenCode as it is here.
+/// The state of OpenCode on this machine.
 pub(super) struct OpenCode {
     found: Option<Program>,
-    configured: Result<Vec<Configured>, InstallError>,
-    /// How many of the plugin's files are as they should be, and how many there should be.
+    configured: Result<Vec<ConfiguredEntry>, InstallError>,
+    /// Number of plugin files that are in place, and the number expected.
     files: (usize, usize),
-    /// A turn with a real sidecar, where the plugin is configured.
+    /// A trial turn with a real sidecar, if the plugin is configured.
     turn: Option<Result<Vec<Lap>, ProbeError>>,
     hooks: BTreeMap<String, HookTotals>,
-    /// Whether summaries are to be ours.
+    /// True if `compaction.mode` is `own`.
     own_summaries: bool,
     this: PathBuf,
 }
 
 impl OpenCode {
-    pub(super) fn examine(place: &Workplace) -> Result<Self, Failure> {
-        let project = place.engine.project();
-        let places = workplace::opencode(&workplace::home()?)?;
-        let configured = opencode::configured(&places, &project.root);
+    pub(super) fn examine(ctx: &CommandContext) -> Result<Self, Failure> {
+        let project = ctx.engine.project();
+        let places = command_context::opencode(&command_context::home()?)?;
+        let configured = opencode::configured_entries(&places, &project.root);
         let turn = match &configured {
             Ok(entries) if !entries.is_empty() => Some(turn(&project.root)?),
             _ => None,
@@ -48,32 +48,32 @@ impl OpenCode {
         Ok(Self {
             found: init::opencode_program(),
             configured,
-            files: opencode::files_in_place(&places),
+            files: opencode::count_current_files(&places),
             turn,
-            hooks: figures::read(&project.dir)
+            hooks: hook_stats::read(&project.dir)
                 .remove("opencode")
                 .unwrap_or_default(),
-            own_summaries: place.settings.get("compaction.mode")?.text.trim() == "own",
+            own_summaries: ctx.settings.get("compaction.mode")?.text.trim() == "own",
             this: init::this_program()?,
         })
     }
 
-    fn entries(&self) -> &[Configured] {
+    fn entries(&self) -> &[ConfiguredEntry] {
         self.configured.as_deref().unwrap_or_default()
     }
 
-    /// What needs attention, and what helps.
+    /// Returns each problem with its remedy.
     pub(super) fn problems(&self) -> Vec<Trouble> {
-        let mut problems: Vec<(String, &str)> = Vec::new();
+        let mut problems = Vec::new();
         if let Err(error) = &self.configured {
-            let remedy = "mend the file: OpenCode cannot use it either";
-            problems.push((error.to_string(), remedy));
+            let remedy = "fix the file: OpenCode cannot read it either";
+            problems.push(Trouble::new(error.to_string(), remedy));
         }
         let (there, all) = self.files;
         for entry in self.entries() {
             let remedy = match entry.scope {
-                Scope::Project(_) => "`flame init` mends it",
-                Scope::Global => "`flame init --global` mends it",
+                InstallScope::Project(_) => "`flame init` fixes it",
+                InstallScope::Global => "`flame init --global` fixes it",
             };
             let file = entry.file.display();
             if !entry.is_here {
@@ -81,30 +81,28 @@ impl OpenCode {
                     "{file} loads the plugin from {}, which is not where this `flame` keeps it",
                     entry.package
                 );
-                problems.push((problem, remedy));
+                problems.push(Trouble::new(problem, remedy));
             } else if there < all {
                 let problem = format!(
                     "{} of {all} files of the OpenCode plugin are missing or of another release",
                     all - there
                 );
-                problems.push((problem, remedy));
+                problems.push(Trouble::new(problem, remedy));
             }
             let program = entry.command.as_deref().map(Path::new);
             if let Some(gone) = program.filter(|path| path.is_absolute() && !path.exists()) {
                 let problem = format!("{file} starts {}, which is gone", gone.display());
-                problems.push((problem, remedy));
+                problems.push(Trouble::new(problem, remedy));
             }
         }
         if let Some(Err(error)) = &self.turn {
-            problems.push((error.to_string(), "`flame sidecar` in a terminal says why"));
+            let remedy = "`flame sidecar` in a terminal says why";
+            problems.push(Trouble::new(error.to_string(), remedy));
         }
-        let troubles = problems.into_iter();
-        troubles
-            .map(|(problem, remedy)| Trouble::new(problem, remedy))
-            .collect()
+        problems
     }
 
-    /// What to know that is no problem.
+    /// Returns notes about things that are not problems.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for entry in self.entries() {
@@ -123,13 +121,13 @@ impl OpenCode {
         if self.own_summaries && !self.entries().is_empty() {
             notes.push(self.about_summaries());
         }
-        if init::dialect(self.found.as_ref()) == Dialect::Two {
+        if init::config_format(self.found.as_ref()) == ConfigFormat::V2 {
             notes.push(init::UNVERIFIED.to_owned());
         }
         notes
     }
 
-    /// Whether a model is still asked for summaries that are then replaced.
+    /// Returns the note on whether the host still asks a model for summaries that are then replaced.
     fn about_summaries(&self) -> String {
         let calls = |name: &str| self.hooks.get(name).map_or(0, |hook| hook.calls);
         let made = calls(WITHOUT_MODEL);
@@ -150,67 +148,61 @@ impl OpenCode {
         }
     }
 
-    /// Facts by name, for a person.
+    /// Returns the facts to print, the first with a name.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let names = std::iter::once("opencode").chain(std::iter::repeat(""));
+        names.zip(self.lines()).collect()
+    }
+
+    fn lines(&self) -> Vec<String> {
         let found = match &self.found {
             Some(found) => {
-                let version = found.version.as_deref().unwrap_or("says no version");
+                let version = found.version.as_deref().unwrap_or("unknown version");
                 format!("{version} ({})", found.path.display())
             }
             None => "not found on the search path".to_owned(),
         };
         let entries = self.entries();
-        if entries.is_empty() {
-            let found = match self.configured {
-                Ok(_) => format!("{found}, plugin not installed (`flame init`)"),
-                Err(_) => found,
-            };
-            return vec![("opencode", found)];
+        if entries.is_empty() && self.configured.is_ok() {
+            return vec![format!("{found}, plugin not installed (`flame init`)")];
         }
-        let mut facts = vec![("opencode", found)];
+        let mut lines = vec![found];
+        if entries.is_empty() {
+            return lines;
+        }
         for entry in entries {
             let whom = match entry.scope {
-                Scope::Project(_) => "this project",
-                Scope::Global => "all projects",
+                InstallScope::Project(_) => "this project",
+                InstallScope::Global => "all projects",
             };
-            facts.push((
-                "",
-                format!("installed for {whom} in {}", entry.file.display()),
-            ));
+            let file = entry.file.display();
+            lines.push(format!("installed for {whom} in {file}"));
         }
         let (there, all) = self.files;
         let version = env!("CARGO_PKG_VERSION");
-        facts.push((
-            "",
-            format!("plugin {version}, {there} of {all} files in place"),
-        ));
+        lines.push(format!("plugin {version}, {there} of {all} files in place"));
         if let Some(Ok(laps)) = &self.turn {
-            let laps: Vec<String> = laps
-                .iter()
-                .map(|lap| format!("{} {:.1} ms", lap.method, milliseconds(lap)))
-                .collect();
-            facts.push(("", format!("sidecar answers: {}", laps.join(", "))));
+            let lap = |lap: &Lap| format!("{} {:.1} ms", lap.method, milliseconds(lap));
+            let laps: Vec<String> = laps.iter().map(lap).collect();
+            lines.push(format!("sidecar answers: {}", laps.join(", ")));
         }
         for (name, hook) in &self.hooks {
-            facts.push((
-                "",
-                format!(
-                    "hook {name}: {} calls, {} failed, {:.1} ms on average, {:.1} ms at most",
-                    hook.calls,
-                    hook.failures,
-                    hook.average_ms(),
-                    hook.slowest_ms
-                ),
+            lines.push(format!(
+                "hook {name}: {} calls, {} failed, {:.1} ms on average, {:.1} ms at most",
+                hook.calls,
+                hook.failures,
+                hook.average_ms(),
+                hook.slowest_ms
             ));
         }
-        facts
+        lines
     }
 
     pub(super) fn json(&self) -> Value {
         let (there, all) = self.files;
         let entries = self.entries().iter().map(|entry| {
             json!({
-                "scope": match entry.scope { Scope::Project(_) => "project", Scope::Global => "global" },
+                "scope": match entry.scope { InstallScope::Project(_) => "project", InstallScope::Global => "global" },
                 "file": entry.file.display().to_string(),
                 "package": entry.package,
                 "command": entry.command,
@@ -240,7 +232,7 @@ fn milliseconds(lap: &Lap) -> f64 {
     lap.took.as_secs_f64() * 1000.0
 }
 
-/// A turn with this program's sidecar, which leaves nothing behind.
+/// Takes a trial turn with this program's sidecar in a temporary store.
 fn turn(directory: &Path) -> Result<Result<Vec<Lap>, ProbeError>, Failure> {
     let state = tempfile::tempdir()?;
     let this = std::env::current_exe()?;

@@ -1,11 +1,9 @@
-//! What is measured of recorded sessions, for one or for many.
+//! Measurements of recorded sessions, of one or summed over many.
 
 use std::collections::BTreeMap;
 
-use flamestack_core::summary::{self, Told};
-use flamestack_core::tokens::Estimate;
-use flamestack_engine::resume::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
-use flamestack_eval::artifacts::{Found, artifacts};
+use flamestack_engine::summaries::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
+use flamestack_eval::artifacts::{FileRecall, artifacts};
 use flamestack_eval::compaction::Aftermath;
 use flamestack_eval::cost::{Bill, Policy, replay};
 use flamestack_eval::need::{Need, clip};
@@ -13,11 +11,13 @@ use flamestack_eval::pop::pops;
 use flamestack_eval::report::{Mean, Means};
 use flamestack_eval::siblings::rankings;
 use flamestack_eval::{Cut, Recording};
+use flamestack_extract::summary::{self, SummaryInput};
+use flamestack_extract::tokens::Estimate;
 use serde_json::{Value, json};
 
 use crate::commands::recordings::Session;
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone, Default)]
 pub(super) struct Measured {
     pub(super) sessions: usize,
@@ -32,13 +32,13 @@ pub(super) struct Measured {
     pub(super) found_again: usize,
     pub(super) read_again: BTreeMap<String, usize>,
     pub(super) rankings: (f64, usize),
-    /// Files that changed: by the host's account, and by whoever recorded the session.
-    pub(super) changed: [Found; 2],
+    /// Changed files, according to the host and according to the recorder.
+    pub(super) changed: [FileRecall; 2],
     pub(super) bills: [Bill; Policy::ALL.len()],
 }
 
 impl Measured {
-    /// Measures a session with briefs of so many tokens.
+    /// Measures a session with briefs of at most `budget` tokens.
     pub(super) fn of(session: &Session, budget: usize) -> Self {
         let entries = &session.entries;
         let recording = Recording::new(entries);
@@ -57,7 +57,12 @@ impl Measured {
         }
         let pops = pops(entries);
         for pop in &pops.all {
-            let text = summary::result(&pop.entries, &Told::default(), RESULT_TOKENS, &Estimate);
+            let text = summary::result(
+                &pop.entries,
+                &SummaryInput::default(),
+                RESULT_TOKENS,
+                &Estimate,
+            );
             let score = pops.score(pop, clip(&text, RESULT_TOKENS));
             measured.pops.add(&score);
             measured.pop_count += 1;
@@ -90,7 +95,7 @@ impl Measured {
         }
     }
 
-    /// Adds what was measured of another.
+    /// Adds the measurements of another session.
     pub(super) fn join(&mut self, other: &Self) {
         self.sessions += other.sessions;
         self.calls += other.calls;
@@ -115,14 +120,14 @@ impl Measured {
         }
     }
 
-    /// How well finished frames are ranked, if there was anything to rank.
+    /// Returns the quality of the ranking of finished frames, if there was anything to rank.
     pub(super) fn ranking(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let count = self.rankings.1 as f64;
         (self.rankings.1 > 0).then(|| self.rankings.0 / count)
     }
 
-    /// The bills, and what each costs relative to a host that compacts.
+    /// Returns the bills, each with its cost relative to a host that compacts.
     pub(super) fn costs(&self) -> impl Iterator<Item = (Policy, &Bill, f64)> {
         let base = Policy::ALL
             .iter()
@@ -139,7 +144,7 @@ impl Measured {
             })
     }
 
-    /// For machines. What could not be measured is `null`.
+    /// Returns the measurements as JSON; `null` for what could not be measured.
     pub(super) fn json(&self) -> Value {
         let costs: Vec<Value> = self
             .costs()
@@ -184,15 +189,15 @@ impl Measured {
 }
 
 fn brief(recording: &Recording<'_>, cut: &Cut<'_>, budget: usize, already: &str) -> String {
-    let told = Told {
+    let input = SummaryInput {
         already,
-        ..Told::default()
+        ..SummaryInput::default()
     };
-    let text = summary::brief(recording.before(cut), &told, budget, &Estimate);
+    let text = summary::brief(recording.before(cut), &input, budget, &Estimate);
     clip(&text, budget).to_owned()
 }
 
-/// A share, if there is a whole.
+/// Returns a share, unless the whole is zero.
 pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let share = part as f64 / whole as f64;

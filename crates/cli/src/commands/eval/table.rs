@@ -1,21 +1,21 @@
-//! What was measured, for people.
+//! The measurements as a table for people.
 
 use std::collections::BTreeMap;
 
-use flamestack_engine::resume::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
+use flamestack_engine::summaries::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
 use flamestack_engine::views::{counted, grouped};
 use flamestack_eval::cost::Policy;
 use flamestack_eval::report::Means;
 
 use super::measured::{Measured, share};
 use crate::failure::Failure;
-use crate::output::{BOLD, DIM, Output, painted};
+use crate::output::{BOLD, Output, painted};
 
-/// How many files that were read again are named.
+/// Number of re-read files to name.
 const NAMED: usize = 10;
 
-/// Tells what was measured, as answers to what people ask.
-pub(super) fn tell(
+/// Prints the measurements as answers to questions.
+pub(super) fn print(
     all: &Measured,
     groups: &BTreeMap<String, Measured>,
     budget: usize,
@@ -39,7 +39,7 @@ fn lost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
     title("What did compactions lose?", output)?;
     if all.compactions == 0 {
         return output
-            .line("There were none that left a summary and were followed by enough work to tell.");
+            .line("No compaction left a summary and was followed by enough work to measure.");
     }
     let means = all.summaries.means();
     let percent = |share: Option<f64>| {
@@ -72,7 +72,7 @@ fn lost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
     }
     if most.len() > NAMED {
         let more = most.len() - NAMED;
-        output.line(painted(DIM, format!("  and {more} more; `--json` has all")))?;
+        output.dim(format!("  and {more} more; `--json` has all"))?;
     }
     Ok(())
 }
@@ -85,20 +85,11 @@ fn kept(
 ) -> Result<(), Failure> {
     title("What would Flamestack have kept?", output)?;
     if all.briefs.means().cuts + all.compactions == 0 {
-        output.line("No session is long enough to tell (60 tool calls).")?;
+        output.line("No session is long enough to measure (60 tool calls).")?;
     } else {
-        output.line(painted(
-            DIM,
-            format!(
-                "{:34} {:>5} {:>6} {:>8} {:>6} {:>6} {:>8}",
-                "of what the next 40 calls used",
-                "cuts",
-                "names",
-                "old ones",
-                "words",
-                "H",
-                "prompts"
-            ),
+        output.dim(format!(
+            "{:34} {:>5} {:>6} {:>8} {:>6} {:>6} {:>8}",
+            "of what the next 40 calls used", "cuts", "names", "old ones", "words", "H", "prompts"
         ))?;
         output.line(row(
             &format!("brief of {budget} tokens"),
@@ -108,7 +99,7 @@ fn kept(
             let means = group.briefs.means();
             if means.cuts > 0 {
                 let name = flamestack_engine::views::printable(name);
-                output.line(painted(DIM, row(&format!("  {}", short(&name)), &means)))?;
+                output.dim(row(&format!("  {}", short(&name)), &means))?;
             }
         }
         if all.compactions > 0 {
@@ -138,7 +129,7 @@ fn kept(
     for (found, whose) in [(host, "the host"), (recorder, "the recorder")] {
         if let Some(recall) = share(found.right, found.changed) {
             output.line(format!(
-                "Of {} that {whose} saw change, {:.0}% are found without being told.",
+                "Of {} that {whose} saw change, {:.0}% are found without its help.",
                 counted(found.changed as u64, "file", "files"),
                 100.0 * recall
             ))?;
@@ -150,14 +141,11 @@ fn kept(
 fn cost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
     title("What would folding have cost or saved?", output)?;
     if all.bills.iter().all(|bill| bill.calls == 0) {
-        return output.line("No session is long enough to tell (60 tool calls).");
+        return output.line("No session is long enough to measure (60 tool calls).");
     }
-    output.line(painted(
-        DIM,
-        format!(
-            "{:30} {:>16} {:>7} {:>12} {:>9}",
-            "all prompts together", "tokens", "cached", "longest", "cost"
-        ),
+    output.dim(format!(
+        "{:30} {:>16} {:>7} {:>12} {:>9}",
+        "all prompts together", "tokens", "cached", "longest", "cost"
     ))?;
     for (policy, bill, ratio) in all.costs() {
         output.line(format!(
@@ -193,7 +181,7 @@ fn row(name: &str, means: &Means) -> String {
     )
 }
 
-/// The end of a long name.
+/// Returns the end of a long name.
 fn short(name: &str) -> String {
     const LONGEST: usize = 32;
     let length = name.chars().count();

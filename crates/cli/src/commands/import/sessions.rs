@@ -1,104 +1,104 @@
-//! Recorded sessions of agent programs become frames.
+//! Import of recorded sessions of agent programs.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::transcript::{Entry, What};
+use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_engine::views::counted;
-use flamestack_engine::{Engine, EngineError, View};
-use flamestack_hosts::transcript::{About, Format, Item, Report, Source, read};
+use flamestack_engine::{EngineError, IngestOptions};
+use flamestack_hosts::recordings::{
+    ReadReport, RecordedSession, RecordingFile, RecordingFormat, TranscriptItem, read,
+};
 use serde_json::json;
 
+use crate::command_context::CommandContext;
 use crate::failure::Failure;
-use crate::output::{DIM, Output, Progress, painted};
-use crate::workplace::Workplace;
+use crate::output::{Output, Progress};
 
-/// How much is recorded in one go: enough that the disk is asked rarely, little enough that memory
-/// stays flat.
+/// Limits of one batch: large enough to commit rarely, small enough to keep memory flat.
 const RUN_BYTES: usize = 4 * 1024 * 1024;
 const RUN_ENTRIES: usize = 4000;
 
-/// Brings in the sessions of some files.
+/// Imports the sessions of some files.
 pub(super) fn run(
-    place: &Workplace,
+    ctx: &CommandContext,
     output: &mut Output,
-    sources: &[Source],
+    sources: &[RecordingFile],
     only_here: bool,
 ) -> Result<(), Failure> {
     let sizes: Vec<u64> = sources.iter().map(|source| size(&source.path)).collect();
     let total = sizes.iter().sum();
     let progress = Progress::new("importing");
-    let mut intake = Intake::new(place, only_here);
-    let mut report = Report::default();
+    let mut intake = Intake::new(ctx, only_here);
+    let mut report = ReadReport::default();
     let mut unread = Vec::new();
-    let mut behind = 0;
+    let mut finished = 0;
     for (source, size) in sources.iter().zip(sizes) {
         let found = read(source, &mut |item, position| {
-            progress.at(behind + position.min(size), total);
+            progress.at(finished + position.min(size), total);
             intake.take(item)
         });
         match found {
             Ok(found) => report.add(found),
-            // One file that cannot be read does not keep the others out.
+            // An unreadable file does not stop the others.
             Err(error) => unread.push(format!("{}: {error}", source.path.display())),
         }
         if let Some(error) = intake.failed.take() {
             return Err(error.into());
         }
-        behind += size;
+        finished += size;
     }
     drop(progress);
-    told(output, sources, &intake, &report, &unread)
+    print_summary(output, sources, &intake.imported, &report, &unread)
 }
 
 fn size(path: &Path) -> u64 {
     fs_err::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Takes what a reader comes upon and hands it to the engine, some at a time.
+/// Receives the items of a reader and passes them to the engine in batches.
 struct Intake<'p> {
-    engine: &'p Engine,
-    actor: &'p Actor,
-    root: PathBuf,
+    ctx: &'p CommandContext,
     only_here: bool,
-    current: Option<(Actor, View)>,
+    current: Option<(Actor, IngestOptions)>,
     run: Vec<Entry>,
     bytes: usize,
-    sessions: std::collections::BTreeSet<SessionRef>,
+    imported: Imported,
+    failed: Option<EngineError>,
+}
+
+/// The counts of an import.
+#[derive(Default)]
+struct Imported {
+    sessions: BTreeSet<SessionRef>,
     elsewhere: u64,
     entries: u64,
     events: u64,
     frames: u64,
-    failed: Option<EngineError>,
 }
 
 impl<'p> Intake<'p> {
-    fn new(place: &'p Workplace, only_here: bool) -> Self {
+    fn new(ctx: &'p CommandContext, only_here: bool) -> Self {
         Self {
-            engine: &place.engine,
-            actor: &place.actor,
-            root: place.engine.project().root.clone(),
+            ctx,
             only_here,
             current: None,
             run: Vec::new(),
             bytes: 0,
-            sessions: std::collections::BTreeSet::new(),
-            elsewhere: 0,
-            entries: 0,
-            events: 0,
-            frames: 0,
+            imported: Imported::default(),
             failed: None,
         }
     }
 
-    fn take(&mut self, item: Item) -> ControlFlow<()> {
+    fn take(&mut self, item: TranscriptItem) -> ControlFlow<()> {
         let done = match item {
-            Item::Session(about) => self.turn_to(about),
-            Item::Entry(entry) => self.add(*entry),
-            Item::Ended(session) => self.end(&session),
+            TranscriptItem::Session(about) => self.turn_to(about),
+            TranscriptItem::Entry(entry) => self.add(*entry),
+            TranscriptItem::Ended(session) => self.end(&session),
         };
         match done {
             Ok(()) => ControlFlow::Continue(()),
@@ -109,33 +109,33 @@ impl<'p> Intake<'p> {
         }
     }
 
-    fn turn_to(&mut self, about: About) -> Result<(), EngineError> {
+    fn turn_to(&mut self, about: RecordedSession) -> Result<(), EngineError> {
         self.record()?;
         if self.only_here && !self.is_here(about.directory.as_deref()) {
-            self.elsewhere += 1;
+            self.imported.elsewhere += 1;
             self.current = None;
             return Ok(());
         }
-        self.sessions.insert(about.session.clone());
+        self.imported.sessions.insert(about.session.clone());
         let actor = Actor {
             session: about.session,
-            worktree: self.actor.worktree.clone(),
+            worktree: self.ctx.actor.worktree.clone(),
             message: None,
         };
-        let view = View {
+        let view = IngestOptions {
             past: true,
             parent: about.parent,
-            ..View::default()
+            ..IngestOptions::default()
         };
         self.current = Some((actor, view));
         Ok(())
     }
 
-    /// Whether a session ran in this project. One that does not say so may have.
+    /// Returns true if a session ran in this project, or does not say where it ran.
     fn is_here(&self, directory: Option<&str>) -> bool {
         directory.is_none_or(|directory| {
-            let directory = Path::new(directory);
-            directory.starts_with(&self.root) || self.root.starts_with(directory)
+            let root = &self.ctx.engine.project().root;
+            Path::new(directory).starts_with(root) || root.starts_with(directory)
         })
     }
 
@@ -143,7 +143,7 @@ impl<'p> Intake<'p> {
         if self.current.is_none() {
             return Ok(());
         }
-        self.entries += 1;
+        self.imported.entries += 1;
         self.bytes += weight(&entry);
         self.run.push(entry);
         if self.bytes >= RUN_BYTES || self.run.len() >= RUN_ENTRIES {
@@ -158,7 +158,7 @@ impl<'p> Intake<'p> {
         if let Some((actor, view)) = &self.current
             && !run.is_empty()
         {
-            let recorded = self.engine.witness_as(actor, view, &run)?;
+            let recorded = self.ctx.engine.ingest_with(actor, view, &run)?;
             self.count(&recorded);
         }
         Ok(())
@@ -168,55 +168,54 @@ impl<'p> Intake<'p> {
         self.record()?;
         let current = self.current.take();
         if let Some((actor, _)) = current.filter(|(actor, _)| actor.session == *session) {
-            let recorded = self.engine.settle(&actor)?;
+            let recorded = self.ctx.engine.settle(&actor)?;
             self.count(&recorded);
         }
         Ok(())
     }
 
     fn count(&mut self, recorded: &[Recorded]) {
-        self.events += recorded.len() as u64;
+        self.imported.events += recorded.len() as u64;
         let opened = |entry: &&Recorded| matches!(entry.event, Event::FrameOpened { .. });
-        self.frames += recorded.iter().filter(opened).count() as u64;
+        self.imported.frames += recorded.iter().filter(opened).count() as u64;
     }
 }
 
-/// About how much memory an entry takes.
+/// Returns the approximate size of an entry in memory, in bytes.
 fn weight(entry: &Entry) -> usize {
-    200 + match &entry.what {
-        What::User { text, .. }
-        | What::Assistant { text }
-        | What::Thinking { text }
-        | What::Plan { text }
-        | What::Attached { text, .. }
-        | What::SubagentEnded { text, .. } => text.len(),
-        What::Call(call) => call.arguments.len(),
-        What::Answer(answer) => answer.text.len(),
-        What::SubagentStarted { prompt, .. } => prompt.len(),
-        What::Compacted { summary, .. } => summary.as_ref().map_or(0, String::len),
+    200 + match &entry.kind {
+        EntryKind::User { text, .. }
+        | EntryKind::Assistant { text }
+        | EntryKind::Thinking { text }
+        | EntryKind::Plan { text }
+        | EntryKind::Attached { text, .. }
+        | EntryKind::SubagentEnded { text, .. } => text.len(),
+        EntryKind::Call(call) => call.arguments.len(),
+        EntryKind::Answer(answer) => answer.text.len(),
+        EntryKind::SubagentStarted { prompt, .. } => prompt.len(),
+        EntryKind::Compacted { summary, .. } => summary.as_ref().map_or(0, String::len),
         _ => 0,
     }
 }
 
-fn told(
+fn print_summary(
     output: &mut Output,
-    sources: &[Source],
-    intake: &Intake<'_>,
-    report: &Report,
+    sources: &[RecordingFile],
+    imported: &Imported,
+    report: &ReadReport,
     unread: &[String],
 ) -> Result<(), Failure> {
-    let formats: std::collections::BTreeSet<Format> =
-        sources.iter().map(|source| source.format).collect();
-    let formats: Vec<&str> = formats.into_iter().map(Format::label).collect();
+    let formats: BTreeSet<RecordingFormat> = sources.iter().map(|source| source.format).collect();
+    let formats: Vec<&str> = formats.into_iter().map(RecordingFormat::label).collect();
     if output.is_json() {
         return output.data(&json!({
             "formats": formats,
             "files": sources.len(),
-            "sessions": intake.sessions.len(),
-            "otherProjects": intake.elsewhere,
-            "entries": intake.entries,
-            "frames": intake.frames,
-            "events": intake.events,
+            "sessions": imported.sessions.len(),
+            "otherProjects": imported.elsewhere,
+            "entries": imported.entries,
+            "frames": imported.frames,
+            "events": imported.events,
             "bad": report.bad,
             "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "unknownKinds": report.unknown,
@@ -225,17 +224,16 @@ fn told(
     }
     output.line(format!(
         "Imported {} of {} from {}: {} and {}.",
-        counted(intake.sessions.len() as u64, "session", "sessions"),
+        counted(imported.sessions.len() as u64, "session", "sessions"),
         formats.join(", "),
         counted(sources.len() as u64, "file", "files"),
-        counted(intake.frames, "new frame", "new frames"),
-        counted(intake.events, "new event", "new events"),
+        counted(imported.frames, "new frame", "new frames"),
+        counted(imported.events, "new event", "new events"),
     ))?;
-    if intake.elsewhere > 0 {
-        let others = counted(intake.elsewhere, "session", "sessions");
-        output.line(painted(
-            DIM,
-            format!("{others} of other projects left out; `--all` takes them too."),
+    if imported.elsewhere > 0 {
+        let others = counted(imported.elsewhere, "session", "sessions");
+        output.dim(format!(
+            "{others} of other projects left out; `--all` takes them too."
         ))?;
     }
     for problem in &report.problems {

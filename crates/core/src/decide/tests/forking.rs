@@ -1,4 +1,4 @@
-//! Conversations that their host makes as copies of others.
+//! Sessions that their host forks.
 
 use super::one_message::{pop, push, saying};
 use super::*;
@@ -56,7 +56,7 @@ fn spans(story: &Story, worktree: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_was_open_is_copied_and_what_was_finished_is_known() {
+fn open_frames_are_copied_and_finished_ones_are_known() {
     let mut story = worked();
     let decided = Note::Decision {
         text: prose("cookies"),
@@ -96,7 +96,7 @@ fn what_was_open_is_copied_and_what_was_finished_is_known() {
 }
 
 #[test]
-fn a_copy_of_an_earlier_point_knows_nothing_of_what_came_after() {
+fn a_fork_of_an_earlier_point_has_nothing_of_what_came_after() {
     for (copied, later, below) in [
         (3, vec!["m4", "m5"], "root > inner+"),
         (2, vec!["m3", "m4", "m5"], "root > inner"),
@@ -114,18 +114,18 @@ fn a_copy_of_an_earlier_point_knows_nothing_of_what_came_after() {
 }
 
 #[test]
-fn a_copy_begins_once() {
+fn a_fork_is_recorded_once() {
     let mut story = worked();
     fork(&mut story, 5, &[]).unwrap();
     let after = story.drawing();
     assert_eq!(fork(&mut story, 5, &[]), Ok(vec![Remark::AlreadyRecorded]));
     assert_eq!(story.drawing(), after);
-    // It is a fact about the host, and no command of anybody's.
+    // A fork is a fact about the host, not a command of a session.
     assert!(story.does_as(&actor("copy"), &Command::Undo).is_err());
 }
 
 #[test]
-fn of_an_unknown_conversation_nothing_is_copied() {
+fn nothing_is_copied_from_an_unknown_session() {
     let mut story = Story::new("");
     assert_eq!(fork(&mut story, 3, &[]), Ok(vec![]));
     assert_eq!(story.tree.journal().len(), 0);

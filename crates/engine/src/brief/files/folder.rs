@@ -1,12 +1,11 @@
-//! A folder that is open, of which much is asked: when files below it were written, and whether
-//! they are below it at all.
+//! An open folder, for asking much about the files below it.
 //!
-//! There may be thousands, one for each piece of work that was ever finished. Asked by whole paths,
-//! the system walks down from its root for each; from an open folder it is a step or two.
+//! There may be thousands of finished work items. With whole paths, the system walks down from its root
+//! for each; from an open folder it is a step or two.
 
 use std::path::Path;
 
-/// A folder that is open.
+/// An open folder.
 pub(crate) struct Folder(Handle);
 
 #[cfg(unix)]
@@ -14,36 +13,35 @@ type Handle = std::os::fd::OwnedFd;
 #[cfg(not(unix))]
 type Handle = std::path::PathBuf;
 
-/// When something was written, in nanoseconds of the file system's clock: for choosing what to read
-/// first, never for what is said.
-pub(crate) type Moment = i128;
+/// Modification time in nanoseconds of the file system's clock: for choosing what to read first, never for
+/// anything shown.
+pub(crate) type Modified = i128;
 
 impl Folder {
-    /// Whether what a path names is below the folder, with no link on the way. If that cannot be said,
-    /// nothing is: then the way has to be followed.
+    /// Returns true if a path exists below the folder without a link on the way, false if it does not
+    /// exist, and none if the system cannot tell: then the path has to be followed.
     #[cfg(target_os = "linux")]
-    pub(super) fn holds(&self, path: &str) -> Option<bool> {
+    pub(super) fn contains(&self, path: &str) -> Option<bool> {
         use rustix::fs::{Mode, OFlags, ResolveFlags};
 
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let plainly = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), plainly) {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve) {
             Ok(_) => Some(true),
             Err(rustix::io::Errno::NOENT) => Some(false),
             Err(_) => None,
         }
     }
 
-    /// Whether what a path names is below the folder: only Linux says that by itself.
+    /// Returns none: only Linux can tell.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn holds(&self, _: &str) -> Option<bool> {
+    pub(super) fn contains(&self, _: &str) -> Option<bool> {
         None
     }
 }
 
 #[cfg(unix)]
 impl Folder {
-    /// Opens a folder, if there is one.
     pub(super) fn open(path: &Path) -> Option<Self> {
         use rustix::fs::{Mode, OFlags};
 
@@ -51,25 +49,24 @@ impl Folder {
         rustix::fs::open(path, flags, Mode::empty()).ok().map(Self)
     }
 
-    /// When a file or a folder below it was last written, if it is there.
-    pub(crate) fn written(&self, path: &str) -> Option<Moment> {
+    /// Returns the modification time of a file or a folder below it.
+    pub(crate) fn modified(&self, path: &str) -> Option<Modified> {
         let found = rustix::fs::statat(&self.0, path, rustix::fs::AtFlags::empty()).ok()?;
-        let seconds = Moment::from(found.st_mtime);
-        Some(seconds * 1_000_000_000 + Moment::from(found.st_mtime_nsec))
+        let seconds = Modified::from(found.st_mtime);
+        Some(seconds * 1_000_000_000 + Modified::from(found.st_mtime_nsec))
     }
 }
 
 #[cfg(not(unix))]
 impl Folder {
-    /// Opens a folder, if there is one.
     pub(super) fn open(path: &Path) -> Option<Self> {
         path.is_dir().then(|| Self(path.to_owned()))
     }
 
-    /// When a file or a folder below it was last written, if it is there.
-    pub(crate) fn written(&self, path: &str) -> Option<Moment> {
-        let moment = fs_err::metadata(self.0.join(path)).ok()?.modified().ok()?;
-        let since = moment.duration_since(std::time::UNIX_EPOCH).ok()?;
-        Moment::try_from(since.as_nanos()).ok()
+    /// Returns the modification time of a file or a folder below it.
+    pub(crate) fn modified(&self, path: &str) -> Option<Modified> {
+        let modified = fs_err::metadata(self.0.join(path)).ok()?.modified().ok()?;
+        let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Modified::try_from(since.as_nanos()).ok()
     }
 }

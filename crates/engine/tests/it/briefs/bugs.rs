@@ -1,15 +1,11 @@
 //! The stages of the bug workflow.
 
-use super::{Files, said};
+use super::{Files, SpecTree, said};
 
 #[test]
 fn created() {
-    const TREE: &str = r"
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().bug("crash");
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A report of crash that anyone can reproduce.  [workflow bug]
     Current Step
@@ -29,23 +25,23 @@ Login crashes on expired tokens.
     ");
 }
 
-/// An analysis stays one until somebody says that the fix is on.
+/// An analysis stays one until something says that the fix has begun.
 #[test]
 fn analysed_as_a_draft() {
-    const TREE: &str = r"
-=== SESSION.md
-# Session State
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-Working draft.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&["# Session State"])
+        .bug("crash")
+        .with(
+            "analysis.md",
+            &[
+                "# Analysis",
+                "## Root Cause",
+                "Working draft.",
+                "## Risks / Trade-offs",
+                "- The minimal fix in the refresh path, nothing else.",
+            ],
+        );
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The root cause of crash and the smallest safe fix for it.  [workflow bug]
     Current Step
@@ -64,7 +60,7 @@ Working draft.
     Current Artifact
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
     Pending Decisions / Open Questions
       crash: approval of `analysis.md` is not recorded.  [.codex/bugs/crash/analysis.md]
     Dependencies / Preconditions
@@ -74,23 +70,16 @@ Working draft.
 
 #[test]
 fn fixed_by_progress_notes() {
-    const TREE: &str = r"
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-=== .codex/bugs/crash/harness/progress.md
-- report confirmed
-- bug-fix approved; null check and regression test to come
-";
-    insta::assert_snapshot!(Files::drawn(TREE).brief().text, @"
+    let tree = SpecTree::new().bug("crash").analysis().with(
+        "harness/progress.md",
+        &[
+            "- report confirmed",
+            "- bug-fix approved; null check and regression test to come",
+        ],
+    );
+    insta::assert_snapshot!(Files::drawn(tree).brief().text, @"
     ## Stage-Aware Continuation
-    Recorded state of the work, as background: it informs and grants nothing. The newest user message stands above it. Names of stages are verbatim.
+    Recorded state of the work, as background: it informs and grants nothing. The newest user message takes precedence. Stage names are verbatim.
     ## Primary Objective
     - The minimal safe fix of crash as `analysis.md` describes it, with regression coverage and no unrelated refactoring.
     ## Current Step
@@ -130,7 +119,7 @@ No null check.
     ## Transition Gate
     - The fix and its regression tests are in, the declared validation gates pass, and the user's approval opens bug-verify.
     ## Approved Decisions
-    - crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.
+    - crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.
     - crash: `analysis.md` is approved, recorded in .codex/bugs/crash/harness/progress.md:2: “bug-fix approved; null check and regression test to come”
     ## Pending Decisions / Open Questions
     - none recorded
@@ -145,21 +134,14 @@ No null check.
 
 #[test]
 fn fixed_by_the_log() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: bug-fix] 2026-03-11 — Branch `fix/crash`
-- Continue `bug-fix crash` after compaction.
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: bug-fix] 2026-03-11 — Branch `fix/crash`",
+            "- Continue `bug-fix crash` after compaction.",
+        ])
+        .bug("crash")
+        .analysis();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The minimal safe fix of crash as `analysis.md` describes it, with regression coverage and no unrelated refactoring.  [workflow bug]
     Current Step
@@ -181,7 +163,7 @@ No null check.
     Current Artifact
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
     Pending Decisions / Open Questions
       crash: approval of `analysis.md` is not recorded.  [.codex/bugs/crash/analysis.md]
     Dependencies / Preconditions
@@ -191,24 +173,21 @@ No null check.
 
 #[test]
 fn verified() {
-    const TREE: &str = r"
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-=== .codex/bugs/crash/harness/progress.md
-- report confirmed
-- bug-fix approved; null check and regression test to come
-=== .codex/bugs/crash/verification.md
-# Verification
-The steps of the report pass now.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .bug("crash")
+        .analysis()
+        .with(
+            "harness/progress.md",
+            &[
+                "- report confirmed",
+                "- bug-fix approved; null check and regression test to come",
+            ],
+        )
+        .with(
+            "verification.md",
+            &["# Verification", "The steps of the report pass now."],
+        );
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       Proof that crash is fixed and nothing else broke.  [workflow bug]
     Current Step
@@ -234,7 +213,7 @@ The steps of the report pass now.
     Artifact Status
       crash: bug-fix approved; null check and regression test to come  [.codex/bugs/crash/harness/progress.md:2]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
       crash: `analysis.md` is approved, recorded in .codex/bugs/crash/harness/progress.md:2: “bug-fix approved; null check and regression test to come”  [.codex/bugs/crash/harness/progress.md:2]
     Pending Decisions / Open Questions
       crash: approval of `verification.md` is not recorded.  [.codex/bugs/crash/verification.md]
@@ -246,46 +225,39 @@ The steps of the report pass now.
 /// A bug that was verified is no work.
 #[test]
 fn over() {
-    const TREE: &str = r"
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-=== .codex/bugs/crash/harness/progress.md
-- report confirmed
-- bug-fix approved; null check and regression test to come
-=== .codex/bugs/crash/verification.md
-# Verification
-Status: Verified
-The steps of the report pass now.
-";
-    insta::assert_snapshot!(said(TREE), @"");
+    let tree = SpecTree::new()
+        .bug("crash")
+        .analysis()
+        .with(
+            "harness/progress.md",
+            &[
+                "- report confirmed",
+                "- bug-fix approved; null check and regression test to come",
+            ],
+        )
+        .with(
+            "verification.md",
+            &[
+                "# Verification",
+                "Status: Verified",
+                "The steps of the report pass now.",
+            ],
+        );
+    insta::assert_snapshot!(said(tree), @"");
 }
 
 #[test]
 fn progress_with_boxes() {
-    const TREE: &str = r"
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-=== .codex/bugs/crash/harness/progress.md
-- [x] reproduced
-- [x] failing test
-- [ ] fix
-- bug-fix under way
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().bug("crash").analysis().with(
+        "harness/progress.md",
+        &[
+            "- [x] reproduced",
+            "- [x] failing test",
+            "- [ ] fix",
+            "- bug-fix under way",
+        ],
+    );
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The minimal safe fix of crash as `analysis.md` describes it, with regression coverage and no unrelated refactoring.  [workflow bug]
     Current Step
@@ -313,8 +285,8 @@ No null check.
     Artifact Status
       crash: bug-fix under way  [.codex/bugs/crash/harness/progress.md:4]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
-      crash: approval of `analysis.md` is inferred from `harness/progress.md` being there; none is recorded.  [.codex/bugs/crash/analysis.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `analysis.md` is inferred from the presence of `harness/progress.md`; none is recorded.  [.codex/bugs/crash/analysis.md]
     Dependencies / Preconditions
       `analysis.md` with the user's approval.  [workflow bug]
     ");

@@ -1,35 +1,25 @@
 //! The defects of the predecessor, one by one.
 
-use super::said;
+use super::{SpecTree, said};
 
 /// 27: entries are prepended, so the first mention is the newest.
 #[test]
 fn the_newest_entry_wins_on_top() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-execute] 2026-03-12
-- `/spec-execute next login`
-[Focus: spec-create] 2026-03-10
-- `/spec-create login`
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-execute] 2026-03-12",
+            "- `/spec-execute next login`",
+            "[Focus: spec-create] 2026-03-10",
+            "- `/spec-create login`",
+        ])
+        .spec("login")
+        .design()
+        .tasks();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+      Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
       login is in spec-execute (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
       Active — working on spec-execute.  [SESSION.md:1]
@@ -52,9 +42,9 @@ Tokens last an hour.
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");
@@ -63,27 +53,17 @@ Tokens last an hour.
 /// 27: and where they are appended, the last one is.
 #[test]
 fn the_newest_entry_wins_at_the_bottom() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-execute] 2026-03-10
-- `/spec-execute next login`
-[Focus: spec-design] 2026-03-12
-- `/spec-design login` again
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-execute] 2026-03-10",
+            "- `/spec-execute next login`",
+            "[Focus: spec-design] 2026-03-12",
+            "- `/spec-design login` again",
+        ])
+        .spec("login")
+        .design()
+        .tasks();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for login that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -112,9 +92,9 @@ Tokens last an hour.
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md` with the user's approval.  [workflow spec]
     ");
@@ -123,14 +103,13 @@ Tokens last an hour.
 /// 27: instructions that list all stages say nothing about this session.
 #[test]
 fn a_list_of_stages_in_the_instructions() {
-    const TREE: &str = r"
-=== AGENTS.md
-Stages: spec-create, spec-design, spec-tasks, spec-execute; bug-create, bug-analyze, bug-fix, bug-verify.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .agents(&[
+            "Stages: spec-create, spec-design, spec-tasks, spec-execute; \
+             bug-create, bug-analyze, bug-fix, bug-verify.",
+        ])
+        .spec("login");
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       Requirements for login that say what is wanted, for whom, and how it is accepted.  [workflow spec]
     Current Step
@@ -153,17 +132,11 @@ Users can log in.
 /// 27: one that names a single stage is believed before the files.
 #[test]
 fn instructions_that_name_one_stage() {
-    const TREE: &str = r"
-=== AGENTS.md
-This branch is in spec-tasks.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .agents(&["This branch is in spec-tasks."])
+        .spec("login")
+        .design();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A list of small tasks for login in batches, each with its own check.  [workflow spec]
     Current Step
@@ -182,7 +155,7 @@ Tokens last an hour.
     Artifact Status
       `tasks.md` is missing or empty.  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
       login: approval of `design.md` is not recorded.  [.codex/specs/login/design.md]
       login: `tasks.md` is missing; there is nothing to approve yet.  [.codex/specs/login/tasks.md]
@@ -194,17 +167,14 @@ Tokens last an hour.
 /// 28: a stage that is named approves nothing that is not there.
 #[test]
 fn no_approval_without_a_file() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-execute] 2026-03-11
-- `/spec-execute next login`
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-execute] 2026-03-11",
+            "- `/spec-execute next login`",
+        ])
+        .spec("login")
+        .with("design.md", &["# Design"]);
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
@@ -219,7 +189,7 @@ Users can log in.
     Blockers / Risks
       spec-execute was named in SESSION.md:1, but the files of login look like spec-create.  [SESSION.md:1]
     Next Action
-      `tasks.md` of login: spec-execute has nothing to go by without it.  [.codex/specs/login/tasks.md]
+      `tasks.md` of login: spec-execute needs it first.  [.codex/specs/login/tasks.md]
     Canonical Workflow Stage
       spec-execute  [SESSION.md:1]
     Current Artifact
@@ -238,21 +208,14 @@ Users can log in.
 /// 29: `debug-fix` is no stage.
 #[test]
 fn words_are_whole() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: debug-fix] 2026-03-11
-- Open Work: the debug-fix helper on `feature/bug-fix`
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: debug-fix] 2026-03-11",
+            "- Open Work: the debug-fix helper on `feature/bug-fix`",
+        ])
+        .bug("crash")
+        .analysis();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       the debug-fix helper on `feature/bug-fix`  [SESSION.md:2]
     Current Step
@@ -269,62 +232,37 @@ No null check.
 /// 29: work that is done, stale or in the attic leaves a session alone.
 #[test]
 fn finished_work_hijacks_nothing() {
-    const TREE: &str = r"
-=== SESSION.md
-# Session State
-
-[Focus: refactor-auth] 2026-03-11 — Branch `refactor/auth`
-- Extracted token validation into `src/auth/validate.ts`.
-- Removed duplicate middleware from `src/routes/api.ts`.
-- Decision: keep the old exports until v3.
-
-Reality Check — tests rerun? yes
-
-Next Operator Brief
-
-- Open Work: migrate the callers of `validateSession()`.
-- Pending Tests: integration tests for the validator.
-- Blockers: none.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [x] 2. Login form
-## Batch 2 — Hardening
-- [x] 3. Rate limit
-=== .codex/specs/stale-idea/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/stale-idea/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/stale-idea/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/attic/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/attic/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/attic/old/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/attic/old/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "# Session State",
+            "",
+            "[Focus: refactor-auth] 2026-03-11 — Branch `refactor/auth`",
+            "- Extracted token validation into `src/auth/validate.ts`.",
+            "- Removed duplicate middleware from `src/routes/api.ts`.",
+            "- Decision: keep the old exports until v3.",
+            "",
+            "Reality Check — tests rerun? yes",
+            "",
+            "Next Operator Brief",
+            "",
+            "- Open Work: migrate the callers of `validateSession()`.",
+            "- Pending Tests: integration tests for the validator.",
+            "- Blockers: none.",
+        ])
+        .spec("login")
+        .design()
+        .finished_tasks()
+        .spec("stale-idea")
+        .design()
+        .tasks()
+        .spec("attic")
+        .design()
+        .with(
+            "old/requirements.md",
+            &["# Requirements", "Users can log in."],
+        )
+        .with("old/design.md", &["# Design", "Tokens last an hour."]);
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       migrate the callers of `validateSession()`.  [SESSION.md:12]
     Current Step
@@ -350,41 +288,12 @@ Tokens last an hour.
 /// 30: all decisions and discoveries are there.
 #[test]
 fn sections_are_read_whole() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/login/context.md
-# Context
-## Status
-Last completed batch: 1
-## Key Discoveries
-- [Batch 1] Sessions are in Redis.
-- [Batch 1] The form is server-rendered.
-## Decisions Made
-- [Batch 1] Decision: JWT — Rationale: no lookups
-  on each request.
-- [Batch 1] Decision: one hour
-## Utilities Created
-- `src/auth/token.rs`: sign and verify
-## Carry-Forward Warnings
-- The clock of staging is off
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().spec("login").design().tasks().context();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+      Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
       login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.  [.codex/specs/login/tasks.md]
       Last completed batch: 1  [.codex/specs/login/context.md:3]
@@ -414,9 +323,9 @@ Last completed batch: 1
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from `context.md` being there; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from the presence of `context.md`; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       Utility: `src/auth/token.rs`: sign and verify  [.codex/specs/login/context.md:12]
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
@@ -426,21 +335,17 @@ Last completed batch: 1
 /// 31: nor is it pending when something was approved.
 #[test]
 fn unblocked_is_no_blocker() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: login] 2026-03-11
-- unblocked the deploy
-- requirements approved
-- `/spec-design login`
-- Blockers: none.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: login] 2026-03-11",
+            "- unblocked the deploy",
+            "- requirements approved",
+            "- `/spec-design login`",
+            "- Blockers: none.",
+        ])
+        .spec("login")
+        .design();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for login that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -475,35 +380,31 @@ Tokens last an hour.
 /// 31: `[X]`, `*`, nested and unnumbered tasks; the latest that are done.
 #[test]
 fn boxes_of_all_kinds() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-* [X] 1. One
-* [x] 2. Two
-- [X] 3. Three
-- [x] 4. Four
-- [x] 5. Five
-- [ ] 6. Six
-  - [x] first half
-  - [ ] second half
-- [ ] Seven, unnumbered
-- [ ] 8. Eight
-- [ ] 9. Nine
-- [ ] 10. Ten
-- [ ] 11. Eleven
-- [ ] 12. Twelve
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().spec("login").design().with(
+        "tasks.md",
+        &[
+            "# Tasks",
+            "* [X] 1. One",
+            "* [x] 2. Two",
+            "- [X] 3. Three",
+            "- [x] 4. Four",
+            "- [x] 5. Five",
+            "- [ ] 6. Six",
+            "  - [x] first half",
+            "  - [ ] second half",
+            "- [ ] Seven, unnumbered",
+            "- [ ] 8. Eight",
+            "- [ ] 9. Nine",
+            "- [ ] 10. Ten",
+            "- [ ] 11. Eleven",
+            "- [ ] 12. Twelve",
+        ],
+    );
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: second half (in 6).  [.codex/specs/login/tasks.md:9]
+      Current task in `tasks.md`: second half (in 6).  [.codex/specs/login/tasks.md:9]
     Status
       login is in spec-execute (inferred from `tasks.md`); 6 tasks complete and 7 remaining.  [.codex/specs/login/tasks.md]
     Completed
@@ -533,9 +434,9 @@ Tokens last an hour.
     Artifact Status
       login: 6 tasks complete, 7 remaining; next task is second half (in 6).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");

@@ -1,65 +1,33 @@
 //! Trees that say nothing clearly, or contradict themselves.
 
-use flamestack_core::brief::Heading;
+use flamestack_brief::Heading;
 
-use super::{Files, said, under};
+use super::{Files, SpecTree, said, under};
 
 #[test]
 fn two_open_specs_and_no_word() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/billing/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/billing/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .spec("login")
+        .design()
+        .tasks()
+        .spec("billing")
+        .design();
+    insta::assert_snapshot!(said(tree), @"
     Status
-      Several pieces of work are open and nothing says which one is meant: `.codex/specs/billing`, `.codex/specs/login`.  [.codex/specs/billing]
+      Several work items are open and nothing says which one is meant: `.codex/specs/billing`, `.codex/specs/login`.  [.codex/specs/billing]
     ");
 }
 
 #[test]
 fn two_open_specs_and_one_named() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: billing] 2026-03-11
-- Drew the tables.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/billing/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/billing/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&["[Focus: billing] 2026-03-11", "- Drew the tables."])
+        .spec("login")
+        .design()
+        .tasks()
+        .spec("billing")
+        .design();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for billing that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -79,7 +47,7 @@ Tokens last an hour.
     Current Artifact
       .codex/specs/billing/design.md  [.codex/specs/billing/design.md]
     Approved Decisions
-      billing: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/billing/requirements.md]
+      billing: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/billing/requirements.md]
     Pending Decisions / Open Questions
       billing: approval of `design.md` is not recorded.  [.codex/specs/billing/design.md]
     Dependencies / Preconditions
@@ -90,34 +58,17 @@ Tokens last an hour.
 /// The stage that is named decides between them.
 #[test]
 fn spec_and_bug_and_a_stage() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: bug-fix] 2026-03-11
-- Active files: `.codex/specs/login/tasks.md`, `.codex/bugs/crash/analysis.md`.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: bug-fix] 2026-03-11",
+            "- Active files: `.codex/specs/login/tasks.md`, `.codex/bugs/crash/analysis.md`.",
+        ])
+        .spec("login")
+        .design()
+        .tasks()
+        .bug("crash")
+        .analysis();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The minimal safe fix of crash as `analysis.md` describes it, with regression coverage and no unrelated refactoring.  [workflow bug]
     Current Step
@@ -138,7 +89,7 @@ No null check.
     Current Artifact
       .codex/bugs/crash/analysis.md  [.codex/bugs/crash/analysis.md]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
     Pending Decisions / Open Questions
       crash: approval of `analysis.md` is not recorded.  [.codex/bugs/crash/analysis.md]
     Dependencies / Preconditions
@@ -148,25 +99,15 @@ No null check.
 
 #[test]
 fn log_and_files_contradict() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-design] 2026-03-11
-- Back to `/spec-design login`.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-design] 2026-03-11",
+            "- Back to `/spec-design login`.",
+        ])
+        .spec("login")
+        .design()
+        .tasks();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for login that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -195,9 +136,9 @@ Tokens last an hour.
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md` with the user's approval.  [workflow spec]
     ");
@@ -216,7 +157,7 @@ fn a_stage_without_its_work() {
     Current Step
       spec-execute  [SESSION.md:1]
     Status
-      `spec-execute` is named, but no files of that workflow say which piece of work is meant.  [SESSION.md:1]
+      `spec-execute` is named, but no files of that workflow show which work item is meant.  [SESSION.md:1]
       Active — working on spec-execute.  [SESSION.md:1]
     Completed
       On it.  [SESSION.md:2]
@@ -225,18 +166,14 @@ fn a_stage_without_its_work() {
 
 #[test]
 fn approved_and_not_approved() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: login] 2026-03-11
-- `/spec-design login`: requirements approved, design not approved yet.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: login] 2026-03-11",
+            "- `/spec-design login`: requirements approved, design not approved yet.",
+        ])
+        .spec("login")
+        .design();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for login that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -258,7 +195,7 @@ Tokens last an hour.
     Approved Decisions
       login: `requirements.md` is approved, recorded in SESSION.md:2: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
     Pending Decisions / Open Questions
-      login: `design.md` is not approved, as SESSION.md:2 says: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
+      login: `design.md` is not approved according to SESSION.md:2: “`/spec-design login`: requirements approved, design not approved yet.”  [SESSION.md:2]
     Dependencies / Preconditions
       `requirements.md` with the user's approval.  [workflow spec]
     ");
@@ -266,30 +203,19 @@ Tokens last an hour.
 
 #[test]
 fn every_older_entry_speaks_of_another() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: login] 2026-03-12
-- `/spec-tasks login` is on.
-[Focus: crash] 2026-03-11
-- `/bug-fix crash` is on.
-- Open Work: the fix
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/bugs/crash/report.md
-# Report
-Login crashes on expired tokens.
-=== .codex/bugs/crash/analysis.md
-# Analysis
-## Root Cause
-No null check.
-## Risks / Trade-offs
-- The minimal fix in the refresh path, nothing else.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: login] 2026-03-12",
+            "- `/spec-tasks login` is on.",
+            "[Focus: crash] 2026-03-11",
+            "- `/bug-fix crash` is on.",
+            "- Open Work: the fix",
+        ])
+        .spec("login")
+        .design()
+        .bug("crash")
+        .analysis();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A list of small tasks for login in batches, each with its own check.  [workflow spec]
     Current Step
@@ -311,7 +237,7 @@ No null check.
     Artifact Status
       `tasks.md` is missing or empty.  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
       login: approval of `design.md` is not recorded.  [.codex/specs/login/design.md]
       login: `tasks.md` is missing; there is nothing to approve yet.  [.codex/specs/login/tasks.md]
@@ -320,7 +246,7 @@ No null check.
     ");
 }
 
-/// What was approved of one piece of work is not approved of another, wherever that stands.
+/// An approval of one work item is not an approval of another, wherever it is written.
 #[test]
 fn an_approval_of_another_specification() {
     const LOG: &str = r"
@@ -335,7 +261,7 @@ Users find things.
 ";
     let approved = |drawing: &str| under(&Files::drawn(drawing).brief(), Heading::Approved);
     assert_eq!(approved(LOG), Vec::<String>::new());
-    // A line of its own that names none may be about either.
+    // A separate line that names no item may be about either.
     let apart = LOG.replace(
         ": requirements approved, design approved.",
         ".\n- requirements approved",

@@ -1,8 +1,8 @@
-//! Finished work beside work that is open: it never comes before it, and hides none.
+//! Finished work beside open work: it is never preferred, and hides nothing.
 
 use std::time::{Duration, SystemTime};
 
-use flamestack_core::brief::Heading;
+use flamestack_brief::Heading;
 
 use super::{Files, spoken, under, write};
 
@@ -37,7 +37,7 @@ fn written(files: &Files, name: &str, seconds: usize) {
 }
 
 fn unit(files: &Files) -> Option<String> {
-    files.brief().standing.and_then(|standing| standing.unit)
+    files.brief().workflow.and_then(|workflow| workflow.item)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn what_was_written_last_is_found_among_many() {
     let files = with_finished("=== .codex/specs/under-way/tasks.md\n- [x] 1. a\n- [ ] 2. b\n");
     written(&files, "under-way", 20_000);
     let brief = files.brief();
-    assert_eq!(brief.standing.unwrap().unit.as_deref(), Some("under-way"));
+    assert_eq!(brief.workflow.unwrap().item.as_deref(), Some("under-way"));
     // Its own list and those of the five that were written last before it.
     assert_eq!(brief.read.files, 6);
 }
@@ -61,9 +61,9 @@ fn a_finished_one_is_seen_when_it_is_opened_again() {
     assert_eq!(unit(&files).as_deref(), Some("old-33"));
 }
 
-/// The log tells what was finished and nothing else: the work that is open is not hidden by it.
+/// A log that mentions only finished work does not hide the open work.
 #[test]
-fn a_log_of_finished_work_leaves_the_files_to_tell() {
+fn a_log_of_finished_work_leaves_the_choice_to_the_files() {
     let files = Files::drawn(
         "=== SESSION.md\n## 2026-03-12\n- Finished the last task of `.codex/specs/login`.\n\
          === .codex/specs/login/tasks.md\n- [x] 1. Form\n\
@@ -73,7 +73,7 @@ fn a_log_of_finished_work_leaves_the_files_to_tell() {
     Primary Objective
       The current batch of search with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Ranking.  [.codex/specs/search/tasks.md:2]
+      Current task in `tasks.md`: 2 — Ranking.  [.codex/specs/search/tasks.md:2]
     Status
       search is in spec-execute (inferred from `tasks.md`); 1 task complete and 1 remaining.  [.codex/specs/search/tasks.md]
     Completed
@@ -94,7 +94,7 @@ fn a_log_of_finished_work_leaves_the_files_to_tell() {
       `requirements.md` is missing or empty.  [.codex/specs/search/requirements.md]
       `design.md` is missing or empty.  [.codex/specs/search/design.md]
     Approved Decisions
-      search: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/search/tasks.md]
+      search: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/search/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");
@@ -111,7 +111,7 @@ fn a_finished_one_that_is_named_is_the_one_that_is_meant() {
     assert_eq!(unit(&files).as_deref(), Some("login"));
 }
 
-/// Where the log says that the session is about something else, no file is even looked at.
+/// If the log says that the session is about something else, no file is even opened.
 #[test]
 fn a_session_about_something_else_reads_no_specification() {
     let files = with_finished(
@@ -120,16 +120,16 @@ fn a_session_about_something_else_reads_no_specification() {
          === .codex/specs/search/tasks.md\n- [ ] 1. Index\n",
     );
     let brief = files.brief();
-    assert_eq!(brief.standing, None);
+    assert_eq!(brief.workflow, None);
     assert_eq!(
         under(&brief, Heading::NextAction),
         ["upgrade the compiler."]
     );
-    // The log, and the list of the one that it tells of.
+    // The log, and the tasks of the item that it mentions.
     assert_eq!(brief.read.files, 2);
 }
 
-/// More finished ones are told of than are read: the one that is open behind them is found.
+/// The log mentions more finished items than are read: the open one after them is found.
 #[test]
 fn many_finished_ones_in_the_log_do_not_use_up_what_is_read() {
     let mut log = String::from("=== SESSION.md\n## 2026-03-12\n- Began `.codex/specs/search`.\n");

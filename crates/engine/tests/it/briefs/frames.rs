@@ -1,8 +1,9 @@
 //! Frames and todos come before everything that files say.
 
-use flamestack_core::brief::{AnchorKind, Heading, Mode};
+use flamestack_brief::{Heading, Mode, split_by_survival};
+use flamestack_core::compaction::AnchorKind;
 use flamestack_core::transcript::{Todo, TodoStatus};
-use flamestack_engine::brief::Asked;
+use flamestack_engine::brief::BriefRequest;
 use flamestack_engine::tools;
 use serde_json::json;
 
@@ -20,10 +21,10 @@ fn tool(files: &Files, name: &str, arguments: serde_json::Value) {
     tools::call(&files.engine, &actor("opencode:a"), name, arguments).unwrap();
 }
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> BriefRequest {
+    BriefRequest {
         session: Some(session("opencode:a")),
-        ..Asked::default()
+        ..BriefRequest::default()
     }
 }
 
@@ -97,9 +98,9 @@ fn a_decision_in_a_frame_approves_what_is_there() {
 }
 
 #[test]
-fn todos_are_told_and_cancelled_ones_never() {
+fn todos_are_shown_and_cancelled_ones_never() {
     let files = Files::drawn("=== SESSION.md\n[Focus: docs] 2026-03-11\n- Open Work: the manual\n");
-    let asked = Asked {
+    let asked = BriefRequest {
         todos: vec![
             todo("Read the code", TodoStatus::Done),
             todo("Write the parser", TodoStatus::Active),
@@ -107,7 +108,7 @@ fn todos_are_told_and_cancelled_ones_never() {
             todo("Test the parser", TodoStatus::Pending),
         ],
         mode: Mode::ReadOnly,
-        ..Asked::default()
+        ..BriefRequest::default()
     };
     let brief = files.asked(&asked);
     insta::assert_snapshot!(spoken(&brief), @"
@@ -131,11 +132,11 @@ fn todos_are_told_and_cancelled_ones_never() {
 }
 
 #[test]
-fn a_session_that_only_reads_is_told_so_and_not_driven() {
+fn a_read_only_session_is_marked_and_given_no_orders() {
     let files = Files::drawn(SPEC);
-    let brief = files.asked(&Asked {
+    let brief = files.asked(&BriefRequest {
         mode: Mode::ReadOnly,
-        ..Asked::default()
+        ..BriefRequest::default()
     });
     assert_eq!(under(&brief, Heading::Status)[0], "mode: plan (read-only)");
     let lower = brief.text.to_lowercase().replace("spec-execute", "");
@@ -145,21 +146,21 @@ fn a_session_that_only_reads_is_told_so_and_not_driven() {
     assert!(
         brief
             .text
-            .contains("it informs and grants nothing. The newest user message stands above it.")
+            .contains("it informs and grants nothing. The newest user message takes precedence.")
     );
 }
 
 #[test]
 fn anchors_are_found_again_or_missed() {
-    let files = Files::drawn(&format!(
+    let files = Files::drawn(format!(
         "{SPEC}=== .codex/specs/login/tasks.md\n## Batch 1\n- [x] 1. Token\n- [ ] 2. Form\n\
          === .codex/specs/login/context.md\n## Decisions Made\n- Decision: JWT\n"
     ));
     let brief = files.brief();
-    assert!(brief.lost_in(&brief.text).is_empty());
+    let lost_in = |text: &str| split_by_survival(brief.anchors.clone(), text).1;
+    assert!(lost_in(&brief.text).is_empty());
     let forgetful = "We worked on LOGIN in `spec-execute`, file .codex/specs/login/tasks.md.";
-    let lost: Vec<AnchorKind> = brief
-        .lost_in(forgetful)
+    let lost: Vec<AnchorKind> = lost_in(forgetful)
         .iter()
         .map(|anchor| anchor.kind)
         .collect();
@@ -186,14 +187,13 @@ const TWO: &str = r"
 ";
 
 fn unit(files: &Files) -> Option<String> {
-    let standing = files.asked(&asked()).standing;
-    standing.and_then(|standing| standing.unit)
+    let workflow = files.asked(&asked()).workflow;
+    workflow.and_then(|workflow| workflow.item)
 }
 
-/// Which work is going on is told by the files that a session has changed, in frames that are over
-/// too.
+/// Files that a session has changed show what is in progress, in frames that have ended too.
 #[test]
-fn work_that_was_done_tells_what_is_under_way() {
+fn changed_files_show_what_is_in_progress() {
     let files = Files::drawn(TWO);
     let push = |title: &str| {
         let goal = json!({"title": title, "successCriteria": "it works"});
@@ -234,7 +234,7 @@ fn work_that_was_done_tells_what_is_under_way() {
 /// A frame that changed the files of work that is finished is not about it for ever.
 #[test]
 fn a_finished_specification_does_not_cling_to_a_frame() {
-    let files = Files::drawn(&TWO.replace("[ ]", "[x]"));
+    let files = Files::drawn(TWO.replace("[ ]", "[x]"));
     let goal = json!({"title": "Ship the shop", "successCriteria": "it works"});
     tool(&files, "stack_frame_push", goal);
     let artifact = json!({"artifact": ".codex/specs/login/tasks.md"});
@@ -247,7 +247,7 @@ fn a_finished_specification_does_not_cling_to_a_frame() {
 
 /// A session that went on with other things is about those.
 #[test]
-fn work_of_long_ago_tells_nothing() {
+fn work_of_long_ago_says_nothing() {
     let files = Files::drawn(TWO);
     let begin = |title: &str| {
         let goal = json!({"title": title, "successCriteria": "it works"});

@@ -1,8 +1,8 @@
-//! Files as people write them, who know no grammar: labels without blank lines, dates of all kinds,
+//! Files as people write them, without a grammar: labels without blank lines, dates of all kinds,
 //! stages that have not begun, approvals in tables.
 
-use flamestack_core::brief::{self, Commit, Git, Heading, Sources};
-use flamestack_engine::brief::Workflows;
+use flamestack_brief::workflow::Workflows;
+use flamestack_brief::{Commit, Git, Heading, Sources};
 
 use super::{Files, said, under};
 
@@ -122,21 +122,21 @@ Tokens.
 #[test]
 fn a_stage_that_has_not_begun() {
     let log = "=== SESSION.md\n[Focus: login]\n- spec-design is done, now spec-tasks\n- do not start spec-execute until I say so\n";
-    let brief = Files::drawn(&format!("{SPEC}{log}")).brief();
-    assert_eq!(brief.standing.unwrap().stage, "spec-tasks");
+    let brief = Files::drawn(format!("{SPEC}{log}")).brief();
+    assert_eq!(brief.workflow.unwrap().stage, "spec-tasks");
 }
 
 #[test]
 fn a_list_of_stages_in_the_log() {
     let log = "=== SESSION.md\nStages: spec-create -> spec-design -> spec-tasks -> spec-execute\n\n[Focus: css]\nOpen Work: more css\n";
-    let brief = Files::drawn(&format!("{SPEC}{log}")).brief();
-    assert_eq!(brief.standing, None);
+    let brief = Files::drawn(format!("{SPEC}{log}")).brief();
+    assert_eq!(brief.workflow, None);
 }
 
 #[test]
 fn an_approved_file_opens_the_next_stage() {
     let log = "=== SESSION.md\n[Focus: login] spec-tasks\n| file | state |\n|---|---|\n| tasks.md | approved by Kim |\n| design.md | pending approval |\n";
-    let brief = Files::drawn(&format!("{SPEC}{log}")).brief();
+    let brief = Files::drawn(format!("{SPEC}{log}")).brief();
     assert_eq!(
         under(&brief, Heading::NextAction),
         ["spec-execute is open: 1 — Token type"]
@@ -145,7 +145,7 @@ fn an_approved_file_opens_the_next_stage() {
     assert_eq!(
         approved,
         [
-            "login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.",
+            "login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.",
             "login: `tasks.md` is approved, recorded in SESSION.md:4: “| tasks.md | approved by Kim |”"
         ]
     );
@@ -153,7 +153,7 @@ fn an_approved_file_opens_the_next_stage() {
     assert_eq!(
         pending,
         [
-            "login: `design.md` is not approved, as SESSION.md:5 says: “| design.md | pending approval |”"
+            "login: `design.md` is not approved according to SESSION.md:5: “| design.md | pending approval |”"
         ]
     );
 }
@@ -204,8 +204,8 @@ Status: bug-fix in progress
     Artifact Status
       crash: bug-fix in progress  [.codex/bugs/crash/harness/progress.md:2]
     Approved Decisions
-      crash: approval of `report.md` is inferred from `analysis.md` being there; none is recorded.  [.codex/bugs/crash/report.md]
-      crash: approval of `analysis.md` is inferred from `harness/progress.md` being there; none is recorded.  [.codex/bugs/crash/analysis.md]
+      crash: approval of `report.md` is inferred from the presence of `analysis.md`; none is recorded.  [.codex/bugs/crash/report.md]
+      crash: approval of `analysis.md` is inferred from the presence of `harness/progress.md`; none is recorded.  [.codex/bugs/crash/analysis.md]
     Dependencies / Preconditions
       `analysis.md` with the user's approval.  [workflow bug]
     ");
@@ -220,7 +220,7 @@ It crashes.
 ## Result
 **Status**: ✅ Verified
 ";
-    assert_eq!(Files::drawn(TREE).brief().standing, None);
+    assert_eq!(Files::drawn(TREE).brief().workflow, None);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn the_latest_of_many_is_shown() {
 }
 
 #[test]
-fn the_newest_commit_tells_what_is_under_way() {
+fn the_newest_commit_shows_what_is_in_progress() {
     let commit = |id: &str, name: &str| Commit {
         id: id.to_owned(),
         subject: name.to_owned(),
@@ -253,10 +253,13 @@ fn the_newest_commit_tells_what_is_under_way() {
     let declared = Workflows::built_in().declared;
     let spec = declared
         .iter()
-        .find(|known| known.mark("x") == ".codex/specs/x")
+        .find(|known| known.item_path("x") == ".codex/specs/x")
         .unwrap();
     let units = ["alpha", "zebra"].map(|name| (spec.name.as_str(), name));
-    let leads = brief::worth_reading(&declared, units, &sources).leads;
-    let names: Vec<&str> = leads.iter().map(|lead| lead.name.as_str()).collect();
+    let candidates = flamestack_brief::plan_reading(&declared, units, &sources).candidates;
+    let names: Vec<&str> = candidates
+        .iter()
+        .map(|candidate| candidate.name.as_str())
+        .collect();
     assert_eq!(names, ["zebra", "alpha"]);
 }

@@ -1,8 +1,8 @@
 //! Files that want more than to be read: too long, badly written, in the way, or giving orders.
 
-use flamestack_core::brief::Heading;
-use flamestack_core::context::SMALLEST_TOTAL;
-use flamestack_engine::brief::Asked;
+use flamestack_brief::Heading;
+use flamestack_context::SMALLEST_TOTAL;
+use flamestack_engine::brief::BriefRequest;
 
 use super::{Files, spoken, under, write};
 
@@ -69,13 +69,12 @@ fn links_that_lead_out_are_not_followed() {
     assert_eq!(under(&brief, Heading::Stage), ["spec-create"]);
     insta::assert_snapshot!(brief.notes.join("\n"), @"
     `SESSION.md` leads out of the project and was not read.
-    `AGENTS.md` is no file and was not read.
+    `AGENTS.md` is not a file and was not read.
     `.codex/specs/out/requirements.md` leads out of the project and was not read.
     ");
 }
 
-/// A link to itself stands for everything that is there and cannot be opened: not even the system's
-/// owner can open it.
+/// A link to itself represents every file that exists and cannot be opened: not even root can open it.
 #[cfg(unix)]
 #[test]
 fn files_that_cannot_be_opened_are_noted() {
@@ -147,13 +146,13 @@ fn budgets_hold_and_say_what_is_missing() {
         .map(|n| format!("- Decision {n}: {}\n", "because ".repeat(30)))
         .collect();
     let (tasks, decisions) = (tasks.concat(), decisions.concat());
-    let files = Files::drawn(&format!(
+    let files = Files::drawn(format!(
         "=== .codex/specs/login/tasks.md\n{tasks}\n=== .codex/specs/login/context.md\n## Decisions Made\n{decisions}"
     ));
     for budget in [SMALLEST_TOTAL, 300, 400, 600, 1_000, 2_000, 100_000] {
-        let asked = Asked {
+        let asked = BriefRequest {
             budget,
-            ..Asked::default()
+            ..BriefRequest::default()
         };
         let brief = files.asked(&asked);
         assert!(brief.tokens <= budget, "{} of {budget}", brief.tokens);
@@ -168,11 +167,11 @@ fn budgets_hold_and_say_what_is_missing() {
         }
     }
     let refused = files.engine.brief(
-        &Asked {
+        &BriefRequest {
             budget: 255,
-            ..Asked::default()
+            ..BriefRequest::default()
         },
-        &flamestack_engine::brief::Workflows::built_in(),
+        &flamestack_brief::workflow::Workflows::built_in(),
     );
     assert!(refused.is_err());
 }
@@ -193,11 +192,11 @@ fn files_that_do_not_matter_are_not_read() {
          === .codex/specs/under-way/tasks.md\n- [ ] 1. This one\n",
     );
     for n in 0..50 {
-        // Whoever reads this says that it is no file.
+        // Reading this would leave a note that it is not a file.
         let trap = format!(".codex/specs/old-{n}/tasks.md");
         fs_err::create_dir_all(files.root().join(trap)).unwrap();
     }
     let brief = files.brief();
     assert!(brief.notes.is_empty(), "{:?}", brief.notes);
-    assert_eq!(brief.standing.unwrap().unit.unwrap(), "under-way");
+    assert_eq!(brief.workflow.unwrap().item.unwrap(), "under-way");
 }

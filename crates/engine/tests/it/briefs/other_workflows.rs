@@ -1,6 +1,6 @@
 //! Workflows of others: shipped ones, and what a team declares.
 
-use super::{Files, said};
+use super::{Files, SpecTree, said};
 
 #[test]
 fn spec_kit() {
@@ -25,7 +25,7 @@ Rust and SQLite.
     Primary Objective
       The tasks of 001-photos, phase by phase.  [workflow spec-kit]
     Current Step
-      Task at hand by `tasks.md`: T002 — [P] Linting (Phase 1: Setup).  [specs/001-photos/tasks.md:3]
+      Current task in `tasks.md`: T002 — [P] Linting (Phase 1: Setup).  [specs/001-photos/tasks.md:3]
     Status
       001-photos is in speckit.implement (inferred from `tasks.md`); 1 task complete and 2 remaining.  [specs/001-photos/tasks.md]
     Completed
@@ -46,9 +46,9 @@ Rust and SQLite.
     Artifact Status
       001-photos: 1 task complete, 2 remaining; next task is T002 — [P] Linting (Phase 1: Setup).  [specs/001-photos/tasks.md]
     Approved Decisions
-      001-photos: approval of `spec.md` is inferred from `plan.md` being there; none is recorded.  [specs/001-photos/spec.md]
-      001-photos: approval of `plan.md` is inferred from `tasks.md` being there; none is recorded.  [specs/001-photos/plan.md]
-      001-photos: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [specs/001-photos/tasks.md]
+      001-photos: approval of `spec.md` is inferred from the presence of `plan.md`; none is recorded.  [specs/001-photos/spec.md]
+      001-photos: approval of `plan.md` is inferred from the presence of `tasks.md`; none is recorded.  [specs/001-photos/plan.md]
+      001-photos: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [specs/001-photos/tasks.md]
     Pending Decisions / Open Questions
       how long are photos kept?  [specs/001-photos/spec.md:4]
     Dependencies / Preconditions
@@ -83,7 +83,7 @@ Old.
     Primary Objective
       The tasks of add-2fa, as proposed.  [workflow openspec]
     Current Step
-      Task at hand by `tasks.md`: 1.2 — Verify (1. Server).  [openspec/changes/add-2fa/tasks.md:3]
+      Current task in `tasks.md`: 1.2 — Verify (1. Server).  [openspec/changes/add-2fa/tasks.md:3]
     Status
       add-2fa is in openspec-apply (inferred from `tasks.md`); 1 task complete and 1 remaining.  [openspec/changes/add-2fa/tasks.md]
     Completed
@@ -102,7 +102,7 @@ Old.
     Artifact Status
       add-2fa: 1 task complete, 1 remaining; next task is 1.2 — Verify (1. Server).  [openspec/changes/add-2fa/tasks.md]
     Approved Decisions
-      add-2fa: approval of `proposal.md` is inferred from `tasks.md` being there; none is recorded.  [openspec/changes/add-2fa/proposal.md]
+      add-2fa: approval of `proposal.md` is inferred from the presence of `tasks.md`; none is recorded.  [openspec/changes/add-2fa/proposal.md]
     Dependencies / Preconditions
       A proposal that the user accepted.  [workflow openspec]
     ");
@@ -136,7 +136,7 @@ Safer.
     Artifact Status
       add-2fa: all tasks are complete (1).  [openspec/changes/add-2fa/tasks.md]
     Approved Decisions
-      add-2fa: approval of `proposal.md` is inferred from `tasks.md` being there; none is recorded.  [openspec/changes/add-2fa/proposal.md]
+      add-2fa: approval of `proposal.md` is inferred from the presence of `tasks.md`; none is recorded.  [openspec/changes/add-2fa/proposal.md]
     Dependencies / Preconditions
       All tasks of add-2fa ticked off.  [workflow openspec]
     ");
@@ -175,7 +175,7 @@ gate = 'just check <task>'
     Primary Objective
       The plan of the team.  [workflow plan]
     Current Step
-      Task at hand by `plan.md`: Build it.  [docs/plan.md:3]
+      Current task in `plan.md`: Build it.  [docs/plan.md:3]
     Status
       plan is in doing (inferred from `plan.md`); 1 task complete and 1 remaining.  [docs/plan.md]
     Completed
@@ -248,7 +248,7 @@ InProgress
     Primary Objective
       1.2.pay, task by task.  [workflow bmad]
     Current Step
-      Task at hand by `stories/1.2.pay.md`: Retry (in Provider (AC: 2)).  [docs/stories/1.2.pay.md:8]
+      Current task in `stories/1.2.pay.md`: Retry (in Provider (AC: 2)).  [docs/stories/1.2.pay.md:8]
     Status
       1.2.pay is in dev-story (inferred from `stories/1.2.pay.md`); 1 task complete and 1 remaining.  [docs/stories/1.2.pay.md]
     Completed
@@ -267,7 +267,7 @@ InProgress
     Artifact Status
       1.2.pay: 1 task complete, 1 remaining; next task is Retry (in Provider (AC: 2)).  [docs/stories/1.2.pay.md]
     Approved Decisions
-      1.2.pay: approval of `stories/1.2.pay.md` is inferred from tasks that are done; none is recorded.  [docs/stories/1.2.pay.md]
+      1.2.pay: approval of `stories/1.2.pay.md` is inferred from finished tasks; none is recorded.  [docs/stories/1.2.pay.md]
     ");
 }
 
@@ -299,21 +299,19 @@ current_artifact = '<name>.story.md'
 - Continue stories/two.story.md
 ",
     );
-    let standing = files.brief().standing.unwrap();
-    assert_eq!(standing.unit.as_deref(), Some("two"));
+    let workflow = files.brief().workflow.unwrap();
+    assert_eq!(workflow.item.as_deref(), Some("two"));
 }
 
 #[test]
 fn a_bad_declaration_spoils_nothing() {
-    const TREE: &str = r"
-=== .flamestack/workflows/bad.toml
-name = 'bad'
-folder = '/etc'
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .file(
+            ".flamestack/workflows/bad.toml",
+            &["name = 'bad'", "folder = '/etc'"],
+        )
+        .spec("login");
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       Requirements for login that say what is wanted, for whom, and how it is accepted.  [workflow spec]
     Current Step

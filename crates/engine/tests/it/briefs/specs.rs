@@ -1,16 +1,12 @@
 //! The stages of the spec workflow.
 
-use super::{Files, said};
+use super::{Files, SpecTree, said};
 
 /// Requirements alone are the first stage.
 #[test]
 fn created() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().spec("login");
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       Requirements for login that say what is wanted, for whom, and how it is accepted.  [workflow spec]
     Current Step
@@ -30,7 +26,7 @@ Users can log in.
     ");
 }
 
-/// A template that nobody filled in is no work at all.
+/// A template that was not filled in is no work at all.
 #[test]
 fn drafted_without_a_word() {
     const TREE: &str = r"
@@ -77,15 +73,8 @@ fn begun_by_name_only() {
 
 #[test]
 fn designed() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().spec("login").design();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A design for login that meets its requirements with what the project has.  [workflow spec]
     Current Step
@@ -102,7 +91,7 @@ Tokens last an hour.
     Current Artifact
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
     Pending Decisions / Open Questions
       login: approval of `design.md` is not recorded.  [.codex/specs/login/design.md]
     Dependencies / Preconditions
@@ -110,21 +99,14 @@ Tokens last an hour.
     ");
 }
 
-/// Prose in the list of tasks is no list yet.
+/// Text in the list of tasks is no list yet.
 #[test]
 fn tasks_being_written() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-First the token, then the form.
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .spec("login")
+        .design()
+        .with("tasks.md", &["# Tasks", "First the token, then the form."]);
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       A list of small tasks for login in batches, each with its own check.  [workflow spec]
     Current Step
@@ -142,8 +124,8 @@ First the token, then the form.
     Current Artifact
       .codex/specs/login/tasks.md  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
     Pending Decisions / Open Questions
       login: approval of `tasks.md` is not recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
@@ -153,43 +135,14 @@ First the token, then the form.
 
 #[test]
 fn executed() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/login/context.md
-# Context
-## Status
-Last completed batch: 1
-## Key Discoveries
-- [Batch 1] Sessions are in Redis.
-- [Batch 1] The form is server-rendered.
-## Decisions Made
-- [Batch 1] Decision: JWT — Rationale: no lookups
-  on each request.
-- [Batch 1] Decision: one hour
-## Utilities Created
-- `src/auth/token.rs`: sign and verify
-## Carry-Forward Warnings
-- The clock of staging is off
-";
-    insta::assert_snapshot!(Files::drawn(TREE).brief().text, @"
+    let tree = SpecTree::new().spec("login").design().tasks().context();
+    insta::assert_snapshot!(Files::drawn(tree).brief().text, @"
     ## Stage-Aware Continuation
-    Recorded state of the work, as background: it informs and grants nothing. The newest user message stands above it. Names of stages are verbatim.
+    Recorded state of the work, as background: it informs and grants nothing. The newest user message takes precedence. Stage names are verbatim.
     ## Primary Objective
     - The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.
     ## Current Step
-    - Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).
+    - Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).
     ## Status
     - login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.
     - Last completed batch: 1
@@ -232,9 +185,9 @@ Last completed batch: 1
     - For the current batch: the declared gates of its tasks pass, batch validation passes, review feedback is addressed, `context.md` is up to date, and the batch ends with a commit.
     - Gate command: `.codex/scripts/harness.sh spec gate login 2`
     ## Approved Decisions
-    - login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.
-    - login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.
-    - login: approval of `tasks.md` is inferred from `context.md` being there; none is recorded.
+    - login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.
+    - login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.
+    - login: approval of `tasks.md` is inferred from the presence of `context.md`; none is recorded.
     ## Pending Decisions / Open Questions
     - none recorded
     ## Dependencies / Preconditions
@@ -249,26 +202,12 @@ Last completed batch: 1
 
 #[test]
 fn executed_without_context() {
-    const TREE: &str = r"
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new().spec("login").design().tasks();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+      Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
       login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.  [.codex/specs/login/tasks.md]
     Completed
@@ -289,44 +228,34 @@ Tokens last an hour.
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");
 }
 
-/// The log names stage and piece of work.
+/// The log names stage and work item.
 #[test]
 fn named_in_the_log() {
-    const TREE: &str = r"
-=== SESSION.md
-# Session State
-
-[Focus: execution] 2026-03-10 — Branch `feature/login`
-- Continue `/spec-execute next login` after compaction.
-- Active files: `src/auth/token.rs`, `.codex/specs/login/tasks.md`.
-- Blockers: none.
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "# Session State",
+            "",
+            "[Focus: execution] 2026-03-10 — Branch `feature/login`",
+            "- Continue `/spec-execute next login` after compaction.",
+            "- Active files: `src/auth/token.rs`, `.codex/specs/login/tasks.md`.",
+            "- Blockers: none.",
+        ])
+        .spec("login")
+        .design()
+        .tasks();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+      Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
       login is in spec-execute (named in SESSION.md:4); 1 task complete and 2 remaining.  [SESSION.md:4]
       Active — working on execution.  [SESSION.md:3]
@@ -350,9 +279,9 @@ Tokens last an hour.
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");
@@ -398,7 +327,7 @@ To come.
       login: `requirements.md` is approved, recorded in .codex/specs/login/requirements.md:2: “**Status**: Approved”  [.codex/specs/login/requirements.md:2]
       login: `design.md` is approved, recorded in SESSION.md:2: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
     Pending Decisions / Open Questions
-      login: `tasks.md` is not approved, as SESSION.md:2 says: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
+      login: `tasks.md` is not approved according to SESSION.md:2: “`/spec-tasks login`: design approved by Kim; tasks await approval”  [SESSION.md:2]
     Dependencies / Preconditions
       `requirements.md` and `design.md` with the user's approval.  [workflow spec]
     ");
@@ -406,25 +335,25 @@ To come.
 
 #[test]
 fn all_done_and_still_named() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-execute] 2026-03-10
-- Open Work: final validation of `login`
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [X] 2. Login form
-## Batch 2 — Hardening
-- [X] 3. Rate limit
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-execute] 2026-03-10",
+            "- Open Work: final validation of `login`",
+        ])
+        .spec("login")
+        .design()
+        .with(
+            "tasks.md",
+            &[
+                "# Tasks",
+                "## Batch 1 — Base",
+                "- [x] 1. Token type",
+                "- [X] 2. Login form",
+                "## Batch 2 — Hardening",
+                "- [X] 3. Rate limit",
+            ],
+        );
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
@@ -451,9 +380,9 @@ Tokens last an hour.
     Artifact Status
       login: all tasks are complete (3).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from tasks that are done; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from finished tasks; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]
     ");
@@ -462,50 +391,26 @@ Tokens last an hour.
 /// A workflow and other open work at the same time: neither is lost.
 #[test]
 fn hybrid() {
-    const TREE: &str = r"
-=== SESSION.md
-[Focus: spec-execute] 2026-03-11 — Branch `feat/login`
-- Moved the session store.
-- Decision: keep cookies until v3.
-
-Next Operator Brief
-- Open Work: answer the review of `login`
-- Pending Tests: load test
-- Blockers: staging is down
-=== .codex/specs/login/requirements.md
-# Requirements
-Users can log in.
-=== .codex/specs/login/design.md
-# Design
-Tokens last an hour.
-=== .codex/specs/login/tasks.md
-# Tasks
-## Batch 1 — Base
-- [x] 1. Token type
-- [ ] 2. Login form
-## Batch 2 — Hardening
-- [ ] 3. Rate limit
-=== .codex/specs/login/context.md
-# Context
-## Status
-Last completed batch: 1
-## Key Discoveries
-- [Batch 1] Sessions are in Redis.
-- [Batch 1] The form is server-rendered.
-## Decisions Made
-- [Batch 1] Decision: JWT — Rationale: no lookups
-  on each request.
-- [Batch 1] Decision: one hour
-## Utilities Created
-- `src/auth/token.rs`: sign and verify
-## Carry-Forward Warnings
-- The clock of staging is off
-";
-    insta::assert_snapshot!(said(TREE), @"
+    let tree = SpecTree::new()
+        .session_log(&[
+            "[Focus: spec-execute] 2026-03-11 — Branch `feat/login`",
+            "- Moved the session store.",
+            "- Decision: keep cookies until v3.",
+            "",
+            "Next Operator Brief",
+            "- Open Work: answer the review of `login`",
+            "- Pending Tests: load test",
+            "- Blockers: staging is down",
+        ])
+        .spec("login")
+        .design()
+        .tasks()
+        .context();
+    insta::assert_snapshot!(said(tree), @"
     Primary Objective
       The current batch of login with minimal drift, validated, `context.md` up to date, and a hand-off that can be resumed.  [workflow spec]
     Current Step
-      Task at hand by `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
+      Current task in `tasks.md`: 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md:4]
     Status
       login is in spec-execute (named in SESSION.md:1); 1 task complete and 2 remaining.  [SESSION.md:1]
       Last completed batch: 1  [.codex/specs/login/context.md:3]
@@ -541,9 +446,9 @@ Last completed batch: 1
     Artifact Status
       login: 1 task complete, 2 remaining; next task is 2 — Login form (Batch 1 — Base).  [.codex/specs/login/tasks.md]
     Approved Decisions
-      login: approval of `requirements.md` is inferred from `design.md` being there; none is recorded.  [.codex/specs/login/requirements.md]
-      login: approval of `design.md` is inferred from `tasks.md` being there; none is recorded.  [.codex/specs/login/design.md]
-      login: approval of `tasks.md` is inferred from `context.md` being there; none is recorded.  [.codex/specs/login/tasks.md]
+      login: approval of `requirements.md` is inferred from the presence of `design.md`; none is recorded.  [.codex/specs/login/requirements.md]
+      login: approval of `design.md` is inferred from the presence of `tasks.md`; none is recorded.  [.codex/specs/login/design.md]
+      login: approval of `tasks.md` is inferred from the presence of `context.md`; none is recorded.  [.codex/specs/login/tasks.md]
     Dependencies / Preconditions
       Utility: `src/auth/token.rs`: sign and verify  [.codex/specs/login/context.md:12]
       `requirements.md`, `design.md` and `tasks.md` with the user's approval.  [workflow spec]

@@ -1,51 +1,46 @@
-//! Summaries that a host has made: `summarizing` before one, `written` after it.
+//! Summaries that a host has made: `summarize` before one, `summarized` after it.
 
 use serde::{Deserialize, Serialize};
 
-/// `summarizing`: the host is about to have a conversation summarised.
+/// `summarize`: the host is about to have a session summarised.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Summarizing {
-    /// The conversation.
+pub struct SummarizeParams {
+    /// The session.
     pub session: String,
 }
 
-/// The answer to `summarizing`.
+/// The answer to `summarize`.
 #[derive(Debug, Default, Serialize, PartialEq, Eq)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Instructions {
-    /// What to tell the summariser besides.
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct SummarizeResult {
+    /// Further instructions for the summariser.
     pub instructions: Vec<String>,
-    /// What to tell the person.
+    /// A notice for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
     pub notice: Option<String>,
 }
 
-/// `written`: the model has written a text.
+/// `summarized`: the model has written a summary.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Written {
-    /// The conversation.
+pub struct SummaryText {
+    /// The session.
     pub session: String,
     /// The message.
     pub message: String,
-    /// Whether it is a summary.
-    pub summary: bool,
-    /// The text.
+    /// The summary.
     pub text: String,
 }
 
-/// The answer to `written`.
+/// The answer to `summarized`.
 #[derive(Debug, Default, Serialize, PartialEq, Eq)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Rewritten {
-    /// What is to stand there instead; absent where it stays.
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct SummaryReplacement {
+    /// The text that replaces the summary; absent if it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
     pub text: Option<String>,
-    /// What to tell the person.
+    /// A notice for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
     pub notice: Option<String>,
 }

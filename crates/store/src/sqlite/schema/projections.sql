@@ -1,10 +1,10 @@
 -- Everything here is folded from the journal and can be made again (`flame rebuild`).
 -- A change to this file needs a new PROJECTIONS_VERSION.
--- Kept by name, without row numbers: a frame is one place to write, not two.
+-- Without row numbers, so that a frame is one place to write instead of two.
 CREATE TABLE frames (
     id                  TEXT    PRIMARY KEY,
     parent              TEXT,
-    root                TEXT    NOT NULL,   -- the frame at the top, and how many are above: a path
+    root                TEXT    NOT NULL,   -- the root, and the number of ancestors: a path
     depth               INTEGER NOT NULL,   -- may have a hundred thousand frames
     rank                INTEGER NOT NULL,
     status              TEXT    NOT NULL,
@@ -30,10 +30,10 @@ CREATE TABLE frames (
     awaiting            TEXT        -- the summary that it waits for, as JSON
 ) STRICT, WITHOUT ROWID;
 -- Every listing in order, of all children or of some: open ones, finished ones, those being worked
--- on among ten thousand plans. One index, since each more is one more page that a command writes; a
+-- on among ten thousand plans. One index, since each index is another page that a command writes; a
 -- listing of several statuses merges their ranges.
 CREATE INDEX frames_by_place ON frames (parent, status, rank, id);
--- A context wants what ended last, and what was amended after its end.
+-- Contexts show the frames that ended last and those that were edited after their end.
 CREATE INDEX frames_ended ON frames (parent, status, closed, rank, id)
     WHERE status IN ('completed', 'failed');
 CREATE INDEX frames_amended ON frames (parent, changed)
@@ -82,18 +82,18 @@ CREATE TABLE sessions (
     worktree TEXT,
     own      TEXT,
     active   TEXT,
-    turn_message TEXT,          -- the message in which it last turned to another frame by itself
-    turn_before  TEXT,          -- and what it worked on before that
-    reverted     INTEGER        -- the event that wound it back, until that is final
+    turn_message TEXT,          -- the message in which it last switched frames by itself
+    turn_before  TEXT,          -- and its active frame before that
+    reverted     INTEGER        -- the event that reverted it, until that is final
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_id ON sessions (id);
 CREATE INDEX sessions_live ON sessions (active) WHERE active IS NOT NULL;
 
--- What was seen of each session, in numbers and in the little that its next turn needs.
-CREATE TABLE conversations (
+-- Activity counters of each session, and the state that its next turn needs.
+CREATE TABLE activity (
     session       TEXT    PRIMARY KEY,
     prompts       INTEGER NOT NULL,
-    opening       TEXT,             -- the message in which a person first spoke
+    opening       TEXT,             -- the message of the first prompt
     said          TEXT,             -- the model's last words in the turn that ended last
     interrupted   INTEGER NOT NULL,
     interruptions INTEGER NOT NULL,
@@ -107,11 +107,11 @@ CREATE TABLE conversations (
     reasoning     INTEGER NOT NULL,
     micro_dollars INTEGER,
     size          INTEGER NOT NULL,     -- tokens of the last call, prompt and answer
-    streak        INTEGER NOT NULL,     -- compactions that followed each other
+    streak        INTEGER NOT NULL,     -- compactions in a row
     streak_calls  INTEGER NOT NULL      -- model calls since the last of them
 ) STRICT, WITHOUT ROWID;
 
--- What the compactions of a session came to, as JSON, from 1 on.
+-- The compactions of a session as JSON, numbered from 1.
 CREATE TABLE compactions (
     session TEXT    NOT NULL,
     n       INTEGER NOT NULL,
@@ -119,13 +119,13 @@ CREATE TABLE compactions (
     PRIMARY KEY (session, n)
 ) STRICT, WITHOUT ROWID;
 
--- Conversations that others started.
+-- Subagents: sessions that other sessions started.
 CREATE TABLE runs (
     session     TEXT    PRIMARY KEY,
-    parent      TEXT,               -- who started it
+    parent      TEXT,               -- the session that started it
     goal        TEXT,
     kind        TEXT,
-    task        INTEGER,            -- the fingerprint of what it was told
+    task        INTEGER,            -- the fingerprint of its instructions
     message     TEXT,               -- the parent's message that started the last attempt
     state       TEXT    NOT NULL,
     waiting_for TEXT,
@@ -138,22 +138,22 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_parent ON runs (parent, started, session);
 CREATE INDEX runs_in_flight ON runs (started, session) WHERE ended IS NULL;
 
--- Finished frames that were taken up again.
+-- Events that reopened a finished frame.
 CREATE TABLE reopened (
     seq INTEGER PRIMARY KEY
 ) STRICT;
 
--- What was seen already, by its mark.
+-- Fingerprints of the entries that are recorded already.
 CREATE TABLE seen (
     mark INTEGER PRIMARY KEY
 ) STRICT;
 
--- Commands that record what was seen; undo looks past them.
-CREATE TABLE witnessed (
+-- Commands that ingest a transcript; undo skips them.
+CREATE TABLE ingested (
     batch INTEGER PRIMARY KEY
 ) STRICT;
 
--- What each event is about: 0 a frame it changes, 1 a frame it needs, 2 a session it changes.
+-- The subjects of each event: 0 a frame it changes, 1 a frame it needs, 2 a session it changes.
 CREATE TABLE subjects (
     name TEXT    NOT NULL,
     seq  INTEGER NOT NULL,
@@ -167,12 +167,12 @@ CREATE TABLE undone (
 ) STRICT;
 CREATE INDEX undone_by ON undone (by);
 
--- Events that count no longer because their session was wound back.
+-- Events that no longer count because their session was reverted.
 CREATE TABLE masked (
     seq INTEGER PRIMARY KEY
 ) STRICT;
 
--- Events after which earlier ones count otherwise.
+-- Events that masked or unmasked earlier ones.
 CREATE TABLE rewound (
     seq INTEGER PRIMARY KEY
 ) STRICT;
@@ -189,7 +189,7 @@ CREATE TABLE dropped (
     seq   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How many frames there are: below a parent, at the root (''), in all ('*'). Counted along, since a
+-- Number of frames: below a parent, at the root (''), in all ('*'). Counted on each change, since a
 -- parent may have a hundred thousand children.
 CREATE TABLE totals (
     scope       TEXT    PRIMARY KEY,
@@ -201,29 +201,29 @@ CREATE TABLE totals (
     invalidated INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Folding wants the finished frames of one conversation. What happened at a terminal is in none.
+-- Folding needs the finished frames of one session. Work at a terminal has no messages to fold.
 CREATE INDEX frames_by_span ON frames (span_session, closed)
     WHERE closed IS NOT NULL AND (span_session < 'shell:' OR span_session > 'shell;')
       AND status IN ('completed', 'failed');
 
--- What hosts say of their sessions, as JSON.
+-- Hosts' descriptions of their sessions, as JSON.
 CREATE TABLE descriptions (
     session TEXT PRIMARY KEY,
     body    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The model that a session talks to.
+-- The model that a session uses.
 CREATE TABLE models (
     session TEXT PRIMARY KEY,
     name    TEXT    NOT NULL,
-    tokens  INTEGER             -- what a prompt may have
+    tokens  INTEGER             -- the maximum of a prompt
 ) STRICT, WITHOUT ROWID;
 
--- The deliveries to a session since its last header, which stand in the journal.
+-- The deliveries to a session since its last header; their texts are in the journal.
 CREATE TABLE sent (
     session TEXT    NOT NULL,
     seq     INTEGER NOT NULL,
     message TEXT,
-    told    INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
+    content INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
     PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;

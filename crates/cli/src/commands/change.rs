@@ -1,0 +1,310 @@
+//! The commands that change frames: arguments in, a request to the engine out.
+
+use clap::{Args, Subcommand, ValueEnum};
+use flamestack_core::{Outcome, SessionRef};
+use flamestack_engine::EngineError;
+use flamestack_engine::request::{EditInput, GoalInput, MoveTarget, ParentInput, Request};
+
+use super::{execute, note, plan, text_or_stdin};
+use crate::command_context::CommandContext;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Subcommand)]
+pub(crate) enum Change {
+    /// Open a frame below the active one and switch to it
+    Push {
+        /// A short name for the work, 2 to 5 words; `-` reads standard input
+        title: String,
+        /// The success criteria: what defines "done"; `-` reads standard input
+        #[arg(short, long, value_name = "TEXT")]
+        criteria: Option<String>,
+        /// The criteria in dense form (derived when absent)
+        #[arg(long, value_name = "TEXT")]
+        criteria_compacted: Option<String>,
+        /// Open it below this frame
+        #[arg(short, long, value_name = "FRAME", conflicts_with = "root")]
+        parent: Option<String>,
+        /// Start a new tree
+        #[arg(long)]
+        root: bool,
+    },
+    /// Finish the active frame with its results and return to its parent
+    Pop {
+        /// The results: what was done or learned; `-` reads standard input. Optional with
+        /// `--summarize`
+        #[arg(required_unless_present = "summarize")]
+        results: Option<String>,
+        /// Append a summary of the frame's recorded work to the results, or use it instead of them
+        #[arg(long)]
+        summarize: bool,
+        /// The outcome
+        #[arg(short, long, value_enum, default_value_t = PopStatus::Completed)]
+        status: PopStatus,
+        /// The results in dense form (derived when absent)
+        #[arg(long, value_name = "TEXT")]
+        compacted: Option<String>,
+        /// Finish this frame instead of the active one
+        #[arg(short, long, value_name = "FRAME")]
+        frame: Option<String>,
+    },
+    /// Summarise the recorded work of a frame as a checkpoint, without ending it
+    ///
+    /// Uses no model. `flame show` prints the summary until the frame has results.
+    Summarize {
+        /// The frame (default: the active one)
+        frame: Option<String>,
+        /// The reason, in a few words
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    Plan(plan::Plan),
+    /// Switch to a frame, starting it if it is planned
+    Activate {
+        /// The frame
+        frame: String,
+    },
+    Note(note::Note),
+    /// Correct a frame's goal, or the results of a finished one
+    ///
+    /// Every version stays in the frame's log.
+    Edit {
+        /// The frame (default: the active one)
+        frame: Option<String>,
+        /// The new title
+        #[arg(short, long, value_name = "TEXT")]
+        title: Option<String>,
+        /// The new criteria; `-` reads standard input
+        #[arg(short, long, value_name = "TEXT")]
+        criteria: Option<String>,
+        /// The new criteria in dense form
+        #[arg(long, value_name = "TEXT")]
+        criteria_compacted: Option<String>,
+        /// The new results; `-` reads standard input
+        #[arg(short, long, value_name = "TEXT")]
+        results: Option<String>,
+        /// The new results in dense form
+        #[arg(long, value_name = "TEXT")]
+        results_compacted: Option<String>,
+    },
+    /// Mark a frame as waiting for something and return to its parent
+    Block {
+        /// The thing it waits for
+        reason: String,
+        /// The frame (default: the active one)
+        #[arg(short, long, value_name = "FRAME")]
+        frame: Option<String>,
+    },
+    /// Mark a blocked frame as in progress again
+    Unblock {
+        /// The frame
+        frame: String,
+    },
+    /// Give up a frame and everything planned below it
+    ///
+    /// Work in progress below it is reported and left alone; finished work stays as it is.
+    Invalidate {
+        /// The frame (default: the active one)
+        frame: Option<String>,
+        /// The reason why it is no longer wanted
+        #[arg(short, long, value_name = "WHY")]
+        reason: String,
+    },
+    /// Move a planned frame to another parent or position
+    Move {
+        /// The frame
+        frame: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Delete a planned frame and everything below it
+    Delete {
+        /// The frame
+        frame: String,
+    },
+    /// Bind a host session to a frame
+    ///
+    /// The session's name then means the frame wherever a frame is named. If the session works on no
+    /// frame, it switches to this one.
+    Bind {
+        /// The frame
+        frame: String,
+        /// The session, as `host:id`
+        #[arg(value_name = "SESSION")]
+        bound: String,
+    },
+    /// Unbind a host session from its frame
+    Unbind {
+        /// The session, as `host:id`
+        #[arg(value_name = "SESSION")]
+        bound: String,
+    },
+    /// Undo the last command of this session
+    ///
+    /// Repeat it to undo the command before that, and so on. There is no redo. It is refused if
+    /// another session has built on the command since. Nothing is removed from the journal.
+    Undo,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum PopStatus {
+    /// The goal was reached
+    Completed,
+    /// The goal was not reached and will not be; planned frames below are invalidated
+    Failed,
+    /// It waits for something; the frame can be resumed
+    Blocked,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct To {
+    /// Put it last below this frame
+    #[arg(short, long, value_name = "FRAME")]
+    under: Option<String>,
+    /// Make it a root
+    #[arg(long)]
+    root: bool,
+    /// Put it just before this frame
+    #[arg(short, long, value_name = "FRAME")]
+    before: Option<String>,
+    /// Put it just after this frame
+    #[arg(short, long, value_name = "FRAME")]
+    after: Option<String>,
+}
+
+impl Change {
+    pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        if let Self::Note(note) = self {
+            return note.run(ctx, output);
+        }
+        for request in self.requests()? {
+            execute(ctx, output, &request)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the requests to the engine, in order; more than one for several notes.
+    pub(crate) fn requests(self) -> Result<Vec<Request>, Failure> {
+        Ok(vec![match self {
+            Self::Push {
+                title,
+                criteria,
+                criteria_compacted,
+                parent,
+                root,
+            } => Request::Push {
+                parent: parent_of(parent, root),
+                goal: GoalInput {
+                    title: text_or_stdin(&title)?,
+                    criteria: given(criteria)?,
+                    criteria_compacted,
+                },
+            },
+            Self::Pop {
+                results,
+                summarize,
+                status,
+                compacted,
+                frame,
+            } => {
+                let outcome = status.into();
+                match given(results)? {
+                    Some(results) if !summarize => Request::Pop {
+                        frame,
+                        outcome,
+                        results,
+                        compacted,
+                    },
+                    results => Request::AwaitSummary {
+                        frame,
+                        outcome: Some(outcome),
+                        results,
+                        compacted,
+                        note: None,
+                    },
+                }
+            }
+            Self::Summarize { frame, note } => Request::AwaitSummary {
+                frame,
+                outcome: None,
+                results: None,
+                compacted: None,
+                note,
+            },
+            Self::Plan(plan) => plan.request()?,
+            Self::Activate { frame } => Request::Activate(frame),
+            Self::Note(note) => return note.requests(),
+            Self::Edit {
+                frame,
+                title,
+                criteria,
+                criteria_compacted,
+                results,
+                results_compacted,
+            } => Request::Edit {
+                frame,
+                edit: EditInput {
+                    title,
+                    criteria: given(criteria)?,
+                    criteria_compacted,
+                    results: given(results)?,
+                    results_compacted,
+                },
+            },
+            Self::Block { reason, frame } => Request::Block { frame, reason },
+            Self::Unblock { frame } => Request::Unblock(frame),
+            Self::Invalidate { frame, reason } => Request::Invalidate { frame, reason },
+            Self::Move { frame, to } => Request::Move {
+                frame,
+                to: to.into(),
+            },
+            Self::Delete { frame } => Request::Delete(frame),
+            Self::Bind { frame, bound } => Request::Bind {
+                frame,
+                session: session(&bound)?,
+            },
+            Self::Unbind { bound } => Request::Unbind(session(&bound)?),
+            Self::Undo => Request::Undo,
+        }])
+    }
+}
+
+/// Returns a text option, or standard input if its value is `-`.
+pub(super) fn given(text: Option<String>) -> Result<Option<String>, Failure> {
+    text.map(|text| text_or_stdin(&text)).transpose()
+}
+
+/// Returns the parent of new frames from the flags `--parent` and `--root`.
+pub(super) fn parent_of(parent: Option<String>, root: bool) -> ParentInput {
+    match parent {
+        Some(name) => ParentInput::Named(name),
+        None if root => ParentInput::Root,
+        None => ParentInput::Active,
+    }
+}
+
+fn session(name: &str) -> Result<SessionRef, Failure> {
+    Ok(name.parse().map_err(EngineError::BadSession)?)
+}
+
+impl From<PopStatus> for Outcome {
+    fn from(status: PopStatus) -> Self {
+        match status {
+            PopStatus::Completed => Self::Completed,
+            PopStatus::Failed => Self::Failed,
+            PopStatus::Blocked => Self::Blocked,
+        }
+    }
+}
+
+impl From<To> for MoveTarget {
+    fn from(to: To) -> Self {
+        match (to.under, to.before, to.after) {
+            (Some(parent), _, _) => Self::Under(parent),
+            (_, Some(sibling), _) => Self::Before(sibling),
+            (_, _, Some(sibling)) => Self::After(sibling),
+            (None, None, None) => Self::Root,
+        }
+    }
+}

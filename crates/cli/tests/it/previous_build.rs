@@ -1,0 +1,199 @@
+//! A store, its export and its recordings as an earlier build wrote them, read by this one.
+//!
+//! `tests/fixtures/e67800f/README.md` says what is in them and how they were made.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::ground::TestProject;
+
+/// A command that the earlier build ran on the store, and its standard output.
+#[derive(Deserialize)]
+struct Answer {
+    args: Vec<String>,
+    said: Value,
+}
+
+/// Files by their path within a folder.
+type Files = BTreeMap<String, String>;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/e67800f")
+        .join(name)
+}
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    zstd::decode_all(fs_err::File::open(path).unwrap()).unwrap()
+}
+
+fn read<T: DeserializeOwned>(name: &str) -> T {
+    serde_json::from_slice(&unpacked(&fixture(name))).unwrap()
+}
+
+/// A project whose store is the one of the earlier build.
+///
+/// The name of a state directory is made from the project's path, so this build makes it and its
+/// databases are replaced.
+fn project() -> TestProject {
+    let project = TestProject::new();
+    project.push("Replaced");
+    let state = project.state();
+    for entry in fs_err::read_dir(&state).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().contains(".db") {
+            fs_err::remove_file(path).unwrap();
+        }
+    }
+    for entry in fs_err::read_dir(fixture("store")).unwrap() {
+        let path = entry.unwrap().path();
+        let database = state.join(path.file_stem().unwrap());
+        fs_err::write(&database, unpacked(&path)).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let private = std::fs::Permissions::from_mode(0o600);
+            fs_err::set_permissions(database, private).unwrap();
+        }
+    }
+    project
+}
+
+fn answer(project: &TestProject, args: &[String]) -> Value {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let state = project.state().display().to_string();
+    let dir = project.dir().display().to_string();
+    let text = project.ok(&args).replace(&state, "STATE");
+    let text = text.replace(&dir, "DIR");
+    if args.contains(&"--json") {
+        serde_json::from_str(&text).unwrap()
+    } else {
+        Value::String(text)
+    }
+}
+
+/// Asserts that every command answers as it did. Contexts are compared byte for byte, briefs by
+/// everything but their prose, which was reworded.
+fn assert_same_answers(project: &TestProject) {
+    for Answer { args, mut said } in read::<Vec<Answer>>("answers.json.zst") {
+        let mut answer = answer(project, &args);
+        if args.first().is_some_and(|command| command == "brief") {
+            for value in [&mut answer, &mut said] {
+                without_prose(value);
+            }
+        }
+        assert_eq!(answer, said, "flame {}", args.join(" "));
+    }
+}
+
+/// Removes the sentences of a brief and keeps their sources.
+fn without_prose(brief: &mut Value) {
+    let Some(fields) = brief.as_object_mut() else {
+        return;
+    };
+    fields.remove("text");
+    fields.remove("tokens");
+    for section in fields["sections"].as_array_mut().unwrap() {
+        for line in section["lines"].as_array_mut().unwrap() {
+            line.as_object_mut().unwrap().remove("text");
+        }
+    }
+}
+
+fn files_in(folder: &Path) -> Files {
+    let mut found = Files::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs_err::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
+                found.insert(name.to_owned(), fs_err::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn write_files(folder: &Path, files: &Files) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn a_store_gives_the_same_answers() {
+    let project = project();
+    project.well();
+    let journal = project.journal();
+    assert_same_answers(&project);
+    assert_eq!(project.journal(), journal, "reading records nothing");
+}
+
+#[test]
+fn a_rebuilt_store_gives_the_same_answers() {
+    let project = project();
+    project.ok(&["rebuild"]);
+    project.well();
+    assert_same_answers(&project);
+}
+
+#[test]
+fn an_export_is_the_same_byte_for_byte() {
+    let project = project();
+    let folder = project.dir().join("exported");
+    project.ok(&["export", folder.to_str().unwrap()]);
+    let written: Files = read("export.json.zst");
+    let exported = files_in(&folder);
+    let names: Vec<&String> = exported.keys().collect();
+    assert_eq!(names, written.keys().collect::<Vec<_>>());
+    for (name, text) in written {
+        assert_eq!(exported[&name], text, "{name}");
+    }
+}
+
+#[test]
+fn an_export_is_imported_as_it_was() {
+    let project = TestProject::new();
+    let folder = project.dir().join("exported");
+    write_files(&folder, &read("export.json.zst"));
+    project.ok(&["import", folder.to_str().unwrap()]);
+    let imported: Value = read("imported.json.zst");
+    assert_eq!(project.json(&["tree", "--all"]), imported);
+}
+
+#[test]
+fn recordings_are_recognised() {
+    let project = project();
+    let folder = project.dir().join("recordings");
+    write_files(&folder, &read("recordings.json.zst"));
+    let database = folder.join("opencode/opencode.db");
+    fs_err::create_dir_all(database.parent().unwrap()).unwrap();
+    fs_err::write(&database, unpacked(&fixture("opencode.db.zst"))).unwrap();
+    let import = |host: &str| {
+        let path = folder.join(host);
+        let answer = project.json(&["import", "--all", path.to_str().unwrap()]);
+        json!({
+            "sessions": answer["sessions"], "bad": answer["bad"],
+            "frames": answer["frames"], "events": answer["events"],
+        })
+    };
+    let nothing_new = json!({ "sessions": 1, "bad": 0, "frames": 0, "events": 0 });
+    let journal = project.journal();
+    for host in ["claude", "codex", "ctrace", "gemini"] {
+        assert_eq!(import(host), nothing_new, "{host}");
+    }
+    assert_eq!(project.journal(), journal);
+    // Of a recorded OpenCode session the earlier build did not read the files that edits changed.
+    let changed_files = json!({ "sessions": 1, "bad": 0, "frames": 0, "events": 5 });
+    assert_eq!(import("opencode"), changed_files);
+    assert_eq!(import("opencode"), nothing_new);
+}

@@ -1,0 +1,306 @@
+//! Surroundings of a frame: everything that a context is made of.
+//!
+//! A store fills this in from its indexes, [`Surroundings::in_tree`] from a tree in memory. Lists
+//! that can be long contain a selection and the total number; the selection should contain the frames
+//! that are likely to matter most, and the assembly ranks those.
+
+use std::collections::BTreeSet;
+
+use flamestack_core::event::Event;
+use flamestack_core::frame::{Frame, Origin, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::{Directive, Note};
+use flamestack_core::subagent::State;
+use flamestack_core::text::Title;
+use flamestack_core::tree::Tree;
+
+/// Maximum number of frames of a group that are ranked.
+pub const CANDIDATES: usize = 256;
+/// Maximum number of ancestors from the parent upwards; the root is always included.
+pub const LEVELS: usize = 64;
+/// Maximum number of planned children.
+pub const PLANNED: usize = 64;
+/// Maximum number of directives: those given at a terminal, then the first, then the newest.
+pub const DIRECTIVES: usize = 128;
+
+/// A selection of frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The selected frames, in no particular order unless stated.
+    pub frames: Vec<Frame>,
+    /// Number of frames in all.
+    pub total: usize,
+}
+
+/// A running subagent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subagent {
+    /// Session of the subagent.
+    pub session: SessionRef,
+    /// Title of its task.
+    pub title: Title,
+    /// Its frame, if it has one.
+    pub frame: Option<FrameId>,
+    /// Last event of its frame.
+    pub seen: Seq,
+    /// Its state and the time of its start, if known.
+    pub standing: Option<(State, Timestamp)>,
+}
+
+/// Position of a frame among its siblings. Counts exclude the frame itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SiblingPosition {
+    /// Its position in order, from 1.
+    pub position: usize,
+    /// Number of siblings, including itself.
+    pub of: usize,
+    /// Number of completed siblings.
+    pub completed: usize,
+    /// Number of failed siblings.
+    pub failed: usize,
+    /// Number of siblings in progress.
+    pub in_progress: usize,
+    /// Number of blocked siblings.
+    pub blocked: usize,
+    /// Number of planned siblings.
+    pub planned: usize,
+    /// Number of invalidated siblings.
+    pub invalidated: usize,
+}
+
+impl SiblingPosition {
+    /// Counts one more sibling.
+    pub fn count(&mut self, status: Status) {
+        let counted = match status {
+            Status::Completed => &mut self.completed,
+            Status::Failed => &mut self.failed,
+            Status::InProgress => &mut self.in_progress,
+            Status::Blocked => &mut self.blocked,
+            Status::Planned => &mut self.planned,
+            Status::Invalidated => &mut self.invalidated,
+        };
+        *counted += 1;
+    }
+}
+
+/// Surroundings of a frame at one position of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Last event that is taken into account.
+    pub position: Seq,
+    /// Session that the context is for, if any.
+    pub session: Option<SessionRef>,
+    /// The current frame.
+    pub current: Frame,
+    /// Its ancestors, parent first: the nearest ones, and the root as the last.
+    pub ancestors: Vec<Frame>,
+    /// Number of its ancestors.
+    pub levels: usize,
+    /// Its completed and failed children, at least the last finished ones.
+    pub children: Group,
+    /// Its planned children, in order from the first.
+    pub planned: Group,
+    /// Children and siblings that are in progress or blocked, without the frame itself.
+    pub open: Group,
+    /// Completed and failed siblings. [`Surroundings::place`] has their total numbers.
+    pub siblings: Vec<Frame>,
+    /// Completed siblings of its ancestors.
+    pub uncles: Group,
+    /// Its position among its siblings.
+    pub place: SiblingPosition,
+    /// The next planned sibling: the first one after it, else the first.
+    pub next: Option<Frame>,
+    /// Running subagents of the session.
+    pub subagents: Vec<Subagent>,
+    /// Directives of the user, oldest first.
+    pub directives: Vec<Directive>,
+}
+
+impl Surroundings {
+    /// Creates surroundings that consist of a frame only.
+    pub fn of(current: Frame, position: Seq) -> Self {
+        Self {
+            position,
+            session: None,
+            current,
+            ancestors: Vec::new(),
+            levels: 0,
+            children: Group::default(),
+            planned: Group::default(),
+            open: Group::default(),
+            siblings: Vec::new(),
+            uncles: Group::default(),
+            place: SiblingPosition::default(),
+            next: None,
+            subagents: Vec::new(),
+            directives: Vec::new(),
+        }
+    }
+
+    /// Gathers the surroundings of a frame in a tree in memory, with nothing left out. Those that are
+    /// gathered from a store must lead to the same context.
+    pub fn in_tree(tree: &Tree, frame: &FrameId) -> Option<Self> {
+        let current = tree.frames().get(frame)?.clone();
+        let position = tree.journal().last().map_or(Seq(0), |last| last.seq);
+        let mut around = Self::of(current, position);
+        around.load_ancestors(tree);
+        around.load_children(tree);
+        // Roots are separate tasks, not siblings.
+        if around.current.parent.is_some() {
+            around.load_siblings(tree);
+        }
+        around.open.total = around.open.frames.len();
+        around.load_directives(tree);
+        Some(around)
+    }
+
+    /// Removes everything above and beside the frame of the subagent that works here, except for the
+    /// user's directives.
+    #[must_use]
+    pub fn within_its_subagent(mut self) -> Self {
+        let path = std::iter::once(&self.current).chain(&self.ancestors);
+        let Some(above) = path
+            .into_iter()
+            .position(|it| it.origin == Origin::Subagent)
+        else {
+            return self;
+        };
+        self.ancestors.truncate(above);
+        self.levels = above;
+        // The siblings of the topmost frame belong to the parent's work.
+        let parents: Vec<&FrameId> = self.ancestors.iter().map(|it| &it.id).collect();
+        let is_below = |it: &Frame| it.parent.as_ref().is_some_and(|id| parents.contains(&id));
+        self.uncles.frames.retain(is_below);
+        self.uncles.total = self.uncles.frames.len();
+        if self.ancestors.is_empty() {
+            self.siblings.clear();
+            self.place = SiblingPosition::default();
+            self.next = None;
+            let current = &self.current.id;
+            self.open
+                .frames
+                .retain(|it| it.parent.as_ref() == Some(current));
+            self.open.total = self.open.frames.len();
+        }
+        self
+    }
+
+    /// Removes the results of subagents. They are still counted as left out.
+    #[must_use]
+    pub fn without_subagents_results(mut self) -> Self {
+        let is_own = |it: &Frame| it.origin != Origin::Subagent;
+        self.children.frames.retain(is_own);
+        self.siblings.retain(is_own);
+        self.uncles.frames.retain(is_own);
+        self
+    }
+
+    /// Loads the directives of the frame and its ancestors from the events that still count.
+    fn load_directives(&mut self, tree: &Tree) {
+        let here: Vec<&Frame> = self.ancestors.iter().chain([&self.current]).collect();
+        let mut directives = Vec::new();
+        for recorded in tree.journal().iter().filter(|it| tree.counts(it)) {
+            let noted: &[Note] = match &recorded.event {
+                Event::Noted { note, .. } => std::slice::from_ref(note),
+                Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => &frame.notes,
+                _ => continue,
+            };
+            for frame in recorded.event.frames() {
+                let frame = here.iter().find(|known| known.id == frame);
+                for note in noted {
+                    if let (Note::Directive(text), Some(frame)) = (note, frame)
+                        && frame.notes.contains(note)
+                    {
+                        directives.push(Directive {
+                            text: text.clone(),
+                            said: recorded.seq,
+                            session: recorded.session.clone(),
+                            frame: frame.id,
+                        });
+                    }
+                }
+            }
+        }
+        self.directives = directives;
+    }
+
+    fn load_ancestors(&mut self, tree: &Tree) {
+        // A damaged journal may fold into a cycle.
+        let mut seen = BTreeSet::from([self.current.id]);
+        let mut above = self.current.parent.as_ref();
+        while let Some(frame) = above.and_then(|id| tree.frames().get(id)) {
+            if !seen.insert(frame.id) {
+                break;
+            }
+            self.ancestors.push(frame.clone());
+            above = frame.parent.as_ref();
+            if let Some(grandparent) = &frame.parent {
+                let uncles = tree.children(Some(grandparent));
+                let finished = uncles.filter(|uncle| uncle.status == Status::Completed);
+                let others = finished.filter(|uncle| uncle.id != frame.id);
+                self.uncles.frames.extend(others.cloned());
+            }
+        }
+        self.levels = self.ancestors.len();
+        self.uncles.total = self.uncles.frames.len();
+    }
+
+    fn load_children(&mut self, tree: &Tree) {
+        for child in tree.children(Some(&self.current.id)) {
+            let group = match child.status {
+                Status::Completed | Status::Failed => &mut self.children,
+                Status::Planned => &mut self.planned,
+                Status::InProgress | Status::Blocked => &mut self.open,
+                Status::Invalidated => continue,
+            };
+            group.frames.push(child.clone());
+            group.total += 1;
+        }
+    }
+
+    fn load_siblings(&mut self, tree: &Tree) {
+        let mut after = false;
+        let mut first_planned = None;
+        for (at, sibling) in tree.children(self.current.parent.as_ref()).enumerate() {
+            self.place.of += 1;
+            if sibling.id == self.current.id {
+                self.place.position = at + 1;
+                after = true;
+                continue;
+            }
+            self.place.count(sibling.status);
+            match sibling.status {
+                Status::Completed | Status::Failed => self.siblings.push(sibling.clone()),
+                Status::InProgress | Status::Blocked => self.open.frames.push(sibling.clone()),
+                Status::Planned => {
+                    first_planned.get_or_insert(sibling);
+                    if after && self.next.is_none() {
+                        self.next = Some(sibling.clone());
+                    }
+                }
+                Status::Invalidated => {}
+            }
+        }
+        self.next = self.next.take().or_else(|| first_planned.cloned());
+    }
+
+    /// Returns true if there is anything that the model does not know from the session itself.
+    ///
+    /// A root without criteria, plan, children or decisions adds nothing: its title is the user's
+    /// last message, and the model itself changed its files.
+    pub fn has_something_to_tell(&self) -> bool {
+        let given_elsewhere =
+            |directive: &Directive| Some(&directive.session) != self.session.as_ref();
+        let learned =
+            |note: &Note| matches!(note, Note::Decision { .. } | Note::FailedAttempt { .. });
+        !self.ancestors.is_empty()
+            || self.children.total > 0
+            || self.planned.total > 0
+            || self.open.total > 0
+            || !self.subagents.is_empty()
+            || self.current.criteria.is_some()
+            || self.current.blocked_on.is_some()
+            || self.current.notes.iter().any(learned)
+            || self.directives.iter().any(given_elsewhere)
+    }
+}

@@ -1,0 +1,332 @@
+//! Hints: what to do about a refusal, as a command line or a tool call.
+//!
+//! Core refuses in the words of the domain; the fronts add the call that would work. The CLI and the
+//! tools share these hints, so that both name calls that exist.
+
+use flamestack_core::text::TextProblem;
+use flamestack_core::{FrameHead, FrameId, Refusal, Status};
+
+/// Front that a hint is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// The user at a terminal: `flame …`.
+    Cli,
+    /// The model, which calls tools: `stack_…`.
+    Tool,
+}
+
+impl Voice {
+    /// Returns the words for this front.
+    pub(crate) fn pick(self, cli: &str, tool: &str) -> String {
+        match self {
+            Self::Cli => cli.to_owned(),
+            Self::Tool => tool.to_owned(),
+        }
+    }
+}
+
+/// Returns what to do instead of a refused command.
+pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
+    let hint = match refusal {
+        Refusal::IdTaken { .. } | Refusal::BadImport { .. } => return None,
+        Refusal::BadText { problem, .. } => text_hint(problem, voice).to_owned(),
+        Refusal::NotACommit { .. } => "give its hash, as `git rev-parse HEAD` prints it".to_owned(),
+        Refusal::NoSuchFrame { .. } => voice.pick(
+            "`flame tree` shows the frames there are",
+            "stack_tree shows the frames there are",
+        ),
+        Refusal::NoActiveFrame { .. } => voice.pick(
+            "name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`",
+            "name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate",
+        ),
+        Refusal::ParentFinished { open_above, .. } => match (voice, open_above) {
+            (Voice::Cli, Some(above)) => {
+                format!("name {above} above it instead, which is in progress")
+            }
+            (Voice::Cli, None) => "use `--root` to begin a new tree".to_owned(),
+            (Voice::Tool, Some(above)) => {
+                format!("{above} above it is in progress: call stack_frame_activate with it first")
+            }
+            (Voice::Tool, None) => "call stack_frame_push to begin a new tree".to_owned(),
+        },
+        Refusal::ParentPlanned { parent: frame } | Refusal::NotBegun { frame } => {
+            format!(
+                "begin it with {}, or give it up with {}",
+                call(voice, "activate", &frame.id),
+                call(voice, "invalidate", &frame.id)
+            )
+        }
+        Refusal::Blocked { frame } | Refusal::AlreadyBlocked { frame } => {
+            format!("when the wait is over: `flame unblock {}`", frame.id)
+        }
+        Refusal::NotBlocked { frame } => match frame.status {
+            Status::Planned | Status::InProgress => {
+                format!("turn to it with {}", call(voice, "activate", &frame.id))
+            }
+            _ => redo(voice),
+        },
+        Refusal::ChildrenOpen { children, .. } => match children.first() {
+            Some(child) => {
+                let go_on = match child.status {
+                    Status::Planned => {
+                        format!("begin it with {}", call(voice, "activate", &child.id))
+                    }
+                    Status::Blocked => format!("unblock it with `flame unblock {}`", child.id),
+                    _ => format!("finish it with {}", call(voice, "pop", &child.id)),
+                };
+                format!(
+                    "{go_on}, or give it up with {}",
+                    call(voice, "invalidate", &child.id)
+                )
+            }
+            None => return None,
+        },
+        Refusal::AlreadyFinished { .. } | Refusal::GoalIsHistory { .. } => redo(voice),
+        Refusal::NoResultsYet { frame } => {
+            format!(
+                "results are given when it ends: {}",
+                call(voice, "pop", &frame.id)
+            )
+        }
+        Refusal::FinishedStands { frame } => format!(
+            "correct what it says with `flame edit {} --results TEXT`, or {}",
+            frame.id,
+            redo(voice)
+        ),
+        Refusal::NothingToEdit => {
+            "name what changes: `--title`, `--criteria`, `--criteria-compacted`, \
+                 `--results` or `--results-compacted`"
+                .to_owned()
+        }
+        Refusal::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
+        Refusal::EmptyPlan => "name at least one title".to_owned(),
+        Refusal::NotPlanned { frame, verb } => started_hint(frame, verb, voice),
+        Refusal::Cycle { .. } => "choose a place outside of it".to_owned(),
+        Refusal::BesideItself { .. } => "name another frame".to_owned(),
+        Refusal::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
+        Refusal::SessionBound { session, .. } | Refusal::FrameBound { session, .. } => {
+            format!("part them first: `flame unbind {session}`")
+        }
+        Refusal::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
+        Refusal::PopBesidePush => "call one now and the other in the next message".to_owned(),
+        Refusal::NothingToUndo { .. } => "undo takes back only what this session did".to_owned(),
+        Refusal::BuiltUpon { .. } | Refusal::EndedMeanwhile { .. } => {
+            "change what is there now instead: `flame log ID` shows what happened".to_owned()
+        }
+    };
+    Some(hint)
+}
+
+/// Returns what to do about a frame that cannot be moved or deleted any more.
+fn started_hint(frame: &FrameHead, verb: &str, voice: Voice) -> String {
+    match frame.status {
+        Status::InProgress | Status::Blocked if verb == "moved" => {
+            "work that has begun stays in its place; what is to be done elsewhere can be planned \
+             there"
+                .to_owned()
+        }
+        Status::InProgress | Status::Blocked => {
+            format!("give it up with {}", call(voice, "invalidate", &frame.id))
+        }
+        _ => redo(voice),
+    }
+}
+
+/// Returns what to do about a text that is not accepted.
+fn text_hint(problem: &TextProblem, voice: Voice) -> &'static str {
+    match (problem, voice) {
+        (TextProblem::Empty, _) => "say it in a few words",
+        (TextProblem::TitleTooLong { .. }, _) => "put the detail into the success criteria",
+        (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
+            "keep the long text in the frame's log: `flame note log FILE`"
+        }
+        (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
+            "say it shorter, and name the file that holds the rest"
+        }
+        (TextProblem::Nul { .. }, _) => "remove it",
+    }
+}
+
+fn redo(voice: Voice) -> String {
+    voice.pick(
+        "push a new frame to do it again",
+        "call stack_frame_push to do it again",
+    )
+}
+
+/// Formats a call of a verb.
+fn call(voice: Voice, verb: &str, id: &FrameId) -> String {
+    match (voice, verb) {
+        (Voice::Cli, "pop") => format!("`flame pop --frame {id} RESULTS`"),
+        (Voice::Cli, "invalidate") => format!("`flame invalidate {id} --reason WHY`"),
+        (Voice::Cli, _) => format!("`flame {verb} {id}`"),
+        (Voice::Tool, _) => format!("stack_frame_{verb} ({id})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flamestack_core::frame::{Origin, Rank};
+    use flamestack_core::id::SessionRef;
+    use flamestack_core::text::{Text, Title};
+
+    use super::*;
+
+    fn frame(status: Status) -> FrameHead {
+        FrameHead {
+            id: "abcdefgh".parse().unwrap(),
+            parent: None,
+            rank: Rank::default(),
+            status,
+            origin: Origin::Asked,
+            title: Title::recorded("Fix".to_owned()),
+            blocked_on: Some(Text::recorded("keys".to_owned())),
+            session: None,
+        }
+    }
+
+    fn session() -> SessionRef {
+        "opencode:ses_1".parse().unwrap()
+    }
+
+    fn planned() -> FrameHead {
+        frame(Status::Planned)
+    }
+
+    fn done() -> FrameHead {
+        frame(Status::Completed)
+    }
+
+    fn check<const N: usize>(cases: [(Refusal, &str); N]) {
+        for (refusal, hint) in cases {
+            assert_eq!(refusal_hint(&refusal, Voice::Cli).as_deref(), Some(hint));
+        }
+    }
+
+    #[test]
+    fn hints_about_the_tree_name_a_call_that_works() {
+        let above = Some("bcdefghj".parse().unwrap());
+        let parent = done();
+        check([
+            (
+                Refusal::ParentFinished {
+                    parent: parent.clone(),
+                    open_above: above,
+                },
+                "name bcdefghj above it instead, which is in progress",
+            ),
+            (
+                Refusal::ParentFinished {
+                    parent,
+                    open_above: None,
+                },
+                "use `--root` to begin a new tree",
+            ),
+            (
+                Refusal::ParentPlanned { parent: planned() },
+                "begin it with `flame activate abcdefgh`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+            ),
+            (
+                Refusal::NotBegun { frame: planned() },
+                "begin it with `flame activate abcdefgh`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+            ),
+            (
+                Refusal::Blocked {
+                    frame: frame(Status::Blocked),
+                },
+                "when the wait is over: `flame unblock abcdefgh`",
+            ),
+            (
+                Refusal::AlreadyBlocked {
+                    frame: frame(Status::Blocked),
+                },
+                "when the wait is over: `flame unblock abcdefgh`",
+            ),
+            (
+                Refusal::ChildrenOpen {
+                    frame: done(),
+                    children: vec![frame(Status::InProgress)],
+                    total: 1,
+                },
+                "finish it with `flame pop --frame abcdefgh RESULTS`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+            ),
+            (
+                Refusal::AlreadyFinished { frame: done() },
+                "push a new frame to do it again",
+            ),
+            (
+                Refusal::GoalIsHistory { frame: done() },
+                "push a new frame to do it again",
+            ),
+            (
+                Refusal::NoActiveFrame { session: session() },
+                "name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn hints_about_sessions_and_edits_name_a_call_that_works() {
+        check([
+            (
+                Refusal::FinishedStands { frame: done() },
+                "correct what it says with `flame edit abcdefgh --results TEXT`, or push a new frame to do it again",
+            ),
+            (
+                Refusal::Cycle {
+                    frame: planned(),
+                    into: planned(),
+                },
+                "choose a place outside of it",
+            ),
+            (
+                Refusal::NotPlanned {
+                    frame: frame(Status::InProgress),
+                    verb: "moved",
+                },
+                "work that has begun stays in its place; what is to be done elsewhere can be planned there",
+            ),
+            (
+                Refusal::SessionBound {
+                    session: session(),
+                    frame: planned(),
+                },
+                "part them first: `flame unbind opencode:ses_1`",
+            ),
+            (
+                Refusal::FrameBound {
+                    session: session(),
+                    frame: planned(),
+                },
+                "part them first: `flame unbind opencode:ses_1`",
+            ),
+            (
+                Refusal::NotBound { session: session() },
+                "`flame bind ID opencode:ses_1` binds it to a frame",
+            ),
+            (Refusal::EmptyPlan, "name at least one title"),
+            (
+                Refusal::BuiltUpon {
+                    session: session(),
+                    by: session(),
+                },
+                "change what is there now instead: `flame log ID` shows what happened",
+            ),
+            (
+                Refusal::EndedMeanwhile {
+                    session: session(),
+                    frame: planned(),
+                },
+                "change what is there now instead: `flame log ID` shows what happened",
+            ),
+            (
+                Refusal::NothingToUndo { session: session() },
+                "undo takes back only what this session did",
+            ),
+            (
+                Refusal::PopBesidePush,
+                "call one now and the other in the next message",
+            ),
+        ]);
+    }
+}

@@ -1,0 +1,474 @@
+//! Ingests the entries of sessions, live or recorded: events go into the journal, raw text beside it.
+//!
+//! ```text
+//!  entries ─▶ plan: which to observe, which text is complete ─▶ raw text ─▶ blobs
+//!                                  │                                          │
+//!                                  ▼                                          ▼
+//!             one transaction: observe each entry, log each text ─▶ events ─▶ journal
+//! ```
+//!
+//! [`Observer`] derives the events; it and the files below this one are pure. This file keeps what
+//! must be remembered between calls, calls without an answer and raw text of a turn that has not
+//! ended, and commits.
+
+mod observer;
+mod prompts;
+mod recorder;
+mod results;
+mod subagents;
+#[cfg(test)]
+mod tests;
+mod todos;
+mod tools;
+mod words;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+
+use flamestack_core::command::Fork;
+use flamestack_core::frame::LogEntry;
+use flamestack_core::id::{Fingerprint, Timestamp};
+use flamestack_core::subagent::Framing;
+use flamestack_core::transcript::{Call, Entry, EntryKind};
+use flamestack_core::{Actor, Command, Event, Recorded, SessionRef, Title};
+use flamestack_store::{Step, transcript};
+
+pub use self::observer::{Observation, Observer, StoredText};
+pub(crate) use self::results::is_wordless;
+use crate::Engine;
+use crate::error::Result;
+
+/// Raw text is stored in pieces of about this many bytes, or a turn at a time.
+const PIECE: usize = 256 * 1024;
+/// Maximum number of frames that a fork copies from the original session.
+const MAX_COPIES: usize = 200;
+
+/// The sessions that an engine ingests.
+pub(crate) type Ingests = BTreeMap<SessionRef, Ingest>;
+
+/// State of one session between calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ingest {
+    observer: Observer,
+    /// Raw text that is not stored yet, by thread.
+    pending: BTreeMap<SessionRef, PendingText>,
+}
+
+/// Raw text that is not stored yet.
+#[derive(Clone, Debug, Default)]
+struct PendingText {
+    text: String,
+    /// Fingerprints of its entries.
+    marks: Vec<Fingerprint>,
+    /// Message and time of its first entry.
+    message: Option<String>,
+    at: Option<Timestamp>,
+}
+
+impl Ingest {
+    /// Takes the raw text of a thread, complete as it is now.
+    fn take_text(&mut self, thread: &SessionRef) -> Option<IngestStep<'static>> {
+        let pending = self.pending.remove(thread)?;
+        Some(IngestStep::Log(thread.clone(), Box::new(pending)))
+    }
+}
+
+/// Properties of an ingested session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngestOptions {
+    /// True for the record of a past session, which works on nothing.
+    pub past: bool,
+    /// The session that started it, where it is known.
+    pub parent: Option<SessionRef>,
+    /// True if the host does not say which session started which: titles tell subagents.
+    pub without_ids: bool,
+    /// True if every subagent that ends here keeps its frame, however short its run.
+    pub keeps_frames: bool,
+}
+
+/// One step of an ingest.
+enum IngestStep<'e> {
+    Observe(Box<Cow<'e, Entry>>),
+    Log(SessionRef, Box<PendingText>),
+}
+
+impl Engine {
+    /// Ingests entries of a session that is going on.
+    ///
+    /// The same entry may come any number of times. An answer is understood if its call came
+    /// before, in this or an earlier call of this engine, and a turn's end if the model's last
+    /// words did; a caller with a new engine sends those again.
+    pub fn ingest(&self, actor: &Actor, entries: &[Entry]) -> Result<Vec<Recorded>> {
+        self.ingest_with(actor, &IngestOptions::default(), entries)
+    }
+
+    /// Ingests entries of a session.
+    pub fn ingest_with(
+        &self,
+        actor: &Actor,
+        options: &IngestOptions,
+        entries: &[Entry],
+    ) -> Result<Vec<Recorded>> {
+        let _alone = self.lock_ingest();
+        let mut ingest = self.ingest_of(&actor.session, options);
+        let mut steps = self.plan(actor, &mut ingest, entries)?;
+        if options.without_ids && options.parent.is_none() {
+            steps.extend(self.subagent_by_title(actor, entries));
+        }
+        let mut recorded = self.commit_ingest(actor, &mut ingest.observer, steps)?;
+        self.ingests().insert(actor.session.clone(), ingest);
+        recorded.extend(self.summaries().complete_results(actor, &recorded)?);
+        Ok(recorded)
+    }
+
+    /// Returns the start of a subagent if a title says that the session is one.
+    fn subagent_by_title(&self, actor: &Actor, entries: &[Entry]) -> Option<IngestStep<'static>> {
+        let tracking = self.tracking();
+        let titles = entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Titled { title } => Some(title),
+            _ => None,
+        });
+        let title = titles.rev().find(|title| tracking.patterns.fit(title))?;
+        let id = actor.session.id().to_owned();
+        Some(IngestStep::Observe(Box::new(Cow::Owned(Entry {
+            id: Some(format!("by title {id}")),
+            ..Entry::of(EntryKind::SubagentStarted {
+                id,
+                call: None,
+                kind: None,
+                title: title.clone(),
+                prompt: String::new(),
+            })
+        }))))
+    }
+
+    /// Stores the raw text of a session whose turn has not ended.
+    pub fn keep_pending(&self, actor: &Actor) -> Result<Vec<Recorded>> {
+        let _alone = self.lock_ingest();
+        let known = self.ingests().get(&actor.session).cloned();
+        let Some(mut ingest) = known.filter(|ingest| !ingest.pending.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let steps = std::mem::take(&mut ingest.pending)
+            .into_iter()
+            .map(|(thread, text)| IngestStep::Log(thread, Box::new(text)))
+            .collect();
+        let recorded = self.commit_ingest(actor, &mut ingest.observer, steps)?;
+        self.ingests().insert(actor.session.clone(), ingest);
+        Ok(recorded)
+    }
+
+    /// Returns the raw text of a session whose turn has not ended.
+    pub(crate) fn pending_text(&self, session: &SessionRef) -> String {
+        let ingests = self.ingests();
+        let pending = ingests
+            .values()
+            .find_map(|ingest| ingest.pending.get(session));
+        pending
+            .map(|pending| pending.text.clone())
+            .unwrap_or_default()
+    }
+
+    /// Ends the record of a past session: stores the rest of its raw text, completes its frame if
+    /// nothing is left open, and forgets the session.
+    pub fn settle(&self, actor: &Actor) -> Result<Vec<Recorded>> {
+        let mut recorded = self.keep_pending(actor)?;
+        let Some(mut ingest) = self.ingests().remove(&actor.session) else {
+            return Ok(recorded);
+        };
+        let mut asked = false;
+        let clock = self.clock();
+        recorded.extend(self.workspace.commit_steps(&mut |reading| {
+            if std::mem::replace(&mut asked, true) {
+                return Ok(None);
+            }
+            let mut draw = || clock.draw_id();
+            let observation = ingest.observer.finish(reading, actor, &mut draw)?;
+            Ok(observation.map(|observation| step(observation, clock.now())))
+        })?);
+        recorded.extend(self.summaries().complete_results(actor, &recorded)?);
+        Ok(recorded)
+    }
+
+    /// Follows a host that reverted a session to before a message, or restored it.
+    ///
+    /// `messages` begins with that message, followed by the later ones that are known; it is empty
+    /// if the session was restored. `earlier` names the messages before it.
+    pub fn wind(
+        &self,
+        actor: &Actor,
+        messages: &[String],
+        earlier: &[String],
+    ) -> Result<Vec<Recorded>> {
+        let mut recorded = self.keep_pending(actor)?;
+        let pending = self.read(|reading| {
+            let session = reading.session(&actor.session)?;
+            let reverted = session.and_then(|known| known.reverted);
+            Ok(reading.recorded(reverted.as_slice())?)
+        })?;
+        let pending = pending.into_iter().find_map(|entry| match entry.event {
+            Event::SessionReverted { to, .. } => Some(to),
+            _ => None,
+        });
+        if pending.as_ref() == messages.first() {
+            return Ok(recorded);
+        }
+        // To another message: restores everything first, then reverts.
+        if pending.is_some() {
+            let forward = Command::Unrevert;
+            recorded.extend(self.commands().run(actor, &forward)?.events);
+        }
+        if !messages.is_empty() {
+            let (messages, earlier) = (messages.to_vec(), earlier.to_vec());
+            let back = Command::Revert { messages, earlier };
+            recorded.extend(self.commands().run(actor, &back)?.events);
+        }
+        if let Some(ingest) = self.ingests().get_mut(&actor.session) {
+            ingest.observer.forget_turn(&actor.session);
+        }
+        Ok(recorded)
+    }
+
+    /// Follows a host that forked a session: the fork goes on with what was open in the original and
+    /// knows what was finished. `messages` pairs the original's messages with those of the fork, and
+    /// `later` names the original's messages that the fork does not have.
+    pub fn fork(
+        &self,
+        actor: &Actor,
+        from: &SessionRef,
+        messages: Vec<(String, String)>,
+        later: Vec<String>,
+    ) -> Result<Vec<Recorded>> {
+        let ids = (0..MAX_COPIES).map(|_| self.clock().draw_id());
+        let fork = Fork {
+            from: from.clone(),
+            messages,
+            later,
+            ids: ids.collect(),
+        };
+        let fork = Command::Fork(Box::new(fork));
+        Ok(self.commands().run(actor, &fork)?.events)
+    }
+
+    fn ingest_of(&self, session: &SessionRef, options: &IngestOptions) -> Ingest {
+        // A copy: if the commit fails, these entries must count as not observed.
+        let known = self.ingests().get(session).cloned();
+        let mut ingest = known.unwrap_or_else(|| Ingest {
+            observer: if options.past {
+                Observer::past()
+            } else {
+                Observer::live(None)
+            },
+            pending: BTreeMap::new(),
+        });
+        ingest.observer.set_parent(options.parent.clone());
+        // A past session keeps the frames of all its subagents: it will not be asked again.
+        if !options.past {
+            let framing = self.tracking().framing;
+            ingest.observer.set_framing(if options.keeps_frames {
+                Framing {
+                    enabled: framing.enabled,
+                    ..Framing::ALL
+                }
+            } else {
+                framing
+            });
+        }
+        ingest
+    }
+
+    /// Plans the steps for entries: each is observed, and raw text is logged once it is complete.
+    fn plan<'e>(
+        &self,
+        actor: &Actor,
+        ingest: &mut Ingest,
+        entries: &'e [Entry],
+    ) -> Result<Vec<IngestStep<'e>>> {
+        let known = self.known_texts(actor, entries)?;
+        let mut steps = Vec::new();
+        for (entry, known) in entries.iter().zip(known) {
+            let thread = thread_of(&actor.session, entry);
+            // A prompt begins a turn; everything before it belongs to the previous one.
+            if entry.is_prompt() && !known {
+                steps.extend(ingest.take_text(&thread));
+            }
+            let ended = match &entry.kind {
+                EntryKind::SubagentEnded { id, .. } => actor.session.beside(id),
+                EntryKind::TurnEnded
+                | EntryKind::Interrupted { .. }
+                | EntryKind::Failed { .. }
+                | EntryKind::Compacted { .. } => Some(thread.clone()),
+                _ => None,
+            };
+            if !known {
+                let pending = ingest.pending.entry(thread.clone()).or_default();
+                if pending.text.is_empty() {
+                    pending.message.clone_from(&entry.message);
+                    pending.at = entry.at;
+                }
+                pending.text.push_str(&transcript::encode(entry));
+                pending.marks.extend(entry.text_mark(&actor.session));
+            }
+            steps.push(IngestStep::Observe(Box::new(within(
+                &self.project().root,
+                entry,
+            ))));
+            let full = ingest.pending.get(&thread);
+            if full.is_some_and(|pending| pending.text.len() >= PIECE) {
+                steps.extend(ingest.take_text(&thread));
+            }
+            if let Some(ended) = ended.filter(|_| !known) {
+                steps.extend(ingest.take_text(&ended));
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Returns for each entry whether its raw text is stored or pending already.
+    fn known_texts(&self, actor: &Actor, entries: &[Entry]) -> Result<Vec<bool>> {
+        let mut here: BTreeSet<Fingerprint> = {
+            let ingests = self.ingests();
+            let ingest = ingests.get(&actor.session);
+            let pending = ingest
+                .into_iter()
+                .flat_map(|ingest| ingest.pending.values());
+            pending
+                .flat_map(|text| text.marks.iter().copied())
+                .collect()
+        };
+        self.read(|reading| {
+            let mut known = Vec::with_capacity(entries.len());
+            for entry in entries {
+                let copied = entry
+                    .message
+                    .as_ref()
+                    .map(|message| Entry::copied_mark(&actor.session, message));
+                let elsewhere = match copied {
+                    Some(mark) => reading.is_seen(mark)?,
+                    None => false,
+                };
+                known.push(match entry.text_mark(&actor.session) {
+                    _ if elsewhere => true,
+                    Some(mark) => !here.insert(mark) || reading.is_seen(mark)?,
+                    None => false,
+                });
+            }
+            Ok(known)
+        })
+    }
+
+    /// Stores the raw text of all steps with one write.
+    fn store_texts(&self, steps: &[IngestStep<'_>]) -> Result<VecDeque<StoredText>> {
+        let pieces = || {
+            steps.iter().filter_map(|step| match step {
+                IngestStep::Observe(_) => None,
+                IngestStep::Log(thread, pending) => Some((thread, pending)),
+            })
+        };
+        let texts: Vec<&str> = pieces().map(|(_, pending)| pending.text.as_str()).collect();
+        let blobs = self.workspace.keep_texts(&texts)?;
+        let pieces = pieces()
+            .zip(blobs)
+            .map(|((thread, pending), blob)| StoredText {
+                thread: thread.clone(),
+                message: pending.message.clone(),
+                at: pending.at,
+                entry: LogEntry {
+                    label: Title::recorded(transcript::LABEL.to_owned()),
+                    blob: blob.id,
+                    bytes: blob.bytes,
+                },
+                marks: pending.marks.clone(),
+            });
+        Ok(pieces.collect())
+    }
+
+    /// Commits all steps as one command, each on the state that the ones before it led to.
+    fn commit_ingest(
+        &self,
+        actor: &Actor,
+        observer: &mut Observer,
+        steps: Vec<IngestStep<'_>>,
+    ) -> Result<Vec<Recorded>> {
+        if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut texts = self.store_texts(&steps)?;
+        let clock = self.clock();
+        let now = clock.now();
+        let mut steps = steps.into_iter();
+        let mut waiting: VecDeque<Observation> = VecDeque::new();
+        let mut done = false;
+        let mut draw = || clock.draw_id();
+        self.workspace.commit_steps(&mut |reading| {
+            loop {
+                if let Some(observation) = waiting.pop_front() {
+                    return Ok(Some(step(observation, now)));
+                }
+                match steps.next() {
+                    Some(IngestStep::Observe(entry)) => {
+                        waiting.extend(observer.observe(reading, actor, &entry, &mut draw)?);
+                    }
+                    Some(IngestStep::Log(..)) => {
+                        let Some(text) = texts.pop_front() else {
+                            continue;
+                        };
+                        let logged = observer.log(reading, actor, &text, &mut draw)?;
+                        waiting.extend((!logged.decision.events.is_empty()).then_some(logged));
+                    }
+                    None if done => return Ok(None),
+                    None => {
+                        done = true;
+                        let known = observer.finish_batch(&actor.session);
+                        return Ok(known.map(|event| Step {
+                            at: now,
+                            actor: actor.clone(),
+                            events: vec![event],
+                        }));
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Returns the subagent inside of a session that an entry belongs to, else the session.
+fn thread_of(session: &SessionRef, entry: &Entry) -> SessionRef {
+    let agent = entry.agent.as_deref();
+    let inside = agent.and_then(|agent| session.beside(agent));
+    inside.unwrap_or_else(|| session.clone())
+}
+
+fn step(observation: Observation, now: Timestamp) -> Step {
+    Step {
+        at: observation.at.unwrap_or(now),
+        actor: observation.actor,
+        events: observation.decision.events,
+    }
+}
+
+/// Makes the paths of an entry relative to the project where they are inside it.
+fn within<'e>(root: &Path, entry: &'e Entry) -> Cow<'e, Entry> {
+    let relative = |path: &String| {
+        let inside = Path::new(path).strip_prefix(root).ok()?;
+        Some(inside.to_string_lossy().into_owned()).filter(|inside| !inside.is_empty())
+    };
+    let paths = match &entry.kind {
+        EntryKind::Call(call) => &call.paths,
+        EntryKind::Changed { paths } => paths,
+        _ => return Cow::Borrowed(entry),
+    };
+    if !paths.iter().any(|path| relative(path).is_some()) {
+        return Cow::Borrowed(entry);
+    }
+    let mut entry = entry.clone();
+    if let EntryKind::Call(Call { paths, .. }) | EntryKind::Changed { paths } = &mut entry.kind {
+        for path in paths {
+            if let Some(inside) = relative(path) {
+                *path = inside;
+            }
+        }
+    }
+    Cow::Owned(entry)
+}

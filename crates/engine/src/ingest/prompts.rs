@@ -1,0 +1,194 @@
+//! Prompts of the user, and the turns of a session.
+
+use super::recorder::{EntryRecorder, TITLE_LENGTH};
+use super::results::{closed, derived_results, is_error};
+use super::words::{self, prose, title};
+use flamestack_core::decide::{Beginning, DecideResult};
+use flamestack_core::event::{Closing, Results};
+use flamestack_core::frame::Origin;
+use flamestack_core::session::Activity;
+use flamestack_core::transcript::Speaker;
+use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, TreeQuery};
+
+/// Slash commands that steer a host and ask nothing of the model.
+const STEERING: &str = "agents approvals bug clear compact compress config context copy cost doctor \
+    effort exit export fast help hooks login logout mcp memory model models new permissions plugin \
+    quit resume rewind stats status theme undo usage";
+
+impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
+    pub(super) fn prompt(&mut self, speaker: Speaker, text: &str) -> DecideResult<(), N> {
+        // Inside a subagent, the user's side holds its parent's words.
+        if self.inside || !is_request(speaker, text) {
+            return Ok(());
+        }
+        let session = self.session();
+        if self.is_untracked() {
+            self.emit(Event::SessionPrompted { session });
+            return Ok(());
+        }
+        let seen = self.decider.session.activity.clone();
+        let has_parent = self.decider.session.is_started_by_another();
+        let is_new = self.decider.own.is_none();
+        let mut own = if is_new && has_parent {
+            self.begin(Some(text), None)?
+        } else {
+            self.own(Some(text))?
+        };
+        // A subagent's prompts are its parent's words.
+        if own.origin == Origin::Subagent && seen.prompts == 0 || has_parent {
+            if !own.status.is_open() && !self.reopen(&session, &own)? {
+                self.go_on_from(&own, text)?;
+            }
+            self.emit(Event::SessionPrompted { session });
+            return Ok(());
+        }
+        if !is_new && !own.status.is_open() && self.decider.active.is_none() {
+            own = self.go_on_from(&own, text)?;
+        } else if !is_new {
+            self.next_prompt(&own, &seen, text)?;
+        }
+        if let Some(said) = prose(text, usize::MAX) {
+            let active = self.decider.active.unwrap_or(own.id);
+            self.note(&active, Note::Directive(said))?;
+        }
+        self.emit(Event::SessionPrompted { session });
+        Ok(())
+    }
+
+    /// Gives a session that continues after the end of its frame another frame.
+    fn go_on_from(&mut self, former: &FrameHead, text: &str) -> DecideResult<FrameHead, N> {
+        let session = self.session();
+        self.emit(Event::SessionUnbound {
+            session,
+            frame: former.id,
+        });
+        self.begin(Some(text), Some(former))
+    }
+
+    /// Ends the last prompt of a session that has a frame, and begins this one.
+    fn next_prompt(&mut self, own: &FrameHead, seen: &Activity, text: &str) -> DecideResult<(), N> {
+        let works_on_own = self
+            .decider
+            .active
+            .as_ref()
+            .is_none_or(|active| *active == own.id);
+        if !works_on_own || own.status != Status::InProgress {
+            return Ok(());
+        }
+        if seen.prompts == 0 {
+            self.name(own, text);
+            return Ok(());
+        }
+        let open = self.open_prompt(&own.id)?;
+        match open {
+            Some(open) => self.end_turn(&open, seen)?,
+            None if seen.prompts == 1 && own.origin == Origin::Session => {
+                self.first_turn(own, seen)?;
+            }
+            None => {}
+        }
+        if let Some(title) = title(text, TITLE_LENGTH) {
+            self.derive(
+                Some(&own.id),
+                Beginning::Started,
+                Origin::Prompt,
+                &words::goal(title),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Names a session that was opened before the first prompt after that prompt.
+    fn name(&mut self, own: &FrameHead, text: &str) {
+        let unnamed = own.origin == Origin::Session && own.title == words::unnamed(&self.session());
+        match title(text, TITLE_LENGTH) {
+            Some(title) if unnamed => self.rename(own, title),
+            _ => {}
+        }
+    }
+
+    /// The turn that a prompt began ends: as completed, unless the user or an error stopped it.
+    fn end_turn(&mut self, prompt: &FrameHead, seen: &Activity) -> DecideResult<(), N> {
+        let (closing, results) = self.ending(seen);
+        // Pushed work below it goes on; then the prompt stays open above it.
+        match self.decider.close(prompt, closing, &results) {
+            Err(Rejected::Refused(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Gives the first prompt a frame as it ends, now that there are several: until then, the
+    /// session's own frame stood for it.
+    fn first_turn(&mut self, own: &FrameHead, seen: &Activity) -> DecideResult<(), N> {
+        let id = self.derive(
+            Some(&own.id),
+            Beginning::Started,
+            Origin::Prompt,
+            &words::goal(own.title.clone()),
+        )?;
+        let opened = self.decider.events.pop();
+        let opening = Decision {
+            events: opened.into_iter().collect(),
+            remarks: Vec::new(),
+        };
+        let (closing, results) = self.ending(seen);
+        self.emit(closed(id, closing, results));
+        self.opening = Some((seen.opening.clone(), opening));
+        Ok(())
+    }
+
+    /// Returns the end of the last turn: failed if the user or an error stopped it.
+    fn ending(&self, seen: &Activity) -> (Closing, Results) {
+        let said = self.last_words(seen);
+        let closing = if seen.interrupted || said.is_some_and(is_error) {
+            Closing::Failed
+        } else {
+            Closing::Completed
+        };
+        (closing, derived_results(said, seen.interrupted))
+    }
+
+    fn last_words<'s>(&'s self, seen: &'s Activity) -> Option<&'s str> {
+        let said = self.said.as_deref();
+        said.or(seen.said.as_ref().map(flamestack_core::Text::as_str))
+    }
+
+    /// Completes a past session whose record ends here.
+    pub(super) fn settle(&mut self) -> DecideResult<(), N> {
+        let seen = self.decider.session.activity.clone();
+        let (Some(own), None) = (self.decider.own, &self.decider.active) else {
+            return Ok(());
+        };
+        let own = self.decider.frame(&own)?;
+        let spoken = self.last_words(&seen).is_some();
+        let (closing, results) = self.ending(&seen);
+        if own.status != Status::InProgress || closing == Closing::Failed || !spoken {
+            return Ok(());
+        }
+        let (open, total) = self.decider.tree.open_children(&own.id, 2)?;
+        match open.as_slice() {
+            [] => {}
+            [prompt] if total == 1 && prompt.origin == Origin::Prompt => {
+                self.end_turn(prompt, &seen)?;
+            }
+            _ => return Ok(()),
+        }
+        self.decider.end(&own, closing, &results, Vec::new())
+    }
+}
+
+/// Returns true if the user asks something of the model.
+pub(super) fn is_request(speaker: Speaker, text: &str) -> bool {
+    match speaker {
+        Speaker::Host | Speaker::Shell => false,
+        Speaker::Slash if is_steering(text) => false,
+        Speaker::Person | Speaker::Slash => !text.trim().is_empty(),
+    }
+}
+
+/// Returns true if a slash command only steers the host.
+fn is_steering(text: &str) -> bool {
+    let mut words = text.trim().trim_start_matches('/').split_whitespace();
+    let command = words.next().unwrap_or_default();
+    STEERING.split(' ').any(|known| known == command)
+}

@@ -1,0 +1,149 @@
+//! Logs of frames: raw texts that are appended, read back, and rendered as Markdown files.
+
+use std::path::PathBuf;
+
+use flamestack_core::frame::LogEntry;
+use flamestack_core::id::BlobId;
+use flamestack_core::{Actor, Frame, FrameId, Refusal, Title};
+use flamestack_store::{Kept, StoreError, transcript};
+
+use crate::Engine;
+use crate::commands::Receipt;
+use crate::error::{EngineError, Result};
+use crate::request::Request;
+use crate::views::log;
+use crate::workspace::write_private;
+
+/// Maximum length of one raw text, in bytes.
+const MAX_TEXT: usize = 16 * 1024 * 1024;
+/// Maximum length of the session in a rendered log, in bytes.
+const MAX_SESSION: usize = 128 * 1024;
+
+/// Reads and writes logs of frames.
+#[derive(Clone, Copy)]
+pub struct Logs<'e> {
+    pub(crate) engine: &'e Engine,
+}
+
+impl Logs<'_> {
+    /// Appends a raw text to the log of a frame, by default the active one.
+    pub fn append(
+        &self,
+        actor: &Actor,
+        frame: Option<&str>,
+        label: &str,
+        text: &str,
+    ) -> Result<Receipt> {
+        let label = Title::new(label).map_err(|problem| Refusal::BadText {
+            field: "the label",
+            problem,
+        })?;
+        if text.len() > MAX_TEXT {
+            return Err(EngineError::TextTooLong(text.len() as u64));
+        }
+        // Checked before the text is stored, so that a refusal leaves nothing on disk.
+        if let Some(frame) = frame {
+            self.engine.frame_named(frame)?;
+        } else {
+            let session = self.engine.session(&actor.session)?;
+            if session.is_none_or(|session| session.active.is_none()) {
+                let session = actor.session.clone();
+                return Err(Refusal::NoActiveFrame { session }.into());
+            }
+        }
+        let kept = self.keep_text(text)?;
+        let entry = LogEntry {
+            label,
+            blob: kept.id,
+            bytes: kept.bytes,
+        };
+        let frame = frame.map(str::to_owned);
+        self.engine
+            .commands()
+            .execute(actor, &Request::Log { frame, entry })
+    }
+
+    /// Stores a raw text that some frame refers to, or will.
+    pub fn keep_text(&self, text: &str) -> Result<Kept> {
+        flamestack_store::private_dir(&self.engine.project().dir)?;
+        Ok(self.engine.blobs().put(text)?)
+    }
+
+    /// Renders the log of a frame and writes it to the frame's log path. Returns the text and the
+    /// path.
+    pub fn render(&self, id: &FrameId) -> Result<(String, PathBuf)> {
+        let log = self.engine.read(|reading| log::gather(reading, id))?;
+        let mut text = log::markdown(&log);
+        if let Some(frame) = &log.frame {
+            text.push_str(&log::session(&frame.id, &self.turns(frame)));
+        }
+        let dir = self.engine.project().logs_dir();
+        let path = dir.join(format!("{id}.md"));
+        let written = flamestack_store::private_dir(&dir)
+            .map_err(EngineError::from)
+            .and_then(|()| write_private(&path, &text));
+        // The file is only a copy of what is returned: a read-only state directory is no obstacle.
+        if let Err(failed) = written {
+            tracing::warn!("log not written: {failed}");
+        }
+        Ok((text, path))
+    }
+
+    /// Returns the recorded turns of a frame: the first ones as Markdown, those beyond the limit
+    /// by number only. Turns that were dropped are listed among the raw texts instead.
+    fn turns(&self, frame: &Frame) -> Vec<log::LoggedTurn> {
+        let blobs = self.engine.blobs().reader();
+        let is_turn = |(_, entry): &(usize, &LogEntry)| entry.label.as_str() == transcript::LABEL;
+        let mut room = Some(MAX_SESSION);
+        let mut turns = Vec::new();
+        for (number, entry) in (1..).zip(&frame.log).filter(is_turn) {
+            let Ok(Some(raw)) = blobs.get(&entry.blob) else {
+                continue;
+            };
+            let text = room.map(|room| (transcript::markdown(&raw), room));
+            let text = text.filter(|(text, room)| !text.is_empty() && text.len() <= *room);
+            room = text.as_ref().map(|(text, room)| room - text.len());
+            let text = text.map(|(text, _)| text);
+            turns.push(log::LoggedTurn { number, text });
+        }
+        turns
+    }
+
+    /// Returns a raw text of a frame by its number in the log, from 1. A recorded turn is rendered
+    /// as Markdown; a text that was dropped is replaced by a note that says so.
+    pub fn raw_text(&self, id: &FrameId, number: usize) -> Result<String> {
+        let frame = self.engine.read(|reading| Ok(reading.whole_frame(id)?))?;
+        let entries = frame.map(|frame| frame.log).unwrap_or_default();
+        let Some(entry) = number.checked_sub(1).and_then(|index| entries.get(index)) else {
+            return Err(EngineError::NoSuchText {
+                id: *id,
+                number,
+                pieces: entries.len(),
+            });
+        };
+        match self.engine.blobs().get(&entry.blob) {
+            Ok(Some(text)) if entry.label.as_str() == transcript::LABEL => {
+                Ok(transcript::markdown(&text))
+            }
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => self.tombstone(&entry.blob),
+            Err(source @ StoreError::Unreadable { .. }) => Err(EngineError::LostText(source)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn tombstone(&self, blob: &BlobId) -> Result<String> {
+        let dropped = self
+            .engine
+            .read(|reading| Ok(reading.dropped(blob.as_str())?))?;
+        match dropped {
+            Some((seq, bytes)) => Ok(format!(
+                "[dropped by `flame gc` at event {seq} to keep the store small: {bytes} bytes]\n"
+            )),
+            None => Err(EngineError::LostText(StoreError::Unreadable {
+                path: self.engine.project().dir.clone(),
+                problem: format!("the text {blob} is missing"),
+            })),
+        }
+    }
+}

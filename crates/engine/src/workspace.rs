@@ -1,0 +1,238 @@
+//! A project's journal, raw texts and disposable indexes, opened when they are first needed.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use flamestack_core::{Actor, Decision, Recorded, Rejected};
+use flamestack_store::{
+    Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Store, StoreError,
+    TokenCounts, Version, set_aside,
+};
+
+use crate::clock::Clock;
+use crate::error::{EngineError, Result};
+use crate::project::Project;
+
+/// The state that every handle of an engine works on. All writes go through [`Workspace::commit`]
+/// and [`Workspace::commit_steps`].
+pub(crate) struct Workspace {
+    pub(crate) project: Project,
+    pub(crate) clock: Box<dyn Clock>,
+    stores: Box<dyn OpenStore>,
+    store: Mutex<Option<Box<dyn Store>>>,
+    siblings: OnceLock<SiblingIndex>,
+    counts: OnceLock<TokenCounts>,
+}
+
+impl Workspace {
+    pub(crate) fn new(project: Project, clock: Box<dyn Clock>, stores: Box<dyn OpenStore>) -> Self {
+        Self {
+            project,
+            clock,
+            stores,
+            store: Mutex::new(None),
+            siblings: OnceLock::new(),
+            counts: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs::new(&self.project.dir)
+    }
+
+    /// Index of finished siblings, for frames with more of them than can be ranked.
+    pub(crate) fn sibling_index(&self) -> &SiblingIndex {
+        self.siblings
+            .get_or_init(|| SiblingIndex::new(&self.project.dir))
+    }
+
+    /// Token counts of texts that were counted before.
+    pub(crate) fn token_counts(&self) -> &TokenCounts {
+        self.counts
+            .get_or_init(|| TokenCounts::new(&self.project.dir))
+    }
+
+    /// Deletes the indexes that are derived from the journal, as when the journal is replaced.
+    pub(crate) fn drop_indexes(&self) -> Result<()> {
+        Index::new(&self.project.dir).drop_all()?;
+        self.sibling_index().drop_all()?;
+        self.token_counts().drop_all()?;
+        Ok(())
+    }
+
+    /// Stores raw texts in one transaction.
+    pub(crate) fn keep_texts(&self, texts: &[&str]) -> Result<Vec<Kept>> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        flamestack_store::private_dir(&self.project.dir)?;
+        Ok(self.blobs().put_all(texts)?)
+    }
+
+    /// Runs queries on one snapshot of the journal. Never creates the store.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
+        if self.is_empty() {
+            return query(self.stores.empty()?.as_ref(), work);
+        }
+        self.with_store(|store| query(&*store, work))
+    }
+
+    /// Decides and records one command under the store's write lock. `decide` also returns a value
+    /// for the caller; if it fails, nothing is recorded.
+    pub(crate) fn commit<T>(
+        &self,
+        actor: &Actor,
+        mut decide: impl FnMut(&dyn Reading) -> Result<(Decision, T)>,
+    ) -> Result<(Committed, T)> {
+        self.with_store(|store| {
+            // The store's error type has no room for ours: such an error waits here while the
+            // transaction ends without events.
+            let mut outcome = Err(EngineError::Internal("no command was decided"));
+            let committed = store.commit(self.clock.now(), actor, &mut |reading| match decide(
+                reading,
+            ) {
+                Ok((decision, value)) => {
+                    outcome = Ok(value);
+                    Ok(decision)
+                }
+                Err(EngineError::Refused(refusal)) => Err(Rejected::Refused(refusal)),
+                Err(EngineError::Store(error)) => Err(Rejected::Unreadable(error)),
+                Err(error) => {
+                    outcome = Err(error);
+                    Ok(Decision::default())
+                }
+            })?;
+            Ok((committed, outcome?))
+        })
+    }
+
+    /// Records the steps of one command, each decided on the state that the ones before led to.
+    pub(crate) fn commit_steps(&self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>> {
+        self.with_store(|store| Ok(store.commit_steps(next)?))
+    }
+
+    /// Returns a change token: equal tokens mean that no process has committed in between. `None`
+    /// if there is no store yet.
+    pub(crate) fn version(&self) -> Result<Option<Version>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        self.with_store(|store| Ok(Some(store.version()?)))
+    }
+
+    /// Returns true if the project has no store yet. Reading from it must not create one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_none() && !self.has_store()
+    }
+
+    pub(crate) fn has_store(&self) -> bool {
+        self.project.dir.join("journal.db").exists()
+    }
+
+    /// Lends the store to `work`, opening it first if necessary. A store that turns out to be
+    /// unreadable is set aside unchanged, and the error says where it is.
+    pub(crate) fn with_store<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Store) -> Result<T>,
+    ) -> Result<T> {
+        let mut slot = self.lock();
+        let answer = match &mut *slot {
+            Some(store) => work(store.as_mut()),
+            None => match self.stores.open(&self.project.dir) {
+                Ok(store) => {
+                    self.write_identity()?;
+                    work(slot.insert(store).as_mut())
+                }
+                Err(error) => Err(error.into()),
+            },
+        };
+        match answer {
+            Err(EngineError::Store(error @ StoreError::Unreadable { .. })) => {
+                *slot = None;
+                Err(self.set_aside(error))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Closes the store so that its files can be replaced.
+    pub(crate) fn close(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Store>>> {
+        lock(&self.store)
+    }
+
+    fn set_aside(&self, error: StoreError) -> EngineError {
+        let journal = self.project.dir.join("journal.db");
+        if let StoreError::Unreadable { path, .. } = &error
+            && *path != journal
+        {
+            return error.into();
+        }
+        let name = crate::views::time::file_name(self.clock.now());
+        match set_aside(&self.project.dir, &name) {
+            Ok(Some(place)) => {
+                // Indexes of this journal must not answer for the next one.
+                if let Err(failed) = self.drop_indexes() {
+                    tracing::warn!("indexes not deleted: {failed}");
+                }
+                tracing::error!(place = %place.display(), "Store set aside: {error}");
+                EngineError::SetAside {
+                    place,
+                    source: error,
+                }
+            }
+            Ok(None) => error.into(),
+            Err(failed) => failed.into(),
+        }
+    }
+
+    /// Writes the project's path beside its store, for users who look into the state directory.
+    fn write_identity(&self) -> Result<()> {
+        let file = self.project.dir.join("project.txt");
+        if !file.exists() {
+            write_private(&file, &format!("{}\n", self.project.identity.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs queries on a snapshot and carries both kinds of error out of the store's closure.
+fn query<T>(store: &dyn Store, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
+    let mut work = Some(work);
+    let mut answer = Err(EngineError::Internal("no query was run"));
+    store.read(&mut |reading| {
+        match work.take().map(|work| work(reading)) {
+            Some(Err(EngineError::Store(error))) => return Err(error),
+            Some(other) => answer = other,
+            None => {}
+        }
+        Ok(())
+    })?;
+    answer
+}
+
+/// Replaces the content of a file that only its owner may read.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    let mut file = flamestack_store::private_file(path)?;
+    file.set_len(0)?;
+    file.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Returns `None` for a file or folder that does not exist.
+pub(crate) fn if_exists<T>(found: std::io::Result<T>) -> std::io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Locks a value. Every change of one is complete before its lock is released, and the store writes
+/// in transactions, so a panic elsewhere cannot have left it half-changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

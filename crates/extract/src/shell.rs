@@ -1,0 +1,13 @@
+//! Reads command lines: the files that they change, and what their outcome says about the work.
+//!
+//! - `parse` splits a command line into commands with words and redirections (`shlex` knows neither
+//!   redirections nor separators, and a word that needs expansion must not name a file);
+//! - `changes` guesses which files a command changed;
+//! - `programs` classifies programs by the table in `data/programs.txt`.
+
+mod changes;
+mod parse;
+mod programs;
+
+pub use changes::{FileChanges, commits, file_changes};
+pub use programs::{CommandKind, command_kind};

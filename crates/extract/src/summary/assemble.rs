@@ -1,0 +1,236 @@
+//! Assembling a summary within its limit.
+
+use super::SummaryInput;
+use super::decisions::decisions;
+use super::index::{PathForm, index};
+use super::passages::{Passage, passages};
+use super::sections::{facts, prompts, todo_list};
+use super::select::{Fit, Selection};
+use super::story::{heading, printable, shown, story};
+use crate::names::NameTable;
+use crate::phrases::PhraseTable;
+use crate::score::{self, name_features};
+use crate::tokens::{Tokenizer, prefix};
+use crate::utterance::{Source, Utterance};
+use flamestack_core::transcript::Todo;
+
+/// Tokens for the headings of a brief and the seams between its parts.
+const BRIEF_SEAMS: usize = 36;
+/// Tokens for the one heading of a result.
+const RESULT_SEAMS: usize = 5;
+/// No passage has fewer tokens: a smaller rest is left unused.
+const MIN_PASSAGE: usize = 12;
+/// Number of passages in a row that do not fit before the search ends: a session has thousands, and
+/// the rest has room for one.
+const MAX_MISSES: usize = 64;
+/// From this number of tokens on, paths are shown whole.
+const WHOLE_PATHS: usize = 2_000;
+/// Share of a result for the last words of the model, in thousandths.
+const LAST_WORDS: usize = 300;
+
+/// The division of a limit among the parts of a brief, in thousandths. Passages get the rest, and
+/// everything that the other parts do not use.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    prompts: usize,
+    todos: usize,
+    decisions: usize,
+    names: usize,
+}
+
+impl Shares {
+    /// The shares were chosen by comparing about ten settings on recorded sessions; docs/quality.md
+    /// has the figures.
+    fn new(limit: usize, beside_summary: bool) -> Self {
+        let names = match limit {
+            // The host's summary has the story and leaves out names.
+            _ if beside_summary => 540,
+            // Names are short and soon complete: a longer brief needs a smaller share for them.
+            0..=4_000 => 400,
+            4_001..16_000 => 400 - 150 * (limit - 4_000) / 12_000,
+            _ => 250,
+        };
+        Self {
+            prompts: 220,
+            todos: 60,
+            // The host's summary has them.
+            decisions: if beside_summary { 0 } else { 30 },
+            names,
+        }
+    }
+}
+
+/// Everything that a summary is made from.
+pub(super) struct Assembler<'a> {
+    pub(super) utterances: &'a [Utterance<'a>],
+    pub(super) todos: &'a [Todo],
+    pub(super) input: &'a SummaryInput<'a>,
+    pub(super) limit: usize,
+    pub(super) tokenizer: &'a dyn Tokenizer,
+}
+
+/// The parts of a brief beside names and story.
+struct Sections {
+    facts: String,
+    prompts: String,
+    todos: String,
+    decisions: String,
+}
+
+impl Assembler<'_> {
+    /// Returns the brief of a session that goes on.
+    pub(super) fn brief(&self) -> String {
+        let shares = Shares::new(self.limit, !self.input.already.is_empty());
+        let sections = self.sections(&shares);
+        let fixed = sections.all().map(|part| self.count(part));
+        let left = self
+            .limit
+            .saturating_sub(fixed.iter().sum::<usize>() + BRIEF_SEAMS);
+
+        let phrases = PhraseTable::collect(self.utterances, self.input.already);
+        let passages = passages(self.utterances, &phrases);
+        let mut selection = Selection::new(&passages, &phrases);
+        let for_story = left.saturating_sub(self.share(shares.names));
+        let used = self.fill(&mut selection, &passages, 0, for_story);
+        let body = story(self.utterances, &passages, &selection.selected);
+
+        let for_names = left.saturating_sub(self.count(&body));
+        let [facts, prompts, todos, decisions] = sections.all();
+        let others = [facts, prompts, todos, decisions, &body, self.input.already];
+        let form = if self.limit < WHOLE_PATHS {
+            PathForm::Short
+        } else {
+            PathForm::Whole
+        };
+        let names = self.names(&score::NAMES, &others, for_names, form);
+
+        // The names may have left room for more of the story.
+        let for_story = left.saturating_sub(self.count(&names));
+        self.fill(&mut selection, &passages, used, for_story);
+        let body = story(self.utterances, &passages, &selection.selected);
+        self.join(&[
+            ("", facts),
+            ("What the user said", prompts),
+            ("To do", todos),
+            ("Decided, and tried in vain", decisions),
+            ("Names", &names),
+            (&self.story_title(), &body),
+        ])
+    }
+
+    /// Returns the result of a finished frame for its parent: its last words, then its names.
+    pub(super) fn result(&self) -> String {
+        let is_text = |utterance: &&Utterance<'_>| utterance.source == Source::Text;
+        let last = self.utterances.iter().rfind(is_text);
+        let last = printable(last.map_or("", |utterance| utterance.text.trim()));
+        let limit = self.limit * LAST_WORDS / 1000;
+        let mut words = prefix(&last, limit, &|text| self.count(text)).to_owned();
+        if !words.is_empty() {
+            let is_cut = words.len() < last.len();
+            words.push_str(if is_cut { " …\n" } else { "\n" });
+        }
+        let left = self.limit.saturating_sub(self.count(&words) + RESULT_SEAMS);
+        let others = [words.as_str(), self.input.already];
+        let names = self.names(&score::RESULTS, &others, left, PathForm::Short);
+        self.join(&[("", &words), ("Names", &names)])
+    }
+
+    fn sections(&self, shares: &Shares) -> Sections {
+        let (utterances, tokenizer) = (self.utterances, self.tokenizer);
+        let limit = self.share(shares.prompts);
+        let facts = facts(utterances, self.input, limit / 4, tokenizer);
+        let limit = limit.saturating_sub(self.count(&facts));
+        Sections {
+            prompts: prompts(utterances, self.input, limit, tokenizer),
+            todos: todo_list(self.todos, self.share(shares.todos), tokenizer),
+            decisions: decisions(utterances, &facts, self.share(shares.decisions), tokenizer),
+            facts,
+        }
+    }
+
+    /// Selects passages while they fit into `limit`, of which `used` is used; returns the cost of
+    /// all selected passages.
+    fn fill(
+        &self,
+        selection: &mut Selection<'_>,
+        passages: &[Passage],
+        mut used: usize,
+        limit: usize,
+    ) -> usize {
+        let mut misses = 0;
+        selection.fill(|index, needs_heading| {
+            let passage = passages.get(index);
+            let utterance = passage.and_then(|passage| self.utterances.get(passage.utterance));
+            let (Some(passage), Some(utterance)) = (passage, utterance) else {
+                return Fit::No;
+            };
+            let mut text = shown(utterance, passage);
+            text.push('\n');
+            if needs_heading {
+                text.push_str(&heading(utterance, self.utterances));
+            }
+            let cost = self.count(&text);
+            if used + cost <= limit {
+                used += cost;
+                misses = 0;
+                return Fit::Yes;
+            }
+            misses += 1;
+            if used + MIN_PASSAGE > limit || misses == MAX_MISSES {
+                Fit::Full
+            } else {
+                Fit::No
+            }
+        });
+        used
+    }
+
+    /// Returns the index of names that are not in the other parts.
+    fn names(
+        &self,
+        model: &score::Model<{ score::NAME }>,
+        others: &[&str],
+        limit: usize,
+        form: PathForm,
+    ) -> String {
+        let todos: Vec<&str> = self.todos.iter().map(|todo| todo.text.as_str()).collect();
+        let table = NameTable::collect(self.utterances, &todos);
+        let score = |name| model.probability(&name_features(name, &table));
+        let scores: Vec<f32> = table.all.iter().map(score).collect();
+        index(&table, &scores, others, limit, self.tokenizer, form)
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.tokenizer.count(text)
+    }
+
+    fn share(&self, thousandths: usize) -> usize {
+        self.limit * thousandths / 1000
+    }
+
+    fn story_title(&self) -> String {
+        match self.input.log {
+            Some(log) => format!("What happened (`flame recall {log}#n` shows all of #n)"),
+            None => "What happened".to_owned(),
+        }
+    }
+
+    /// Joins the parts that are not empty, each below its title.
+    fn join(&self, parts: &[(&str, &str)]) -> String {
+        let mut whole = String::new();
+        for (title, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+            if !title.is_empty() {
+                whole.push_str(&format!("## {title}\n"));
+            }
+            whole.push_str(part);
+        }
+        // Parts are counted one by one; if the whole has more tokens, its end is cut.
+        prefix(&whole, self.limit, &|text| self.count(text)).to_owned()
+    }
+}
+
+impl Sections {
+    fn all(&self) -> [&str; 4] {
+        [&self.facts, &self.prompts, &self.todos, &self.decisions]
+    }
+}

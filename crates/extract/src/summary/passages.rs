@@ -1,0 +1,85 @@
+//! Passages: the units that a summary contains or leaves out as a whole.
+
+use crate::phrases::{PhraseTable, PhraseWord};
+use crate::utterance::{Source, Utterance};
+
+/// Length from which a passage ends with its line: a few lines of code, a sentence or two, in bytes.
+const MIN_LENGTH: u32 = 100;
+/// Length at which a line is cut, in bytes.
+const MAX_LENGTH: u32 = 200;
+/// Number of bytes after the last word of an utterance that are shown with it.
+const TAIL: usize = 8;
+
+/// A passage of an utterance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    /// Index of the utterance.
+    pub(super) utterance: usize,
+    /// Offset of its first byte in the text.
+    pub(super) start: u32,
+    /// Offset after its last byte.
+    pub(super) end: u32,
+    /// Index of its first word.
+    pub(super) first_word: usize,
+    /// Index after its last word.
+    pub(super) end_word: usize,
+    /// Approximate length when it is shown, in bytes.
+    pub(super) size: u32,
+}
+
+/// Cuts all utterances into passages, except for prompts, which have their own section.
+pub(super) fn passages(utterances: &[Utterance<'_>], phrases: &PhraseTable) -> Vec<Passage> {
+    let mut passages: Vec<Passage> = Vec::new();
+    for (number, (utterance, words)) in utterances.iter().zip(&phrases.words).enumerate() {
+        if utterance.source == Source::Prompt {
+            continue;
+        }
+        let first = passages.len();
+        cut(number, &utterance.text, words, &mut passages);
+        // The text between two passages belongs to the first of them.
+        let own = passages.get_mut(first..).unwrap_or_default();
+        let end = own.last().map_or(0, |last| last.end as usize + TAIL);
+        let end = utterance.text.floor_char_boundary(end);
+        let mut end = u32::try_from(end).unwrap_or(u32::MAX);
+        for passage in own.iter_mut().rev() {
+            passage.end = end;
+            end = passage.start;
+        }
+    }
+    passages
+}
+
+/// Cuts one text; passages end with their last word.
+fn cut(utterance: usize, text: &str, words: &[PhraseWord], passages: &mut Vec<Passage>) {
+    let mut open: Option<Passage> = None;
+    for (index, word) in words.iter().enumerate() {
+        let before = open.map_or(word.start, |passage| passage.end);
+        let gap = text.as_bytes().get(before as usize..word.start as usize);
+        let gap = gap.unwrap_or_default();
+        if let Some(passage) = open {
+            let is_long = passage.end - passage.start >= MIN_LENGTH;
+            if (is_long && gap.contains(&b'\n')) || word.end - passage.start > MAX_LENGTH {
+                passages.push(passage);
+                open = None;
+            }
+        }
+        // A passage that ends here does not show the gap.
+        let gap = if open.is_some() { gap } else { &[] };
+        let passage = open.get_or_insert(Passage {
+            utterance,
+            start: word.start,
+            end: word.end,
+            first_word: index,
+            end_word: index + 1,
+            size: 0,
+        });
+        // Whitespace is shown as one space.
+        let is_space = |byte: &&u8| byte.is_ascii_whitespace();
+        let spaces = gap.iter().filter(is_space).count();
+        let signs = u32::try_from(gap.len() - spaces).unwrap_or(u32::MAX);
+        passage.size += word.end - word.start + u32::from(spaces > 0) + signs;
+        passage.end = word.end;
+        passage.end_word = index + 1;
+    }
+    passages.extend(open);
+}

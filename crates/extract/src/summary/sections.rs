@@ -1,0 +1,177 @@
+//! The sections beside the story: the goal and the notes, the user's prompts, the to-do list.
+
+use super::SummaryInput;
+use super::story::printable;
+use crate::tokens::{Tokenizer, prefix, surely_over};
+use crate::utterance::{Source, Utterance};
+use flamestack_core::note::Note;
+use flamestack_core::text::condense;
+use flamestack_core::transcript::{Todo, TodoStatus};
+
+/// Number of the newest prompts that are shown beside the first.
+const MAX_PROMPTS: usize = 12;
+/// Length of a prompt that is considered, in bytes.
+const MAX_PROMPT: usize = 200_000;
+/// Longer words are cut, in bytes.
+const MAX_WORD: usize = 30;
+/// Maximum length of an item of a to-do list, in characters.
+const MAX_TODO: usize = 160;
+/// Maximum length of a note, in characters.
+const MAX_NOTE: usize = 400;
+/// A directive that begins like a prompt is that prompt, in characters.
+const SAME_BEGINNING: usize = 40;
+
+/// Returns the first prompt and the newest ones.
+fn shown_prompts<'a>(utterances: &'a [Utterance<'a>]) -> impl Iterator<Item = &'a Utterance<'a>> {
+    let is_prompt = |u: &&Utterance<'_>| u.source == Source::Prompt && !u.text.trim().is_empty();
+    let count = utterances.iter().filter(is_prompt).count();
+    let skipped = count.saturating_sub(MAX_PROMPTS);
+    utterances
+        .iter()
+        .filter(is_prompt)
+        .enumerate()
+        .filter(move |(nth, _)| *nth == 0 || *nth >= skipped)
+        .map(|(_, utterance)| utterance)
+}
+
+/// Returns the user's prompts: short ones whole, while long ones share the rest of the limit.
+pub(super) fn prompts(
+    utterances: &[Utterance<'_>],
+    input: &SummaryInput<'_>,
+    limit: usize,
+    tokenizer: &dyn Tokenizer,
+) -> String {
+    let prompts: Vec<(String, usize)> = shown_prompts(utterances)
+        .filter(|utterance| !input.already.contains(utterance.text.trim()))
+        .map(|utterance| {
+            let text = utterance.text.trim();
+            let end = text.floor_char_boundary(MAX_PROMPT);
+            let text = printable(text.get(..end).unwrap_or(text));
+            let text = format!("#{} {text}\n", utterance.entry + 1);
+            let cost = if surely_over(text.len(), limit) {
+                usize::MAX / MAX_PROMPTS / 4
+            } else {
+                tokenizer.count(&text)
+            };
+            (text, cost)
+        })
+        .collect();
+    let level = level(prompts.iter().map(|(_, cost)| *cost).collect(), limit);
+    let mut section = String::new();
+    for (text, cost) in &prompts {
+        if *cost <= level {
+            section.push_str(text);
+        } else if level > 8 {
+            section.push_str(&both_ends(text, level - 3, tokenizer));
+        }
+    }
+    section
+}
+
+/// Returns the beginning and the end of a text.
+fn both_ends(text: &str, limit: usize, tokenizer: &dyn Tokenizer) -> String {
+    let count = |text: &str| tokenizer.count(text);
+    let head = prefix(text, limit * 7 / 10, &count);
+    let left = limit.saturating_sub(tokenizer.count(head));
+    let mut from = text.ceil_char_boundary(text.len().saturating_sub(left * 4));
+    let mut tail = text.get(from..).unwrap_or_default();
+    while tokenizer.count(tail) > left {
+        from = text.ceil_char_boundary(from + (text.len() - from) / 4 + 1);
+        tail = text.get(from..).unwrap_or_default();
+    }
+    // Do not begin in the middle of a word, if there are words.
+    let tail = match tail.split_once(char::is_whitespace) {
+        Some((word, rest)) if word.len() < MAX_WORD => rest,
+        _ => tail,
+    };
+    format!("{head} … {}\n", tail.trim())
+}
+
+/// Returns the most that each may cost so that all fit: the short ones leave room for the long ones.
+fn level(mut costs: Vec<usize>, limit: usize) -> usize {
+    costs.sort_unstable();
+    let mut left = limit;
+    let count = costs.len();
+    for (nth, cost) in costs.iter().enumerate() {
+        let each = left / (count - nth).max(1);
+        if *cost > each {
+            return each;
+        }
+        left -= cost;
+    }
+    limit
+}
+
+/// Returns the goal and the notes that fit, one a line, the newest notes first.
+pub(super) fn facts(
+    utterances: &[Utterance<'_>],
+    input: &SummaryInput<'_>,
+    limit: usize,
+    tokenizer: &dyn Tokenizer,
+) -> String {
+    let mut lines = Lines::new(limit, tokenizer);
+    for (label, text) in [("Goal", input.goal), ("Done when", input.criteria)] {
+        if let Some(text) = text {
+            let text = prefix(text.trim(), limit / 3, &|text| tokenizer.count(text));
+            lines.add(&format!("{label}: {}\n", printable(text)));
+        }
+    }
+    for note in input.notes.iter().rev() {
+        let text = note.text().as_str();
+        let label = match note {
+            // Its prompt is shown below.
+            Note::Directive(_) if is_prompt(text, utterances) => continue,
+            Note::Directive(_) => "The user said",
+            Note::Decision { .. } => "Decided",
+            Note::FailedAttempt { .. } => "Did not work",
+            _ => continue,
+        };
+        lines.add(&format!("{label}: {}\n", condense(text, MAX_NOTE)));
+    }
+    lines.text
+}
+
+fn is_prompt(directive: &str, utterances: &[Utterance<'_>]) -> bool {
+    let beginning: String = directive.chars().take(SAME_BEGINNING).collect();
+    shown_prompts(utterances).any(|utterance| utterance.text.trim().starts_with(&beginning))
+}
+
+/// Returns the items of the to-do list that fit: active ones, pending ones, then finished ones.
+pub(super) fn todo_list(todos: &[Todo], limit: usize, tokenizer: &dyn Tokenizer) -> String {
+    let mut lines = Lines::new(limit, tokenizer);
+    for (status, mark) in [
+        (TodoStatus::Active, "now"),
+        (TodoStatus::Pending, "next"),
+        (TodoStatus::Done, "done"),
+    ] {
+        for todo in todos.iter().filter(|todo| todo.status == status) {
+            lines.add(&format!("{mark}: {}\n", condense(&todo.text, MAX_TODO)));
+        }
+    }
+    lines.text
+}
+
+/// Lines within a number of tokens.
+struct Lines<'a> {
+    text: String,
+    left: usize,
+    tokenizer: &'a dyn Tokenizer,
+}
+
+impl<'a> Lines<'a> {
+    fn new(limit: usize, tokenizer: &'a dyn Tokenizer) -> Self {
+        Self {
+            text: String::new(),
+            left: limit,
+            tokenizer,
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        let cost = self.tokenizer.count(line);
+        if cost <= self.left {
+            self.left -= cost;
+            self.text.push_str(line);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The story: the selected passages in the order of the transcript, each with the number of its
+//! entry.
+
+use std::borrow::Cow;
+
+use super::passages::Passage;
+use crate::utterance::{Source, Utterance};
+
+/// Returns the beginning of the line that names the entry of a passage.
+pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -> String {
+    let number = utterance.entry + 1;
+    let path = utterance.paths.first().map_or("", String::as_str);
+    let failed = if utterance.ok == Some(false) {
+        " failed"
+    } else {
+        ""
+    };
+    match utterance.source {
+        Source::Command => format!("#{number} ran{failed}: "),
+        // The text of many edits begins with the path.
+        Source::Edit if utterance.text.contains(path) => format!("#{number} edit{failed}: "),
+        Source::Edit => format!("#{number} edit{failed} {path}: "),
+        Source::Call => format!("#{number} call{failed}: "),
+        Source::Output | Source::FailedOutput => {
+            let call = utterance.answers.and_then(|call| utterances.get(call));
+            let path = call.and_then(|call| call.paths.first());
+            format!("#{number} {}: ", path.map_or("out", String::as_str))
+        }
+        Source::Plan => format!("#{number} plan: "),
+        Source::Prompt | Source::HostWords | Source::Text | Source::Summary => {
+            format!("#{number} ")
+        }
+    }
+}
+
+/// Returns a passage as it is shown: without indentation and line numbers.
+pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
+    let range = passage.start as usize..passage.end as usize;
+    let text = utterance.text.get(range).unwrap_or_default();
+    let is_output = matches!(utterance.source, Source::Output | Source::FailedOutput);
+    let mut shown = String::with_capacity(text.len());
+    for line in text.lines().map(str::trim) {
+        let line = if is_output {
+            without_number(line)
+        } else {
+            line
+        };
+        if line.is_empty() {
+            continue;
+        }
+        if !shown.is_empty() {
+            shown.push('\n');
+        }
+        shown.push_str(&printable(line));
+    }
+    shown
+}
+
+/// Returns a text without control characters, which would steer a terminal.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if text.contains(is_control) {
+        text.replace(is_control, "").into()
+    } else {
+        text.into()
+    }
+}
+
+/// Returns a line of a file without the number that a tool put before it.
+fn without_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let text = rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t'));
+    match text {
+        Some(text) if rest.len() < line.len() => text.trim_start(),
+        _ => line,
+    }
+}
+
+/// Returns the selected passages.
+pub(super) fn story(
+    utterances: &[Utterance<'_>],
+    passages: &[Passage],
+    selected: &[bool],
+) -> String {
+    let mut text = String::new();
+    let mut last: Option<(usize, usize)> = None;
+    let is_selected = passages.iter().zip(selected).enumerate();
+    for (number, (passage, _)) in is_selected.filter(|(_, (_, selected))| **selected) {
+        let Some(utterance) = utterances.get(passage.utterance) else {
+            continue;
+        };
+        match last {
+            Some((last, same)) if same == passage.utterance => {
+                text.push_str(if last + 1 < number { "… " } else { "" });
+            }
+            _ => text.push_str(&heading(utterance, utterances)),
+        }
+        text.push_str(&shown(utterance, passage));
+        text.push('\n');
+        last = Some((number, passage.utterance));
+    }
+    text
+}

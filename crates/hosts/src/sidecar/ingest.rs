@@ -1,0 +1,315 @@
+//! Events and messages of a session, recorded by the engine.
+//!
+//! A message may be seen twice, in a request to the model and in an event of the host. It carries
+//! the host's ids, so that it is recorded once.
+
+use std::collections::BTreeMap;
+
+use flamestack_core::command::Command;
+use flamestack_core::session::{Description, DiffTotals};
+use flamestack_core::text::Text;
+use flamestack_core::transcript::{Entry, EntryKind, Todo};
+use flamestack_engine::ingest::IngestOptions;
+use flamestack_engine::{EngineError, Request};
+
+use super::session::ServedSession;
+use super::wire::{ChildResult, HostEvent, HostMessage, SessionFacts};
+use crate::opencode::entries::{Source, entries};
+use crate::opencode::message::HostError;
+use crate::recordings::tools;
+
+/// Maximum number of entries that wait for a store that cannot be written.
+const MAX_WAITING: usize = 10_000;
+
+/// The part of a session that is not recorded yet, and what has to be remembered until more of it
+/// is seen.
+#[derive(Default)]
+pub(super) struct Ingest {
+    /// Messages of the model's last request, which was answered before they were read.
+    deferred: Vec<HostMessage>,
+    waiting: Vec<Entry>,
+    /// The newest message of the model.
+    last: Option<String>,
+    /// Times at which the messages began, in milliseconds since 1970.
+    began: BTreeMap<String, i64>,
+    turn: Turn,
+    /// True if messages were removed for good: what was reverted stays so.
+    is_cut: bool,
+}
+
+/// The progress of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Running,
+    /// The user stopped it, and no message has said so yet.
+    Stopping { was_idle: bool },
+    /// The user stopped it, and that is recorded.
+    Stopped,
+}
+
+impl Ingest {
+    /// Starts the turn of a user's message.
+    pub(super) fn begin_turn(&mut self) {
+        self.is_cut = false;
+        self.end_stopping();
+        self.turn = Turn::Running;
+    }
+
+    /// Keeps messages that are read once the host has its answer.
+    pub(super) fn defer(&mut self, messages: Vec<HostMessage>) {
+        self.deferred.extend(messages);
+    }
+
+    pub(super) fn extend(&mut self, entries: Vec<Entry>) {
+        self.waiting.extend(entries);
+    }
+
+    fn message(&mut self, message: &HostMessage) {
+        if let Some(at) = message.at {
+            self.began.insert(message.id.clone(), at);
+        }
+        if message.is_from_model() {
+            self.last = Some(message.id.clone());
+        }
+        self.waiting.extend(entries(message, Source::Live));
+    }
+
+    fn add(&mut self, id: Option<String>, kind: EntryKind) {
+        let entry = Entry::from(kind);
+        self.waiting.push(Entry { id, ..entry });
+    }
+
+    /// Takes note that the user stopped the turn.
+    fn stop(&mut self) {
+        if self.turn == Turn::Running {
+            self.turn = Turn::Stopping { was_idle: false };
+        }
+    }
+
+    /// Takes note that the host is idle, which is the ordinary end of a turn that was not stopped.
+    ///
+    /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
+    /// error, and an idle session again. That is one interruption, recorded with the message, whose
+    /// id makes it count once, and neither of the two is the end of an ordinary turn.
+    fn idle(&mut self) {
+        match self.turn {
+            Turn::Running => {
+                let last = self.last.clone();
+                self.add(last, EntryKind::TurnEnded);
+            }
+            Turn::Stopping { was_idle: false } => self.turn = Turn::Stopping { was_idle: true },
+            Turn::Stopping { was_idle: true } => self.end_stopping(),
+            Turn::Stopped => {}
+        }
+    }
+
+    /// Records a stop that no message has confirmed: the model had not begun to answer.
+    fn end_stopping(&mut self) {
+        if matches!(self.turn, Turn::Stopping { .. }) {
+            self.turn = Turn::Stopped;
+            let how = "stopped by the user".to_owned();
+            self.add(None, EntryKind::Interrupted { how });
+        }
+    }
+}
+
+impl ServedSession<'_> {
+    /// Takes messages that may not have been seen before.
+    pub(super) fn see(&mut self, messages: &[HostMessage]) {
+        for message in messages {
+            self.compaction.see(message);
+            self.ingest.message(message);
+        }
+    }
+
+    /// Records the end of a session that was made for a frame.
+    pub(super) fn child_ended(&mut self, child: &ChildResult) -> Result<(), EngineError> {
+        let ended = EntryKind::SubagentEnded {
+            id: child.child.clone(),
+            ok: child.ok,
+            text: child.text.clone(),
+        };
+        self.ingest.add(None, ended);
+        self.record()
+    }
+
+    /// Takes an event of the host.
+    pub(super) fn observe(&mut self, event: &HostEvent) -> Result<(), EngineError> {
+        match event {
+            // The messages of a fork come again with its first request.
+            HostEvent::Message(_) if self.origin.is_pending_fork() => {}
+            HostEvent::Message(message) => {
+                self.see(std::slice::from_ref(message));
+                if message.error == Some(HostError::Aborted) {
+                    self.ingest.turn = Turn::Stopped;
+                }
+            }
+            HostEvent::Copied { from, messages } => self.copied(from, messages)?,
+            HostEvent::Todos { items } => {
+                let todos = items.iter().map(|item| Todo {
+                    text: item.text.clone(),
+                    status: tools::todo_status(&item.status),
+                });
+                self.facts.todos = todos.collect();
+                let todos = EntryKind::Todos(self.facts.todos.clone());
+                self.ingest.add(None, todos);
+            }
+            HostEvent::Session(facts) => self.describe(facts)?,
+            HostEvent::Interrupted => self.ingest.stop(),
+            HostEvent::HookStats { .. } => {}
+            HostEvent::Waiting { on } => {
+                let on = on.clone();
+                self.ingest.add(None, EntryKind::Waiting { on });
+            }
+            HostEvent::Idle => {
+                self.ingest.idle();
+                self.record()?;
+            }
+            HostEvent::Compacted => {
+                let (id, compacted) = self.compaction.replaced();
+                self.ingest.add(id, compacted);
+                self.record()?;
+                self.compacted()?;
+            }
+            HostEvent::Deleted => self.deleted()?,
+            HostEvent::Reverted { message } => self.revert(message.as_deref())?,
+            HostEvent::Removed { .. } => self.ingest.is_cut = true,
+        }
+        Ok(())
+    }
+
+    fn deleted(&mut self) -> Result<(), EngineError> {
+        if self.facts.parent.is_some() {
+            let how = "the session was deleted".to_owned();
+            self.ingest.add(None, EntryKind::Interrupted { how });
+        }
+        self.record()?;
+        let actor = self.actor(None);
+        self.engine.settle(&actor)?;
+        let archive = Command::Archive;
+        self.engine.commands().run(&actor, &archive)?;
+        Ok(())
+    }
+
+    /// Takes back everything from a message on, or restores it.
+    fn revert(&mut self, message: Option<&str>) -> Result<(), EngineError> {
+        if message.is_none() && self.ingest.is_cut {
+            return Ok(());
+        }
+        self.record()?;
+        let mut known: Vec<(&i64, &String)> =
+            self.ingest.began.iter().map(|(id, at)| (at, id)).collect();
+        known.sort();
+        let mut known: Vec<String> = known.into_iter().map(|(_, id)| id.clone()).collect();
+        let place = known.iter().position(|id| Some(id.as_str()) == message);
+        let (earlier, later) = match place {
+            Some(place) => {
+                let later = known.split_off(place);
+                (known, later)
+            }
+            None => (Vec::new(), message.map(str::to_owned).into_iter().collect()),
+        };
+        let actor = self.actor(None);
+        self.engine.wind(&actor, &later, &earlier)?;
+        Ok(())
+    }
+
+    fn describe(&mut self, facts: &SessionFacts) -> Result<(), EngineError> {
+        if let Some(parent) = &facts.parent {
+            self.facts.parent = self.session.beside(parent);
+        }
+        let description = Description {
+            directory: facts.directory.as_deref().and_then(to_text),
+            host_version: facts.host_version.as_deref().and_then(to_text),
+            agent: facts.agent.as_deref().and_then(to_text),
+            parent: self.facts.parent.clone(),
+            copy_of: facts
+                .copy_of
+                .as_deref()
+                .and_then(|id| self.session.beside(id)),
+            diff: facts.diff.map(|(added, deleted, files)| DiffTotals {
+                added,
+                deleted,
+                files,
+            }),
+        };
+        if let Some(original) = &description.copy_of {
+            self.start_fork(original)?;
+        }
+        if description != Description::default() {
+            let describe = Command::Describe(Box::new(description));
+            let actor = self.actor(None);
+            self.engine.commands().run(&actor, &describe)?;
+        }
+        // The host repeats the title with every other fact.
+        if let Some(title) = facts.title.clone()
+            && self.facts.title.as_ref() != Some(&title)
+        {
+            self.facts.title = Some(title.clone());
+            self.ingest.add(None, EntryKind::Titled { title });
+        }
+        match &facts.frame {
+            Some(frame) => self.begin_frame(frame),
+            None => Ok(()),
+        }
+    }
+
+    /// Binds a session that was made for a planned frame to it, and begins the frame.
+    fn begin_frame(&self, frame: &str) -> Result<(), EngineError> {
+        let actor = self.actor(None);
+        let known = self.engine.session(&self.session)?;
+        if known.is_some_and(|known| known.own.is_some()) {
+            return Ok(());
+        }
+        let bind = Request::Bind {
+            frame: frame.to_owned(),
+            session: self.session.clone(),
+        };
+        self.engine.commands().execute(&actor, &bind)?;
+        self.engine
+            .commands()
+            .execute(&actor, &Request::Activate(frame.to_owned()))?;
+        Ok(())
+    }
+
+    /// Records everything that was seen.
+    pub(super) fn record(&mut self) -> Result<(), EngineError> {
+        if self.origin.is_pending_fork() {
+            return Ok(());
+        }
+        let deferred = std::mem::take(&mut self.ingest.deferred);
+        self.see(&deferred);
+        if self.ingest.waiting.is_empty() {
+            return Ok(());
+        }
+        let entries = std::mem::take(&mut self.ingest.waiting);
+        let view = IngestOptions {
+            parent: self.facts.parent.clone(),
+            without_ids: self.facts.without_parents,
+            ..IngestOptions::default()
+        };
+        // The outcome of a subagent is known once all of its own messages are recorded.
+        for entry in &entries {
+            if let EntryKind::SubagentEnded { id, .. } = &entry.kind
+                && let Some(child) = self.session.beside(id).filter(|id| *id != self.session)
+            {
+                self.scheduler.wait_for(&child);
+            }
+        }
+        let actor = self.actor(None);
+        let recorded = self.engine.ingest_with(&actor, &view, &entries);
+        if let Err(error) = recorded {
+            // Kept for another try, within limits: the store may never come back.
+            if entries.len() < MAX_WAITING {
+                self.ingest.waiting = entries;
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+}
+
+fn to_text(text: &str) -> Option<Text> {
+    Text::new(text).ok()
+}

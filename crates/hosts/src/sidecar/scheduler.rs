@@ -1,0 +1,213 @@
+//! A queue for each session and a bounded number of workers.
+//!
+//! Requests of one session are handled in the order of their arrival, one at a time; sessions do
+//! not wait for each other's computations. Everything is bounded, whatever the host does: 10,000
+//! sessions once made 9,998 threads, and a host that did not read its answers cost 1.5 GB.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use flamestack_core::id::SessionRef;
+
+use super::rpc::{RequestLine, RpcError};
+use super::session::SessionState;
+
+/// Maximum number of sessions that are served at the same time.
+const MAX_WORKERS: usize = 32;
+/// Maximum number of sessions whose state is kept. All of it can be had again, from the journal or
+/// from the shim.
+const MAX_SESSIONS: usize = 256;
+/// Maximum number of requests that wait, in one session and in all of them.
+const MAX_WAITING: usize = 1_000;
+const MAX_WAITING_IN_ALL: usize = 10_000;
+/// Maximum size of all requests that wait, in bytes. A single one may be larger.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum time that one session waits for the requests of another.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// The requests that wait, by session, and the sessions they belong to.
+#[derive(Default)]
+pub(super) struct Scheduler {
+    state: Mutex<State>,
+    /// Signalled when a session becomes ready and when the input has ended.
+    ready: Condvar,
+    /// Signalled when a request was handled.
+    handled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    slots: BTreeMap<SessionRef, Slot>,
+    /// Sessions with waiting requests that no worker has taken, in order.
+    ready: VecDeque<SessionRef>,
+    waiting: usize,
+    waiting_bytes: usize,
+    workers: usize,
+    idle_workers: usize,
+    /// Counts requests; orders sessions by their last use.
+    clock: u64,
+    input_ended: bool,
+}
+
+struct Slot {
+    session: Arc<Mutex<SessionState>>,
+    queue: VecDeque<RequestLine>,
+    /// True while a worker handles a request of the session.
+    is_running: bool,
+    last_used: u64,
+}
+
+/// A request and the session that handles it.
+pub(super) struct Job {
+    pub(super) key: SessionRef,
+    pub(super) session: Arc<Mutex<SessionState>>,
+    pub(super) line: RequestLine,
+}
+
+impl Scheduler {
+    /// Queues a request. Returns true if the caller should start another worker.
+    pub(super) fn push(
+        &self,
+        key: SessionRef,
+        line: RequestLine,
+        new_session: impl FnOnce(SessionRef) -> SessionState,
+    ) -> Result<bool, RpcError> {
+        let mut state = self.lock();
+        let size = line.len();
+        let is_full = state.waiting >= MAX_WAITING_IN_ALL
+            || state.waiting > 0 && state.waiting_bytes + size > MAX_WAITING_BYTES;
+        let of_session = state.slots.get(&key).map_or(0, |slot| slot.queue.len());
+        if is_full || of_session >= MAX_WAITING {
+            return Err(RpcError::Busy {
+                waiting: if is_full { state.waiting } else { of_session },
+            });
+        }
+        if !state.slots.contains_key(&key) {
+            state.make_room();
+        }
+        state.clock += 1;
+        let clock = state.clock;
+        let slot = state.slots.entry(key.clone()).or_insert_with(|| Slot {
+            session: Arc::new(Mutex::new(new_session(key.clone()))),
+            queue: VecDeque::new(),
+            is_running: false,
+            last_used: 0,
+        });
+        slot.last_used = clock;
+        let becomes_ready = slot.queue.is_empty() && !slot.is_running;
+        slot.queue.push_back(line);
+        state.waiting += 1;
+        state.waiting_bytes += size;
+        if becomes_ready {
+            state.ready.push_back(key);
+            self.ready.notify_one();
+        }
+        // An idle worker may have been woken for another session and not have run yet.
+        let starts_worker = state.ready.len() > state.idle_workers && state.workers < MAX_WORKERS;
+        state.workers += usize::from(starts_worker);
+        Ok(starts_worker)
+    }
+
+    /// Waits for the next request; `None` once the input has ended and nothing waits.
+    pub(super) fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.take() {
+                return Some(job);
+            }
+            if state.input_ended {
+                return None;
+            }
+            state.idle_workers += 1;
+            state = self
+                .ready
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.idle_workers -= 1;
+        }
+    }
+
+    /// Ends a job: the next request of its session may be handled.
+    pub(super) fn done(&self, key: &SessionRef) {
+        let mut state = self.lock();
+        let mut is_ready = false;
+        if let Some(slot) = state.slots.get_mut(key) {
+            slot.is_running = false;
+            is_ready = !slot.queue.is_empty();
+        }
+        if is_ready {
+            state.ready.push_back(key.clone());
+            self.ready.notify_one();
+        }
+        self.handled.notify_all();
+    }
+
+    /// Takes back a worker that could not be started. Returns true if there is no other one.
+    pub(super) fn worker_failed(&self) -> bool {
+        let mut state = self.lock();
+        state.workers -= 1;
+        state.workers == 0
+    }
+
+    /// Lets the workers end once nothing waits.
+    pub(super) fn end_input(&self) {
+        self.lock().input_ended = true;
+        self.ready.notify_all();
+    }
+
+    /// Returns the next request that can be handled at once.
+    pub(super) fn try_next(&self) -> Option<Job> {
+        self.lock().take()
+    }
+
+    /// Returns true if the host has mentioned this session recently.
+    pub(super) fn knows(&self, key: &SessionRef) -> bool {
+        self.lock().slots.contains_key(key)
+    }
+
+    /// Waits until no request of a session is waiting or running, or until [`PATIENCE`] is over.
+    pub(super) fn wait_for(&self, key: &SessionRef) {
+        let is_busy = |state: &mut State| {
+            let slot = state.slots.get(key);
+            slot.is_some_and(|slot| slot.is_running || !slot.queue.is_empty())
+        };
+        // After a timeout the caller goes on with what is recorded by then.
+        drop(
+            self.handled
+                .wait_timeout_while(self.lock(), PATIENCE, is_busy),
+        );
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Option<Job> {
+        let key = self.ready.pop_front()?;
+        let slot = self.slots.get_mut(&key)?;
+        let line = slot.queue.pop_front()?;
+        slot.is_running = true;
+        let session = Arc::clone(&slot.session);
+        self.waiting -= 1;
+        self.waiting_bytes -= line.len();
+        Some(Job { key, session, line })
+    }
+
+    /// Drops the state of the session that was idle for longest, if there are too many.
+    fn make_room(&mut self) {
+        if self.slots.len() < MAX_SESSIONS {
+            return;
+        }
+        let idle = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| !slot.is_running && slot.queue.is_empty());
+        let oldest = idle.min_by_key(|(_, slot)| slot.last_used);
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            self.slots.remove(&key);
+        }
+    }
+}

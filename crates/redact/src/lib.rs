@@ -1,0 +1,182 @@
+//! Takes secrets out of text before it is written.
+//! This is not a scanner of files or histories, and it never asks a vendor whether a key is live.
+//!
+//! A finding becomes `[redacted:KIND]` and its surroundings stay readable:
+//! `password=[redacted:password]`, `https://user:[redacted:password]@host/`.
+//!
+//! Specificity comes first. A digest that is wrongly blanked is lost to the agent's memory for
+//! good, so commit hashes, digests, UUIDs, ids and paths pass untouched, and a value without an
+//! issuer's prefix is taken only where a name, a header or a URL says what it is.
+//!
+//! The rules are a table, `data/rules.txt`, which `rules` searches a text for.
+//! Names and their values are read in `assign`, and `value` judges whether what was found is a
+//! secret or a placeholder.
+//!
+//! **Invariant:** `redact(redact(x)) == redact(x)`. Nothing reads back across a finding, and no value that contains a marker is judged a secret, so a marker in the text is
+//! read as the finding that it replaced. Text that held a secret is searched again until nothing
+//! more is found; ordinary text is searched once.
+//!
+//! Deliberately not recognised: `-pVALUE` flags, prose ("the password is …"), values with blanks
+//! in them, templates and placeholders (`${VAR}`, `<token>`, `xxxx`, `changeme`).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+mod armour;
+mod assign;
+mod literal;
+mod rule;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod value;
+mod view;
+
+use view::View;
+
+/// Returns `text` with every secret replaced by `[redacted:KIND]`; borrowed if there was none.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let mut clean = Cow::Borrowed(text);
+    // Of eight million texts glued together from pieces of secrets a second search found more in
+    // four, such as a session's cookie that ran into a key block.
+    for _ in 0..SEARCHES {
+        let Some(cleaner) = search(&clean) else {
+            break;
+        };
+        clean = Cow::Owned(cleaner);
+    }
+    clean
+}
+
+/// Returns `text` with every secret replaced, without a copy if there was none.
+pub fn redact_owned(text: String) -> String {
+    match redact(&text) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => text,
+    }
+}
+
+/// Maximum number of times that a text is searched.
+const SEARCHES: usize = 9;
+
+/// The beginning of a replacement; a kind of small letters, digits and dashes follows, then `]`.
+const MARKER: &str = "[redacted:";
+
+/// One secret: the bytes to replace and their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Finding {
+    start: usize,
+    end: usize,
+    kind: &'static str,
+}
+
+/// Searches `text` once. Returns nothing if it holds no secret.
+fn search(text: &str) -> Option<String> {
+    let Findings { secrets, hidden } = Findings::of(text);
+    if !secrets.is_empty() {
+        return Some(replace(text, &secrets));
+    }
+    if hidden.is_empty() {
+        return None;
+    }
+    // A zero-width space or a colour inside a token hides it from every pattern, and from no
+    // reader: search again without them.
+    let mut visible = String::with_capacity(text.len());
+    // Where the parts of `visible` begin, there and in `text`.
+    let mut parts = vec![(0, 0)];
+    for Range { start, end } in hidden {
+        let (_, copied) = *parts.last()?;
+        visible.push_str(text.get(copied..start)?);
+        parts.push((visible.len(), end));
+    }
+    visible.push_str(text.get(parts.last()?.1..)?);
+    let place = |at: usize| {
+        let part = parts.partition_point(|(start, _)| *start <= at);
+        let (start, original) = parts
+            .get(part.saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        original + (at - start)
+    };
+    let mut secrets = Findings::of(&visible).secrets;
+    for secret in &mut secrets {
+        secret.start = place(secret.start);
+        secret.end = place(secret.end.saturating_sub(1)) + 1;
+    }
+    (!secrets.is_empty()).then(|| replace(text, &secrets))
+}
+
+/// Returns the length of the invisible sequence that `text` begins with, if any.
+fn invisible(text: &str) -> usize {
+    const HIDDEN: &[char] = &['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+    if let Some(codes) = text.strip_prefix("\u{1b}[") {
+        let last = codes.trim_start_matches(|char: char| matches!(char, '0'..='9' | ';' | '?'));
+        let ends = last.starts_with(|char: char| char.is_ascii_alphabetic());
+        return if ends { text.len() - last.len() + 1 } else { 0 };
+    }
+    text.strip_prefix(HIDDEN)
+        .map_or(0, |rest| text.len() - rest.len())
+}
+
+fn replace(text: &str, findings: &[Finding]) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut copied = 0;
+    for finding in findings {
+        // Findings end on ASCII bytes; rounding outwards keeps a mistake there from panicking.
+        let start = text.floor_char_boundary(finding.start).max(copied);
+        clean.push_str(text.get(copied..start).unwrap_or_default());
+        clean.push_str(MARKER);
+        clean.push_str(finding.kind);
+        clean.push(']');
+        copied = text.ceil_char_boundary(finding.end);
+    }
+    clean.push_str(text.get(copied..).unwrap_or_default());
+    clean
+}
+
+/// The findings of one search, in order and without overlap.
+#[derive(Default)]
+struct Findings {
+    secrets: Vec<Finding>,
+    /// Invisible sequences inside words.
+    hidden: Vec<Range<usize>>,
+}
+
+impl Findings {
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut view = View { bytes, floor: 0 };
+        let (mut at, mut findings) = (0, Self::default());
+        while let Some((place, keywords)) = rules::next(bytes, at) {
+            let secret = rules::find(view, place, &keywords);
+            let wall = secret
+                .map(|secret| secret.end)
+                .or_else(|| marker(view, place));
+            at = wall.unwrap_or(place + 1);
+            view.floor = wall.unwrap_or(view.floor);
+            findings.secrets.extend(secret);
+            let end = place + text.get(place..).map_or(0, invisible);
+            // Between words it hides nothing, and terminal output is full of it there.
+            let word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_graphic());
+            if end > place && word(view.back(place, 1)) && word(view.at(end)) {
+                findings.hidden.push(place..end);
+                at = end;
+            }
+        }
+        findings
+    }
+}
+
+/// Returns the end of the replacement that begins at `at`, if one does.
+fn marker(view: View<'_>, at: usize) -> Option<usize> {
+    if !view.has(at, MARKER) {
+        return None;
+    }
+    let kind = at + MARKER.len();
+    let end = view.run(
+        kind,
+        32,
+        |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'),
+    );
+    (end > kind && view.at(end) == Some(b']')).then_some(end + 1)
+}

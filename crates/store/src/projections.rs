@@ -1,0 +1,211 @@
+//! The projections: the current state, folded from the journal, and the questions asked about it.
+//!
+//! Projections are always SQLite, whatever the journal is: they are local, disposable and answer many
+//! questions. [`Reading`] is a snapshot of them; the rules ask through its supertrait [`TreeQuery`].
+
+use flamestack_core::compaction::Compaction;
+use flamestack_core::event::Recorded;
+use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::note::Directive;
+use flamestack_core::subagent::Run;
+use flamestack_core::{Session, TreeQuery};
+
+use crate::error::{Result, StoreError};
+
+/// Tables folded from the journal.
+pub trait Projections {
+    /// Applies one event.
+    fn apply(&self, event: &Recorded) -> Result<()>;
+    /// Returns a view of the current state.
+    fn reading(&self) -> &dyn Reading;
+}
+
+/// A snapshot of the projections at one point of the journal.
+pub trait Reading: TreeQuery<Error = StoreError> {
+    /// Returns the sequence number of the last event.
+    fn position(&self) -> Result<Seq>;
+    /// Resolves a typed name: a frame id or a prefix of one, a former id, or a session (`host:id` or
+    /// its bare id), which means the frame bound to it.
+    fn named(&self, name: &str) -> Result<Named>;
+    /// Returns a frame with everything recorded about it.
+    fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>>;
+    /// Lists children of a frame, or roots, in order and without their notes.
+    fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>>;
+    /// Returns the number of children of a frame, or of roots, by status.
+    fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals>;
+    /// Returns the number of siblings before a frame; `level` are the totals of its siblings.
+    fn siblings_before(&self, frame: &FrameHead, level: &Totals) -> Result<u64>;
+    /// Returns the first planned child of a frame, or the first one after a rank.
+    fn next_planned(&self, parent: &FrameId, after: Option<Rank>) -> Result<Option<FrameHead>>;
+    /// Returns frames with their notes but without logs and former names, in the given order. Missing
+    /// frames are skipped.
+    fn frames_with_notes(&self, ids: &[FrameId]) -> Result<Vec<Frame>>;
+    /// Returns a frame and its ancestors, itself first, with their notes and each with the totals of
+    /// its children; at most `limit`. A frame appears once even if damage made a cycle of the path.
+    fn path(&self, frame: &FrameId, limit: usize) -> Result<Vec<(Frame, Totals)>>;
+    /// Returns the root of a frame and the frame's depth.
+    fn top(&self, frame: &FrameId) -> Result<Option<(FrameId, usize)>>;
+    /// Returns the children of a frame with a status, in order and without their notes, at most
+    /// `limit`.
+    fn children_with_status(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>>;
+    /// Returns the children of a frame that ended with a status, most recently ended first, at most
+    /// `limit`.
+    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<Ended>>;
+    /// Returns the same children as [`Reading::ended`], as frames with their notes.
+    fn ended_with_notes(
+        &self,
+        parent: &FrameId,
+        status: Status,
+        limit: usize,
+    ) -> Result<Vec<Frame>>;
+    /// Returns the completed and failed children of a frame that changed after a point.
+    fn ended_since(&self, parent: &FrameId, after: Seq) -> Result<Vec<FrameId>>;
+    /// Returns true if anything was undone, reverted or restored after a point.
+    fn undone_since(&self, after: Seq) -> Result<bool>;
+    /// Returns the directives of a frame, newest first, at most `limit`.
+    fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>>;
+    /// Returns the number of frames in the project, by status.
+    fn totals(&self) -> Result<Totals>;
+    /// Visits all frames without their notes, in order of rank.
+    fn all_rows(&self, each: &mut dyn FnMut(FrameRow) -> Result<()>) -> Result<()>;
+    /// Returns all sessions, or only those that work on a frame.
+    fn sessions(&self, live_only: bool) -> Result<Vec<Session>>;
+    /// Returns all subagents, or those that have not ended, first to last.
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>>;
+    /// Returns the events about a frame, oldest first.
+    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>>;
+    /// Returns events after a point, oldest first, at most `limit`.
+    fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>>;
+    /// Returns the last delivery to a session, even an empty one.
+    fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>>;
+    /// Returns the delivery to a session in one of its messages, since its last header.
+    fn sent_with(&self, session: &SessionRef, message: &str) -> Result<Option<Recorded>>;
+    /// Returns the last header that a session was sent and the updates after it, oldest first.
+    fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>>;
+    /// Returns the last `limit` compactions of a session, oldest first.
+    fn compactions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Compaction>>;
+    /// Returns what imported files contained besides frames, newest last.
+    fn imports(&self) -> Result<Vec<String>>;
+    /// Returns the event that deleted a raw text, and the size of the text.
+    fn dropped(&self, blob: &str) -> Result<Option<(Seq, u64)>>;
+    /// Returns the frames of a session that were completed or failed after a point, in that order,
+    /// without the session's own frame.
+    fn finished_spans(&self, session: &SessionRef, after: Seq) -> Result<Vec<FinishedSpan>>;
+    /// Returns the names of all raw texts that the journal refers to, sorted.
+    fn blobs(&self) -> Result<Vec<String>>;
+    /// Returns the remaining raw texts of finished frames, oldest frame first: name and size.
+    fn droppable(&self) -> Result<Vec<(String, u64)>>;
+}
+
+/// A finished frame with the messages in which it began and ended, if known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedSpan {
+    /// The frame.
+    pub frame: FrameId,
+    /// The message in which work began.
+    pub first: Option<String>,
+    /// The message in which it ended.
+    pub last: Option<String>,
+    /// The event that ended it.
+    pub closed: Seq,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+/// A frame that ended. Ordered by the time of its end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ended {
+    /// The event that ended it, or the last one that changed it if that is unknown.
+    pub at: Seq,
+    /// Its rank among its siblings, which orders frames ended by one command.
+    pub rank: Rank,
+    /// The frame.
+    pub id: FrameId,
+}
+
+/// The meaning of a typed name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// One frame.
+    Frame(FrameId),
+    /// Several frames have this prefix; the first few of them.
+    Ambiguous(Vec<(FrameId, String)>),
+    /// A known session that is bound to no frame.
+    Unbound(SessionRef),
+    /// A frame that was deleted or whose opening was undone.
+    Gone(FrameId),
+    /// No frame or session.
+    Unknown,
+}
+
+/// A range of children to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The parent; `None` for the roots.
+    pub parent: Option<FrameId>,
+    /// Only open (true) or only finished (false) frames.
+    pub open: Option<bool>,
+    /// Maximum number of frames.
+    pub limit: Option<usize>,
+    /// Takes the last frames instead of the first. The order stays the same.
+    pub last: bool,
+}
+
+/// A row of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameRow {
+    /// The frame, without notes, log and aliases.
+    pub frame: Frame,
+    /// Number of pieces of evidence that support it.
+    pub proofs: u64,
+    /// Number of commands and tests that failed.
+    pub failures: u64,
+}
+
+/// Number of frames by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals([u64; 6]);
+
+impl Totals {
+    /// Returns the number of frames with a status.
+    pub fn of(&self, status: Status) -> u64 {
+        let place = Status::ALL.iter().position(|known| *known == status);
+        place
+            .and_then(|place| self.0.get(place))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Adds to the number of frames with a status.
+    pub fn add(&mut self, status: Status, count: u64) {
+        self.set(status, self.of(status) + count);
+    }
+
+    /// Sets the number of frames with a status.
+    pub fn set(&mut self, status: Status, count: u64) {
+        let place = Status::ALL.iter().position(|known| *known == status);
+        if let Some(slot) = place.and_then(|place| self.0.get_mut(place)) {
+            *slot = count;
+        }
+    }
+
+    /// Returns the sum over all statuses.
+    pub fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Returns the number of planned, active and blocked frames.
+    pub fn open(&self) -> u64 {
+        Status::ALL
+            .into_iter()
+            .filter(|status| status.is_open())
+            .map(|s| self.of(s))
+            .sum()
+    }
+}

@@ -1,0 +1,209 @@
+//! Forms: how the domain's values look in the journal.
+//!
+//! The domain knows nothing of its storage, and the form of a value is fixed forever. So the forms are
+//! declared here: of plain values by [`stored_as`], of structs and enums by records that derive serde's
+//! traits for a type elsewhere (`remote`). The compiler checks that a record has every field of its
+//! type.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use flamestack_core::compaction::{Anchor, AnchorKind, CompactionKind};
+use flamestack_core::event::Closing;
+use flamestack_core::frame::{Origin, Outcome, Rank, Span, Status};
+use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::session::DiffTotals;
+use flamestack_core::subagent::End;
+use flamestack_core::text::{Text, Title};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A value with a form in the journal.
+pub(crate) trait Stored: Sized {
+    /// Writes the form.
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+    /// Reads the form.
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+/// Writes a field that has the attribute `with = "form"`.
+pub(crate) fn serialize<T: Stored, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    value.store(serializer)
+}
+
+/// Reads a field that has the attribute `with = "form"`.
+pub(crate) fn deserialize<'de, T: Stored, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    T::load(deserializer)
+}
+
+/// A value that serde writes and reads in its form.
+pub(super) struct Form<T>(pub(super) T);
+
+impl<T: Stored> Serialize for Form<&T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.store(serializer)
+    }
+}
+
+impl<'de, T: Stored> Deserialize<'de> for Form<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::load(deserializer).map(Self)
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().map(Form).serialize(serializer)
+    }
+
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value: Option<Form<T>> = Option::deserialize(deserializer)?;
+        Ok(value.map(|Form(value)| value))
+    }
+}
+
+impl<T: Stored> Stored for Vec<T> {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(Form))
+    }
+
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let values: Vec<Form<T>> = Vec::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|Form(value)| value).collect())
+    }
+}
+
+impl<T: Stored> Stored for Box<T> {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        T::store(self, serializer)
+    }
+
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::load(deserializer).map(Box::new)
+    }
+}
+
+/// Declares the form of types as one of serde's own types, with a function each way.
+macro_rules! stored_as {
+    ($($type:ty as $form:ty: |$value:ident| $write:expr, |$read:pat_param| $parse:expr;)+) => {$(
+        impl Stored for $type {
+            fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $value = self;
+                $write.serialize(serializer)
+            }
+
+            fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let read = |$read: $form| -> Result<Self, String> { $parse };
+                read(<$form>::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+/// Declares the form of types by a record that derives it for them.
+macro_rules! stored_by {
+    ($($type:ty: $record:ty;)+) => {$(
+        impl Stored for $type {
+            fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                <$record>::serialize(self, serializer)
+            }
+
+            fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <$record>::deserialize(deserializer)
+            }
+        }
+    )+};
+}
+
+pub(super) use {stored_as, stored_by};
+
+stored_as! {
+    Seq as i64: |seq| seq.0, |number| Ok(Self(number));
+    Timestamp as i64: |at| at.0, |number| Ok(Self(number));
+    Rank as i64: |rank| rank.0, |number| Ok(Self(number));
+    Text as String: |text| text.as_str(), |text| Ok(Self::recorded(text));
+    Title as String: |title| title.as_str(), |text| Ok(Self::recorded(text));
+    FrameId as String: |id| id.as_str(), |text| parse(&text);
+    SessionRef as String: |session| session.to_string(), |text| parse(&text);
+    BlobId as String: |id| id.as_str(), |hex| known(Self::from_hex(&hex), &hex, "a hash");
+    Fingerprint as String: |mark| format!("{:016x}", mark.0), |digits| parse_mark(&digits);
+    Status as String: |status| status.as_str(),
+        |name| known(Self::from_name(&name), &name, "a status");
+    Origin as String: |origin| origin.as_str(),
+        |name| known(Self::from_name(&name), &name, "an origin");
+    Outcome as String: |outcome| outcome.status().as_str(),
+        |name| known(Self::from_name(&name), &name, "an outcome");
+    Closing as String: |closing| closing.status().as_str(),
+        |name| match Outcome::from_name(&name) {
+            Some(Outcome::Completed) => Ok(Self::Completed),
+            Some(Outcome::Failed) => Ok(Self::Failed),
+            _ => Err(format!("a frame does not close as `{name}`")),
+        };
+    End as String: |end| end.state().as_str(),
+        |name| known(Self::from_name(&name), &name, "an end");
+    CompactionKind as String: |kind| kind.as_str(),
+        |name| known(Self::from_name(&name), &name, "a kind of compaction");
+    // A kind that a later version added becomes a general one, so that the text is not lost.
+    Anchor as (String, String): |anchor| (anchor.kind.as_str(), &anchor.text),
+        |(kind, text)| Ok(Self {
+            kind: AnchorKind::from_name(&kind).unwrap_or(AnchorKind::Goal),
+            text,
+        });
+    Span as (String, Option<String>, Option<String>):
+        |span| (span.session.to_string(), &span.first, &span.last),
+        |(session, first, last)| Ok(Self { session: parse(&session)?, first, last });
+    DiffTotals as (u64, u64, u64): |diff| (diff.added, diff.deleted, diff.files),
+        |(added, deleted, files)| Ok(Self { added, deleted, files });
+}
+
+fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+pub(super) fn known<T>(value: Option<T>, name: &str, kind: &str) -> Result<T, String> {
+    value.ok_or_else(|| format!("`{name}` is not {kind}"))
+}
+
+fn parse_mark(digits: &str) -> Result<Fingerprint, String> {
+    let mark = u64::from_str_radix(digits, 16).map(Fingerprint);
+    mark.map_err(|_| format!("`{digits}` is not a mark"))
+}
+
+/// Many fingerprints in one text, without separators.
+pub(super) mod marks {
+    use std::fmt::Write as _;
+
+    use super::{Deserialize, Deserializer, Fingerprint, Serializer, parse_mark};
+    use serde::de::Error as _;
+
+    pub(crate) fn serialize<S: Serializer>(
+        marks: &[Fingerprint],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut digits = String::with_capacity(16 * marks.len());
+        for mark in marks {
+            // Writing into a string cannot fail.
+            let _ = write!(digits, "{:016x}", mark.0);
+        }
+        serializer.serialize_str(&digits)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Fingerprint>, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let (marks, []) = digits.as_bytes().as_chunks::<16>() else {
+            return Err(D::Error::custom(format!(
+                "`{digits}` is not a row of marks"
+            )));
+        };
+        let parse = |mark: &[u8; 16]| parse_mark(&String::from_utf8_lossy(mark));
+        let parsed: Result<_, String> = marks.iter().map(parse).collect();
+        parsed.map_err(D::Error::custom)
+    }
+}
