@@ -72,10 +72,11 @@ impl<'e> EventTraits<'e> {
     }
 
     fn session(self, session: &'e SessionRef) -> Self {
-        Self {
-            session: Some(session),
-            ..self
-        }
+        self.binding(Some(session))
+    }
+
+    fn binding(self, session: Option<&'e SessionRef>) -> Self {
+        Self { session, ..self }
     }
 }
 
@@ -113,10 +114,12 @@ impl Event {
             | Self::SummaryArrived { frame, .. } => of(REVERTS | UNDOABLE).frame(frame),
             Self::FrameImported(frame) => of(UNDOABLE | IN_CONTEXT)
                 .frame(&frame.id)
-                .support(frame.parent.as_ref()),
+                .support(frame.parent.as_ref())
+                .binding(frame.session.as_ref()),
             Self::FrameCopied { frame, .. } => of(IN_CONTEXT)
                 .frame(&frame.id)
-                .support(frame.parent.as_ref()),
+                .support(frame.parent.as_ref())
+                .binding(frame.session.as_ref()),
             Self::SessionBound { session, frame } | Self::SessionUnbound { session, frame } => {
                 of(REVERTS | UNDOABLE).session(session).frame(frame)
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
-use flamestack_core::id::{FrameId, Seq};
+use flamestack_core::id::{FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, params};
 
@@ -326,19 +326,20 @@ pub(super) fn fold_again(connection: &Connection, changed: &[Recorded], before: 
         if let Event::FrameMoved { frame, .. } | Event::FrameDeleted { frame, .. } = &entry.event {
             replant(connection, frame)?;
         }
-        if let Event::SessionBound { session, .. } | Event::SessionUnbound { session, .. } =
-            &entry.event
+        if let (Some(session), Some(_)) = (entry.event.traits().session, entry.event.traits().frame)
         {
-            sessions::own(connection, session, None)?;
-            for entry in counting(connection, &session.to_string(), 2, before)? {
-                if matches!(
-                    entry.event,
-                    Event::SessionBound { .. } | Event::SessionUnbound { .. }
-                ) {
-                    sessions::project(connection, &entry)?;
-                }
-            }
+            bind_again(connection, session, before)?;
         }
+    }
+    Ok(())
+}
+
+/// Folds again which frame is a session's own. Copied and imported frames bind sessions too: once
+/// only explicit bindings were folded here, and the undo of one lost the frame of a forked session.
+fn bind_again(connection: &Connection, session: &SessionRef, before: Seq) -> Result<()> {
+    sessions::own(connection, session, None)?;
+    for entry in counting(connection, &session.to_string(), 2, before)? {
+        sessions::bind(connection, &entry.event)?;
     }
     Ok(())
 }

@@ -43,13 +43,10 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
                 ],
             )?;
         }
-        Event::SessionBound { session, frame } => own(connection, session, Some(frame))?,
-        Event::SessionUnbound { session, .. } => own(connection, session, None)?,
-        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
-            if let Some(session) = &frame.session {
-                own(connection, session, Some(&frame.id))?;
-            }
-        }
+        event @ (Event::SessionBound { .. }
+        | Event::SessionUnbound { .. }
+        | Event::FrameImported(_)
+        | Event::FrameCopied { .. }) => bind(connection, event)?,
         Event::SessionReverted { session, .. } => {
             require_session(connection, session)?;
             wound_back(connection, session, Some(recorded.seq))?;
@@ -78,6 +75,19 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         project_compaction(connection, session, recorded)?;
     }
     Ok(())
+}
+
+/// Applies an event to the frame that is a session's own.
+pub(super) fn bind(connection: &Connection, event: &Event) -> Result<()> {
+    match event {
+        Event::SessionBound { session, frame } => own(connection, session, Some(frame)),
+        Event::SessionUnbound { session, .. } => own(connection, session, None),
+        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => match &frame.session {
+            Some(session) => own(connection, session, Some(&frame.id)),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 fn project_compaction(
