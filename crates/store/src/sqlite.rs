@@ -35,6 +35,7 @@ pub(crate) use self::open::cannot_be_written;
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
 use self::view::SqliteView;
 use crate::error::{Result, StoreError};
+use crate::identity::StoreId;
 use crate::journal::JournalLock;
 use crate::projections::{Projections, Reading};
 use crate::store::{
@@ -49,6 +50,7 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
+    id: Option<StoreId>,
     /// Number of commits by this process; `data_version` only counts those of others.
     written: u64,
 }
@@ -59,11 +61,17 @@ impl SqliteStore {
         &self.path
     }
 
+    /// The id of the store. A store of an earlier version that cannot be written has none.
+    pub fn id(&self) -> Option<&StoreId> {
+        self.id.as_ref()
+    }
+
     /// Returns an empty store in memory, which represents a project without a store.
     pub fn empty() -> Result<Self> {
         Ok(Self {
             connection: open::in_memory()?,
             path: PathBuf::new(),
+            id: None,
             written: 0,
         })
     }

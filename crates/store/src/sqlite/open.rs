@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::{SqliteStore, journal, verify};
 use crate::error::{Result, StoreError};
+use crate::identity::StoreId;
 use crate::index::Index;
 use crate::store::{OpenStore, Store};
 
@@ -87,15 +88,16 @@ impl OpenOptions {
             }
             other => other,
         };
-        let connection = opened.map_err(|error| error.at(&path))?;
+        let (connection, id) = opened.map_err(|error| error.at(&path))?;
         Ok(SqliteStore {
             connection,
             path,
+            id,
             written: 0,
         })
     }
 
-    fn prepared(self, path: &Path, access: Access) -> Result<Connection> {
+    fn prepared(self, path: &Path, access: Access) -> Result<(Connection, Option<StoreId>)> {
         // SQLite takes a file without a page for a new database and would write to it.
         match fs_err::metadata(path)?.len() {
             0 => return Err(unreadable("the file is empty")),
@@ -122,8 +124,13 @@ impl OpenOptions {
         // would be planned again each time.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         check_format(&connection, path)?;
+        let mut id = StoreId::of(&connection)?;
+        if id.is_none() && !connection.is_readonly("main")? {
+            migrate(&connection)?;
+            id = StoreId::of(&connection)?;
+        }
         leave_as_it_is(&connection, false)?;
-        Ok(connection)
+        Ok((connection, id))
     }
 }
 
@@ -216,7 +223,7 @@ fn projections_version(connection: &Connection) -> Result<Option<String>> {
     Ok(version)
 }
 
-/// Migrates the journal to the current format and folds the projections again. If two processes get
+/// Migrates the journal to the current format, gives it an id and folds the projections again. If two processes get
 /// here at once, the second finds the work done when it gets the write lock.
 fn migrate(connection: &Connection) -> Result<()> {
     let transaction =
@@ -228,6 +235,7 @@ fn migrate(connection: &Connection) -> Result<()> {
     }
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     transaction.pragma_update(None, "user_version", known)?;
+    StoreId::assign(&transaction)?;
     if projections_version(&transaction)?.as_deref() != Some(PROJECTIONS_VERSION) {
         verify::refold(&transaction, &mut |_, _| ())?;
         transaction.execute(
