@@ -84,10 +84,15 @@ pub(super) fn drawn(drawing: &str) -> (Tree, FrameId) {
         }
         frames.push((depth, new));
     }
-    let imported = frames
-        .into_iter()
-        .zip(1..)
-        .map(|((_, frame), seq)| recorded(seq, &us(), Event::FrameImported(Box::new(frame))));
+    let imported = frames.into_iter().zip(1..).map(|((_, frame), seq)| {
+        recorded(
+            seq,
+            &us(),
+            Event::FrameImported {
+                frame: Box::new(frame),
+            },
+        )
+    });
     (Tree::fold(imported), current.unwrap())
 }
 

@@ -202,7 +202,7 @@ impl Surroundings {
         for recorded in tree.journal().iter().filter(|it| tree.counts(it)) {
             let noted: &[Note] = match &recorded.event {
                 Event::Noted { note, .. } => std::slice::from_ref(note),
-                Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => &frame.notes,
+                Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => &frame.notes,
                 _ => continue,
             };
             for frame in recorded.event.frames() {

@@ -277,7 +277,10 @@ pub enum Event {
         entry: LogEntry,
     },
     /// A whole frame was imported from a file.
-    FrameImported(Box<Frame>),
+    FrameImported {
+        /// The frame.
+        frame: Box<Frame>,
+    },
     /// A fork got its own copy of a frame of the original session: an open one to continue, or a
     /// finished one with its results.
     FrameCopied {

@@ -23,7 +23,7 @@ pub fn opened(recorded: &Recorded) -> Option<Frame> {
             origin: *origin,
             ..fresh(recorded, frame, parent.as_ref(), *rank, *planned, goal)
         }),
-        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
+        Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => {
             let mut frame = Frame::clone(frame);
             frame.changed = recorded.seq;
             frame.closed = (!frame.status.is_open()).then_some(recorded.seq);
@@ -151,7 +151,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SessionWaiting { .. }
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
-        | Event::FrameImported(_)
+        | Event::FrameImported { .. }
         | Event::FrameCopied { .. }
         | Event::FrameDeleted { .. }
         | Event::StackImported { .. }

@@ -168,7 +168,7 @@ impl Tree {
                 self.session_mut(session).own = Some(*frame);
             }
             Event::SessionUnbound { session, .. } => self.session_mut(session).own = None,
-            Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => {
+            Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => {
                 if let Some(session) = &frame.session {
                     self.session_mut(session).own = Some(frame.id);
                 }

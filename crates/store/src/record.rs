@@ -22,7 +22,7 @@ use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use form::{Form, Stored, stored_by};
+use form::{Form, Stored, stored_by, tagged_record};
 pub(crate) use frame::NoteRecord;
 pub(crate) use session::UsageRecord;
 
@@ -41,234 +41,77 @@ stored_by! {
     Event: EventRecord;
 }
 
-/// An event as JSON.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Event", tag = "kind", rename_all = "snake_case")]
-enum EventRecord {
-    SessionOpened {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        worktree: Option<String>,
-    },
+tagged_record! { EventRecord as "Event" by "kind" {
+    SessionOpened { session: SessionRef, worktree: Option<String> = default },
     SessionFocused {
-        #[serde(with = "form")]
         session: SessionRef,
-        #[serde(with = "form", default)]
-        from: Option<FrameId>,
-        #[serde(with = "form", default)]
-        to: Option<FrameId>,
+        from: Option<FrameId> [default],
+        to: Option<FrameId> [default]
     },
-    SessionBound {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form")]
-        frame: FrameId,
-    },
-    SessionUnbound {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form")]
-        frame: FrameId,
-    },
-    SessionPrompted {
-        #[serde(with = "form")]
-        session: SessionRef,
-    },
-    SessionTurned {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        said: Option<Text>,
-    },
-    SessionInterrupted {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        how: Option<Text>,
-    },
+    SessionBound { session: SessionRef, frame: FrameId },
+    SessionUnbound { session: SessionRef, frame: FrameId },
+    SessionPrompted { session: SessionRef },
+    SessionTurned { session: SessionRef, said: Option<Text> = default },
+    SessionInterrupted { session: SessionRef, how: Option<Text> = default },
     SessionCompacted {
-        #[serde(with = "form")]
         session: SessionRef,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        automatic: bool,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tokens_before: Option<u64>,
+        automatic: bool = default,
+        tokens_before: Option<u64> = default
     },
-    CompactionBegun(#[serde(with = "form")] Box<Checkpoint>),
-    CompactionChecked(#[serde(with = "form")] Box<AnchorReport>),
+    CompactionBegun(Box<Checkpoint>),
+    CompactionChecked(Box<AnchorReport>),
     SummaryAwaited {
-        #[serde(with = "form")]
         frame: FrameId,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<Outcome>,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        given: Option<Results>,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        note: Option<Text>,
+        outcome: Option<Outcome> = default,
+        given: Option<Results> = default,
+        note: Option<Text> = default
     },
-    SummaryArrived {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        summary: Option<Text>,
-    },
-    SessionSpent {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form", flatten)]
-        usage: Usage,
-    },
+    SummaryArrived { frame: FrameId, summary: Option<Text> = default },
+    SessionSpent { session: SessionRef, usage: Usage [flatten] },
     SessionReverted {
-        #[serde(with = "form")]
         session: SessionRef,
         to: String,
-        #[serde(with = "form")]
         masked: Vec<Seq>,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        stood: Option<FrameId>,
-        #[serde(with = "form")]
+        stood: Option<FrameId> = default,
         was: ActivitySnapshot,
-        #[serde(with = "form")]
-        seen: ActivitySnapshot,
+        seen: ActivitySnapshot
     },
-    SessionRestored {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form")]
-        reverted: Seq,
-        #[serde(with = "form")]
-        shown: Vec<Seq>,
-        #[serde(with = "form")]
-        seen: ActivitySnapshot,
-    },
-    SubagentStarted(#[serde(with = "form")] Box<Start>),
-    SubagentEnded {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form")]
-        end: End,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        output: Option<Text>,
-    },
-    SessionWaiting {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        on: Option<Text>,
-    },
+    SessionRestored { session: SessionRef, reverted: Seq, shown: Vec<Seq>, seen: ActivitySnapshot },
+    SubagentStarted(Box<Start>),
+    SubagentEnded { session: SessionRef, end: End, output: Option<Text> = default },
+    SessionWaiting { session: SessionRef, on: Option<Text> = default },
     /// Fingerprints of 16 hex digits each, without separators.
-    SessionWitnessed {
-        #[serde(with = "form")]
-        session: SessionRef,
-        #[serde(with = "form::marks")]
-        marks: Vec<Fingerprint>,
-    },
+    SessionWitnessed { session: SessionRef, marks: Vec<Fingerprint> },
     FrameOpened {
-        #[serde(with = "form")]
         frame: FrameId,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        parent: Option<FrameId>,
-        #[serde(with = "form")]
+        parent: Option<FrameId> = default,
         rank: Rank,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        planned: bool,
-        #[serde(with = "form", default, skip_serializing_if = "frame::is_asked")]
-        origin: Origin,
-        #[serde(with = "form", flatten)]
-        goal: Goal,
+        planned: bool = default,
+        origin: Origin = default,
+        goal: Goal [flatten]
     },
-    FrameStarted {
-        #[serde(with = "form")]
-        frame: FrameId,
-    },
+    FrameStarted { frame: FrameId },
     FrameClosed {
-        #[serde(with = "form")]
         frame: FrameId,
-        #[serde(with = "form")]
         outcome: Closing,
-        #[serde(with = "form", flatten)]
-        results: Results,
-        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-        cascaded: Vec<FrameId>,
+        results: Results [flatten],
+        cascaded: Vec<FrameId> = default
     },
-    FrameBlocked {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form")]
-        reason: Text,
-        #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-        results: Option<Results>,
-    },
-    FrameUnblocked {
-        #[serde(with = "form")]
-        frame: FrameId,
-    },
-    FrameReopened {
-        #[serde(with = "form")]
-        frame: FrameId,
-    },
-    FrameEdited {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form")]
-        edit: Edit,
-    },
-    FrameInvalidated {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form")]
-        reason: Text,
-        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-        cascaded: Vec<FrameId>,
-    },
-    FrameMoved {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form", default)]
-        parent: Option<FrameId>,
-        #[serde(with = "form")]
-        rank: Rank,
-    },
-    FrameDeleted {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-        with: Vec<FrameId>,
-    },
-    Noted {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form")]
-        note: Note,
-    },
-    Logged {
-        #[serde(with = "form")]
-        frame: FrameId,
-        #[serde(with = "form")]
-        entry: LogEntry,
-    },
-    FrameImported(#[serde(with = "frame::imported")] Box<Frame>),
-    FrameCopied {
-        #[serde(with = "form")]
-        of: FrameId,
-        #[serde(with = "form")]
-        frame: Box<Frame>,
-    },
-    StackImported {
-        source: String,
-        foreign: String,
-    },
-    CommandUndone {
-        #[serde(with = "form")]
-        batch: Seq,
-    },
-    BlobDropped {
-        #[serde(with = "form")]
-        blob: BlobId,
-        bytes: u64,
-    },
-    SessionDescribed(#[serde(with = "form")] Box<Description>),
-    ModelUsed(#[serde(with = "form")] Model),
-    ContextSent(#[serde(with = "form")] Box<Sending>),
-}
+    FrameBlocked { frame: FrameId, reason: Text, results: Option<Results> = default },
+    FrameUnblocked { frame: FrameId },
+    FrameReopened { frame: FrameId },
+    FrameEdited { frame: FrameId, edit: Edit },
+    FrameInvalidated { frame: FrameId, reason: Text, cascaded: Vec<FrameId> = default },
+    FrameMoved { frame: FrameId, parent: Option<FrameId> [default], rank: Rank },
+    FrameDeleted { frame: FrameId, with: Vec<FrameId> = default },
+    Noted { frame: FrameId, note: Note },
+    Logged { frame: FrameId, entry: LogEntry },
+    FrameImported { frame: Box<Frame> },
+    FrameCopied { of: FrameId, frame: Box<Frame> },
+    StackImported { source: String, foreign: String },
+    CommandUndone { batch: Seq },
+    BlobDropped { blob: BlobId, bytes: u64 },
+    SessionDescribed(Box<Description>),
+    ModelUsed(Model),
+    ContextSent(Box<Sending>),
+} }

@@ -115,8 +115,9 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 }
             }
             brought.insert(&frame.id);
-            self.events
-                .push(Event::FrameImported(Box::new(frame.clone())));
+            self.events.push(Event::FrameImported {
+                frame: Box::new(frame.clone()),
+            });
         }
         for (session, frame) in &import.focus {
             let in_progress = import

@@ -108,7 +108,9 @@ impl Rewrite for Event {
             Self::SummaryArrived { summary, .. } => summary.rewrite(change),
             Self::Noted { note, .. } => note.rewrite(change),
             Self::Logged { entry, .. } => entry.label.rewrite(change),
-            Self::FrameImported(frame) | Self::FrameCopied { frame, .. } => frame.rewrite(change),
+            Self::FrameImported { frame } | Self::FrameCopied { frame, .. } => {
+                frame.rewrite(change)
+            }
             Self::StackImported { foreign, .. } => {
                 if let Some(changed) = change(foreign) {
                     *foreign = changed;

@@ -112,7 +112,7 @@ impl Event {
             Self::Logged { frame, .. }
             | Self::SummaryAwaited { frame, .. }
             | Self::SummaryArrived { frame, .. } => of(REVERTS | UNDOABLE).frame(frame),
-            Self::FrameImported(frame) => of(UNDOABLE | IN_CONTEXT)
+            Self::FrameImported { frame } => of(UNDOABLE | IN_CONTEXT)
                 .frame(&frame.id)
                 .support(frame.parent.as_ref())
                 .binding(frame.session.as_ref()),

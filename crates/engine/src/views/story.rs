@@ -111,7 +111,7 @@ pub fn happened(event: &Event) -> String {
         Event::FrameDeleted { .. } => "deleted".to_owned(),
         Event::Noted { note, .. } => noted(note),
         Event::Logged { entry, .. } => format!("log: {} ({} bytes)", entry.label, entry.bytes),
-        Event::FrameImported(frame) => format!("imported: {}", frame.title),
+        Event::FrameImported { frame } => format!("imported: {}", frame.title),
         Event::FrameCopied { of, frame } => format!("copied from {of}: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was undone"),

@@ -24,6 +24,19 @@ pub(crate) trait Stored: Sized {
     fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
     /// Reads the form.
     fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+    /// Returns true if the value says nothing, so that a field may be left out.
+    fn is_absent(&self) -> bool {
+        false
+    }
+    /// Writes a list of values.
+    fn store_all<S: Serializer>(values: &[Self], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(Form))
+    }
+    /// Reads a list of values.
+    fn load_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Self>, D::Error> {
+        let values: Vec<Form<Self>> = Vec::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|Form(value)| value).collect())
+    }
 }
 
 /// Writes a field that has the attribute `with = "form"`.
@@ -39,6 +52,11 @@ pub(crate) fn deserialize<'de, T: Stored, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::load(deserializer)
+}
+
+/// Returns true for a field that is left out.
+pub(crate) fn is_absent<T: Stored>(value: &T) -> bool {
+    value.is_absent()
 }
 
 /// A value that serde writes and reads in its form.
@@ -65,16 +83,23 @@ impl<T: Stored> Stored for Option<T> {
         let value: Option<Form<T>> = Option::deserialize(deserializer)?;
         Ok(value.map(|Form(value)| value))
     }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
 }
 
 impl<T: Stored> Stored for Vec<T> {
     fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(Form))
+        T::store_all(self, serializer)
     }
 
     fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let values: Vec<Form<T>> = Vec::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|Form(value)| value).collect())
+        T::load_all(deserializer)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
     }
 }
 
@@ -88,9 +113,11 @@ impl<T: Stored> Stored for Box<T> {
     }
 }
 
-/// Declares the form of types as one of serde's own types, with a function each way.
+/// Declares the form of types as one of serde's own types, with a function each way and, where a field
+/// of the type may be left out, the test for that.
 macro_rules! stored_as {
-    ($($type:ty as $form:ty: |$value:ident| $write:expr, |$read:pat_param| $parse:expr;)+) => {$(
+    ($($type:ty as $form:ty: |$value:ident| $write:expr, |$read:pat_param| $parse:expr
+        $(, absent: $absent:expr)?;)+) => {$(
         impl Stored for $type {
             fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let $value = self;
@@ -101,8 +128,51 @@ macro_rules! stored_as {
                 let read = |$read: $form| -> Result<Self, String> { $parse };
                 read(<$form>::deserialize(deserializer)?).map_err(D::Error::custom)
             }
+
+            $(fn is_absent(&self) -> bool {
+                self == &$absent
+            })?
         }
     )+};
+}
+
+/// Declares records, each of which derives serde's traits for the type named in quotes. A field with
+/// `= default` may be missing, and is left out where it says nothing; brackets hold further attributes.
+macro_rules! records {
+    ($($(#[$about:meta])* $record:ident as $type:literal {
+        $($(#[$doc:meta])* $field:ident: $form:ty $(= $default:ident)? $([$($more:meta),+])?,)+
+    })+) => {$(
+        $(#[$about])*
+        #[derive(Serialize, Deserialize)]
+        #[serde(remote = $type)]
+        pub(crate) struct $record {
+            $($(#[$doc])*
+            #[serde(with = "form" $(, $default, skip_serializing_if = "form::is_absent")?)]
+            $(#[serde($($more),+)])?
+            $field: $form,)+
+        }
+    )+};
+}
+
+/// Declares the record of an enum, as [`records`] does.
+macro_rules! tagged_record {
+    ($record:ident as $type:literal by $tag:literal {
+        $($(#[$about:meta])* $variant:ident
+            $({$($field:ident: $form:ty $(= $default:ident)? $([$($more:meta),+])?),+})?
+            $(($inner:ty))?,)+
+    }) => {
+        #[derive(Serialize, Deserialize)]
+        #[serde(remote = $type, tag = $tag, rename_all = "snake_case")]
+        enum $record {
+            $($(#[$about])* $variant
+                $({$(
+                    #[serde(with = "form" $(, $default, skip_serializing_if = "form::is_absent")?)]
+                    $(#[serde($($more),+)])?
+                    $field: $form,
+                )+})?
+                $((#[serde(with = "form")] $inner))?,)+
+        }
+    };
 }
 
 /// Declares the form of types by a record that derives it for them.
@@ -120,9 +190,12 @@ macro_rules! stored_by {
     )+};
 }
 
-pub(super) use {stored_as, stored_by};
+pub(super) use {records, stored_as, stored_by, tagged_record};
 
 stored_as! {
+    bool as Self: |flag| flag, |flag| Ok(flag), absent: false;
+    u64 as Self: |number| number, |number| Ok(number);
+    String as Self: |text| text, |text| Ok(text);
     Seq as i64: |seq| seq.0, |number| Ok(Self(number));
     Timestamp as i64: |at| at.0, |number| Ok(Self(number));
     Rank as i64: |rank| rank.0, |number| Ok(Self(number));
@@ -131,11 +204,12 @@ stored_as! {
     FrameId as String: |id| id.as_str(), |text| parse(&text);
     SessionRef as String: |session| session.to_string(), |text| parse(&text);
     BlobId as String: |id| id.as_str(), |hex| known(Self::from_hex(&hex), &hex, "a hash");
-    Fingerprint as String: |mark| format!("{:016x}", mark.0), |digits| parse_mark(&digits);
     Status as String: |status| status.as_str(),
         |name| known(Self::from_name(&name), &name, "a status");
     Origin as String: |origin| origin.as_str(),
-        |name| known(Self::from_name(&name), &name, "an origin");
+        |name| known(Self::from_name(&name), &name, "an origin"),
+        // Journals from before origins existed have none.
+        absent: Self::Asked;
     Outcome as String: |outcome| outcome.status().as_str(),
         |name| known(Self::from_name(&name), &name, "an outcome");
     Closing as String: |closing| closing.status().as_str(),
@@ -169,41 +243,36 @@ pub(super) fn known<T>(value: Option<T>, name: &str, kind: &str) -> Result<T, St
     value.ok_or_else(|| format!("`{name}` is not {kind}"))
 }
 
-fn parse_mark(digits: &str) -> Result<Fingerprint, String> {
-    let mark = u64::from_str_radix(digits, 16).map(Fingerprint);
-    mark.map_err(|_| format!("`{digits}` is not a mark"))
-}
+/// A fingerprint is 16 hex digits, and a list of them one text without separators.
+impl Stored for Fingerprint {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:016x}", self.0))
+    }
 
-/// Many fingerprints in one text, without separators.
-pub(super) mod marks {
-    use std::fmt::Write as _;
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        parse_mark(digits.as_bytes()).map_err(D::Error::custom)
+    }
 
-    use super::{Deserialize, Deserializer, Fingerprint, Serializer, parse_mark};
-    use serde::de::Error as _;
-
-    pub(crate) fn serialize<S: Serializer>(
-        marks: &[Fingerprint],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut digits = String::with_capacity(16 * marks.len());
-        for mark in marks {
-            // Writing into a string cannot fail.
-            let _ = write!(digits, "{:016x}", mark.0);
-        }
+    fn store_all<S: Serializer>(marks: &[Self], serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = marks
+            .iter()
+            .map(|mark| format!("{:016x}", mark.0))
+            .collect();
         serializer.serialize_str(&digits)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Fingerprint>, D::Error> {
+    fn load_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Self>, D::Error> {
         let digits = String::deserialize(deserializer)?;
-        let (marks, []) = digits.as_bytes().as_chunks::<16>() else {
-            return Err(D::Error::custom(format!(
-                "`{digits}` is not a row of marks"
-            )));
-        };
-        let parse = |mark: &[u8; 16]| parse_mark(&String::from_utf8_lossy(mark));
-        let parsed: Result<_, String> = marks.iter().map(parse).collect();
-        parsed.map_err(D::Error::custom)
+        let marks: Result<_, String> = digits.as_bytes().chunks(16).map(parse_mark).collect();
+        marks.map_err(D::Error::custom)
     }
+}
+
+fn parse_mark(digits: &[u8]) -> Result<Fingerprint, String> {
+    let text = String::from_utf8_lossy(digits);
+    let mark = u64::from_str_radix(&text, 16).ok();
+    let mark = mark.filter(|_| digits.len() == 16);
+    mark.map(Fingerprint)
+        .ok_or_else(|| format!("`{text}` is not a mark"))
 }

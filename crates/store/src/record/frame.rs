@@ -11,68 +11,38 @@ use flamestack_core::text::{Text, Title};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::form::{self, Form, Stored, known, stored_by};
+use super::form::{self, Form, Stored, known, records, stored_by};
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Goal")]
-pub(super) struct GoalRecord {
-    #[serde(with = "form")]
-    title: Title,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    criteria: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    criteria_compacted: Option<Text>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Results")]
-pub(super) struct ResultsRecord {
-    #[serde(with = "form", rename = "results")]
-    full: Text,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "results_compacted")]
-    compacted: Option<Text>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Edit")]
-struct EditRecord {
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    title: Option<Title>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    criteria: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    criteria_compacted: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    results: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    results_compacted: Option<Text>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "LogEntry")]
-struct LogRecord {
-    #[serde(with = "form")]
-    label: Title,
-    #[serde(with = "form")]
-    blob: BlobId,
-    bytes: u64,
-}
-
-/// A frame that waits for a summary; only in the projection.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Awaiting")]
-struct AwaitingRecord {
-    #[serde(with = "form")]
-    session: SessionRef,
-    #[serde(with = "form")]
-    since: Timestamp,
-    #[serde(with = "form", default)]
-    outcome: Option<Outcome>,
-    #[serde(with = "form", default)]
-    given: Option<Results>,
-    #[serde(with = "form", default)]
-    note: Option<Text>,
+records! {
+    GoalRecord as "Goal" {
+        title: Title,
+        criteria: Option<Text> = default,
+        criteria_compacted: Option<Text> = default,
+    }
+    ResultsRecord as "Results" {
+        full: Text [rename = "results"],
+        compacted: Option<Text> = default [rename = "results_compacted"],
+    }
+    EditRecord as "Edit" {
+        title: Option<Title> = default,
+        criteria: Option<Text> = default,
+        criteria_compacted: Option<Text> = default,
+        results: Option<Text> = default,
+        results_compacted: Option<Text> = default,
+    }
+    LogRecord as "LogEntry" {
+        label: Title,
+        blob: BlobId,
+        bytes: u64,
+    }
+    /// A frame that waits for a summary; only in the projection.
+    AwaitingRecord as "Awaiting" {
+        session: SessionRef,
+        since: Timestamp,
+        outcome: Option<Outcome> [default],
+        given: Option<Results> [default],
+        note: Option<Text> [default],
+    }
 }
 
 /// A whole frame. The skipped fields are folded from events that a whole frame has none of.
@@ -87,7 +57,7 @@ struct FrameRecord {
     rank: Rank,
     #[serde(with = "form")]
     status: Status,
-    #[serde(with = "form", default, skip_serializing_if = "is_asked")]
+    #[serde(with = "form", default, skip_serializing_if = "form::is_absent")]
     origin: Origin,
     #[serde(with = "form")]
     title: Title,
@@ -136,15 +106,6 @@ stored_by! {
     Frame: FrameRecord;
 }
 
-/// `asked` is left out, as in journals from before origins existed.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-pub(super) fn is_asked(origin: &Origin) -> bool {
-    *origin == Origin::Asked
-}
-
 /// An invalidation as two fields of its frame.
 mod invalidation {
     use super::{Deserialize, Deserializer, Form, Invalidation, Serialize, Serializer};
@@ -179,34 +140,6 @@ mod invalidation {
         let fields = Fields::deserialize(deserializer)?;
         let invalidated = fields.invalidation_reason.zip(fields.invalidated_at);
         Ok(invalidated.map(|(Form(reason), Form(at))| Invalidation { reason, at }))
-    }
-}
-
-/// A frame as the only field of its event.
-pub(super) mod imported {
-    use super::{Deserialize, Deserializer, Form, Frame, Serialize, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(
-        frame: &Frame,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Imported<'a> {
-            frame: Form<&'a Frame>,
-        }
-        let frame = Form(frame);
-        Imported { frame }.serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Box<Frame>, D::Error> {
-        #[derive(Deserialize)]
-        struct Imported {
-            frame: Form<Box<Frame>>,
-        }
-        let Form(frame) = Imported::deserialize(deserializer)?.frame;
-        Ok(frame)
     }
 }
 

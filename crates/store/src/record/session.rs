@@ -11,96 +11,76 @@ use flamestack_core::transcript::Usage;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::form::{self, Stored, stored_as, stored_by};
+use super::form::{self, Stored, records, stored_as, stored_by};
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Description")]
-struct DescriptionRecord {
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    directory: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    host_version: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    agent: Option<Text>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    parent: Option<SessionRef>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    copy_of: Option<SessionRef>,
-    /// Lines added, lines deleted, files.
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    diff: Option<DiffTotals>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Model")]
-struct ModelRecord {
-    #[serde(with = "form")]
-    name: Title,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    window: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Start")]
-struct StartRecord {
-    #[serde(with = "form")]
-    session: SessionRef,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    parent: Option<SessionRef>,
-    #[serde(with = "form")]
-    goal: Title,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "agent")]
-    kind: Option<Title>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    task: Option<Fingerprint>,
-}
-
-/// The cost of a model call; in transcripts too.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Usage")]
-pub(crate) struct UsageRecord {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default)]
-    input: u64,
-    #[serde(default)]
-    cache_read: u64,
-    #[serde(default)]
-    cache_write: u64,
-    #[serde(default)]
-    output: u64,
-    #[serde(default)]
-    reasoning: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    micro_dollars: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "ActivitySnapshot")]
-struct SnapshotRecord {
-    prompts: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    opening: Option<String>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    said: Option<Text>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    interrupted: bool,
-    #[serde(default)]
-    interruptions: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Sending")]
-struct SendingRecord {
-    #[serde(with = "form", flatten)]
-    delivery: Delivery,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    after: Option<Reason>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    frame: Option<FrameId>,
-    #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-    known: Vec<FrameId>,
+records! {
+    DescriptionRecord as "Description" {
+        directory: Option<Text> = default,
+        host_version: Option<Text> = default,
+        agent: Option<Text> = default,
+        parent: Option<SessionRef> = default,
+        copy_of: Option<SessionRef> = default,
+        /// Lines added, lines deleted, files.
+        diff: Option<DiffTotals> = default,
+    }
+    ModelRecord as "Model" {
+        name: Title,
+        window: Option<u64> = default,
+    }
+    StartRecord as "Start" {
+        session: SessionRef,
+        parent: Option<SessionRef> = default,
+        goal: Title,
+        kind: Option<Title> = default [rename = "agent"],
+        task: Option<Fingerprint> = default,
+    }
+    /// The cost of a model call; in transcripts too.
+    UsageRecord as "Usage" {
+        model: Option<String> = default,
+        input: u64 [default],
+        cache_read: u64 [default],
+        cache_write: u64 [default],
+        output: u64 [default],
+        reasoning: u64 [default],
+        micro_dollars: Option<u64> = default,
+    }
+    SnapshotRecord as "ActivitySnapshot" {
+        prompts: u64,
+        opening: Option<String> = default,
+        said: Option<Text> = default,
+        interrupted: bool = default,
+        interruptions: u64 [default],
+    }
+    SendingRecord as "Sending" {
+        delivery: Delivery [flatten],
+        after: Option<Reason> = default,
+        frame: Option<FrameId> = default,
+        known: Vec<FrameId> = default,
+    }
+    CheckpointRecord as "Checkpoint" {
+        kind: CompactionKind [rename = "why"],
+        frame: Option<FrameId> = default,
+        tokens: Option<u64> = default,
+        anchors: Vec<Anchor> = default,
+    }
+    ReportRecord as "AnchorReport" {
+        summary: Option<Text> = default,
+        said_nothing: bool = default,
+        survived: Vec<Anchor> = default,
+        lost: Vec<Anchor> = default,
+        restored: u64 [default],
+    }
+    /// A whole compaction; only in the projection.
+    CompactionRecord as "Compaction" {
+        kind: Option<CompactionKind> [rename = "why", default],
+        frame: Option<FrameId> [default],
+        begun: Option<Timestamp> [default],
+        ended: Option<Timestamp> [default],
+        before: Option<u64> [default],
+        after: Option<u64> [default],
+        anchors: Vec<Anchor>,
+        report: Option<AnchorReport> [rename = "verdict", default],
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -116,54 +96,6 @@ struct DeliveryRecord {
 enum ReasonRecord {
     Compaction(u32),
     Resume,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Checkpoint")]
-struct CheckpointRecord {
-    #[serde(with = "form", rename = "why")]
-    kind: CompactionKind,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    frame: Option<FrameId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-    #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-    anchors: Vec<Anchor>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "AnchorReport")]
-struct ReportRecord {
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    summary: Option<Text>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    said_nothing: bool,
-    #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-    survived: Vec<Anchor>,
-    #[serde(with = "form", default, skip_serializing_if = "Vec::is_empty")]
-    lost: Vec<Anchor>,
-    #[serde(default)]
-    restored: u64,
-}
-
-/// A whole compaction; only in the projection.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Compaction")]
-struct CompactionRecord {
-    #[serde(with = "form", rename = "why", default)]
-    kind: Option<CompactionKind>,
-    #[serde(with = "form", default)]
-    frame: Option<FrameId>,
-    #[serde(with = "form", default)]
-    begun: Option<Timestamp>,
-    #[serde(with = "form", default)]
-    ended: Option<Timestamp>,
-    before: Option<u64>,
-    after: Option<u64>,
-    #[serde(with = "form")]
-    anchors: Vec<Anchor>,
-    #[serde(with = "form", rename = "verdict", default)]
-    report: Option<AnchorReport>,
 }
 
 stored_by! {

@@ -45,7 +45,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         event @ (Event::SessionBound { .. }
         | Event::SessionUnbound { .. }
-        | Event::FrameImported(_)
+        | Event::FrameImported { .. }
         | Event::FrameCopied { .. }) => bind(connection, event)?,
         Event::SessionReverted { session, .. } => {
             require_session(connection, session)?;
@@ -82,7 +82,7 @@ pub(super) fn bind(connection: &Connection, event: &Event) -> Result<()> {
     match event {
         Event::SessionBound { session, frame } => own(connection, session, Some(frame)),
         Event::SessionUnbound { session, .. } => own(connection, session, None),
-        Event::FrameImported(frame) | Event::FrameCopied { frame, .. } => match &frame.session {
+        Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => match &frame.session {
             Some(session) => own(connection, session, Some(&frame.id)),
             None => Ok(()),
         },
