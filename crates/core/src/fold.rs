@@ -4,7 +4,7 @@
 //! diverge.
 
 use crate::event::{Edit, Event, Goal, Recorded};
-use crate::frame::{Awaiting, Frame, Invalidation, Origin, Rank, Span, Status};
+use crate::frame::{Awaiting, Frame, Invalidation, Rank, Span, Status};
 use crate::id::FrameId;
 use crate::session::Turn;
 use crate::text::Text;
@@ -206,35 +206,20 @@ fn fresh(
     planned: bool,
     goal: &Goal,
 ) -> Frame {
+    let status = if planned {
+        Status::Planned
+    } else {
+        Status::InProgress
+    };
     Frame {
-        id: *id,
         parent: parent.copied(),
         rank,
-        status: if planned {
-            Status::Planned
-        } else {
-            Status::InProgress
-        },
-        origin: Origin::Asked,
-        title: goal.title.clone(),
+        status,
         criteria: goal.criteria.clone(),
         criteria_compacted: goal.criteria_compacted.clone(),
-        results: None,
-        results_compacted: None,
-        summary: None,
-        awaiting: None,
-        notes: Vec::new(),
-        log: Vec::new(),
-        blocked_on: None,
-        invalidation: None,
         span: (!planned).then(|| begun(recorded)),
-        session: None,
-        aliases: Vec::new(),
-        foreign: None,
-        created_at: recorded.at,
-        updated_at: recorded.at,
         changed: recorded.seq,
-        closed: None,
+        ..Frame::new(*id, goal.title.clone(), recorded.at)
     }
 }
 

@@ -258,6 +258,36 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Creates a planned frame of which only the title is known.
+    pub fn new(id: FrameId, title: Title, at: Timestamp) -> Self {
+        Self {
+            id,
+            parent: None,
+            rank: Rank::default(),
+            status: Status::Planned,
+            origin: Origin::default(),
+            title,
+            criteria: None,
+            criteria_compacted: None,
+            results: None,
+            results_compacted: None,
+            summary: None,
+            awaiting: None,
+            notes: Vec::new(),
+            log: Vec::new(),
+            blocked_on: None,
+            invalidation: None,
+            span: None,
+            session: None,
+            aliases: Vec::new(),
+            foreign: None,
+            created_at: at,
+            updated_at: at,
+            changed: Seq::default(),
+            closed: None,
+        }
+    }
+
     /// Returns the dense criteria: as given, else derived.
     pub fn compacted_criteria(&self) -> Option<String> {
         dense(self.criteria_compacted.as_ref(), self.criteria.as_ref())

@@ -140,6 +140,21 @@ impl<T: Rewrite> Rewrite for Option<T> {
     }
 }
 
+impl<T: Rewrite> Rewrite for Vec<T> {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        self.iter_mut().for_each(|text| text.rewrite(change));
+    }
+}
+
+/// A text that may be empty.
+impl Rewrite for String {
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        if let Some(changed) = change(self) {
+            *self = changed;
+        }
+    }
+}
+
 fn rewrite(text: &mut String, change: &mut dyn FnMut(&str) -> Option<String>) {
     if let Some(changed) = change(text).filter(|changed| !changed.is_empty()) {
         *text = changed;

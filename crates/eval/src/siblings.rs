@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::frame::{Frame, Origin, Rank, Status};
+use flamestack_core::frame::{Frame, Origin, Status};
 use flamestack_core::id::{FrameId, Seq, Timestamp};
 use flamestack_core::note::Note;
 use flamestack_core::text::{Text, Title};
@@ -194,31 +194,15 @@ impl Turn<'_> {
     fn frame(&self, status: Status) -> Frame {
         let prose = |text: String| (!text.is_empty()).then(|| Text::recorded(text));
         let files = self.files.iter().map(|path| (*path).to_owned());
+        let id = FrameId::from_entropy(self.start as u64);
         Frame {
-            id: FrameId::from_entropy(self.start as u64),
-            parent: None,
-            rank: Rank::default(),
             status,
             origin: Origin::Prompt,
-            title: Title::recorded(self.title()),
             criteria: prose(beginning(self.goal, SHOWN.1)),
-            criteria_compacted: None,
             results: prose(beginning(self.said, SHOWN.2)),
-            results_compacted: None,
-            summary: None,
-            awaiting: None,
             notes: files.map(Text::recorded).map(Note::Artifact).collect(),
-            log: Vec::new(),
-            blocked_on: None,
-            invalidation: None,
-            span: None,
-            session: None,
-            aliases: Vec::new(),
-            foreign: None,
-            created_at: Timestamp(0),
-            updated_at: Timestamp(0),
             changed: Seq(1),
-            closed: None,
+            ..Frame::new(id, Title::recorded(self.title()), Timestamp(0))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Frames made by hand, for tests that need no journal.
 
-use flamestack_core::frame::{Frame, Origin, Rank, Status};
+use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::{FrameId, Seq, Timestamp};
 use flamestack_core::text::Title;
 
@@ -13,31 +13,11 @@ pub fn frame(title: &str) -> Frame {
         .fold(14_695_981_039_346_656_037_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
         });
+    let id = FrameId::from_entropy(entropy);
     Frame {
-        id: FrameId::from_entropy(entropy),
-        parent: None,
-        rank: Rank::default(),
         status: Status::InProgress,
-        origin: Origin::Asked,
-        title: Title::recorded(title.to_owned()),
-        criteria: None,
-        criteria_compacted: None,
-        results: None,
-        results_compacted: None,
-        notes: Vec::new(),
-        log: Vec::new(),
-        blocked_on: None,
-        summary: None,
-        awaiting: None,
-        invalidation: None,
-        span: None,
-        session: None,
-        aliases: Vec::new(),
-        foreign: None,
-        created_at: Timestamp(0),
-        updated_at: Timestamp(0),
         changed: Seq(1),
-        closed: None,
+        ..Frame::new(id, Title::recorded(title.to_owned()), Timestamp(0))
     }
 }
 

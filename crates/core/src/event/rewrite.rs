@@ -1,68 +1,47 @@
 //! Visits every text of an event, for rewriting such as redaction.
 
 use super::{Edit, Event, Goal, Results};
-use crate::compaction::Anchor;
-use crate::delivery::Delivery;
-use crate::frame::Frame;
+use crate::compaction::{Anchor, AnchorReport, Checkpoint};
+use crate::delivery::{Delivery, Sending};
+use crate::frame::{Frame, Invalidation, LogEntry};
+use crate::session::{ActivitySnapshot, Description, Model};
+use crate::subagent::Start;
 use crate::text::Rewrite;
 
-impl Rewrite for Goal {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Results {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.full.rewrite(change);
-        self.compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Edit {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-        self.results.rewrite(change);
-        self.results_compacted.rewrite(change);
-    }
-}
-
-impl Rewrite for Frame {
-    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.title.rewrite(change);
-        self.criteria.rewrite(change);
-        self.criteria_compacted.rewrite(change);
-        self.results.rewrite(change);
-        self.results_compacted.rewrite(change);
-        self.blocked_on.rewrite(change);
-        self.notes.iter_mut().for_each(|note| note.rewrite(change));
-        self.log
-            .iter_mut()
-            .for_each(|entry| entry.label.rewrite(change));
-        if let Some(invalidation) = &mut self.invalidation {
-            invalidation.reason.rewrite(change);
+/// Implements [`Rewrite`] by rewriting these fields.
+macro_rules! rewrite_fields {
+    ($($type:ty: $($field:ident),+;)+) => {$(
+        impl Rewrite for $type {
+            fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+                $(self.$field.rewrite(change);)+
+            }
         }
-        if let Some(foreign) = &mut self.foreign
-            && let Some(changed) = change(foreign)
-        {
-            *foreign = changed;
-        }
-    }
+    )+};
+}
+
+rewrite_fields! {
+    Goal: title, criteria, criteria_compacted;
+    Results: full, compacted;
+    Edit: title, criteria, criteria_compacted, results, results_compacted;
+    Frame: title, criteria, criteria_compacted, results, results_compacted, blocked_on, notes, log,
+        invalidation, foreign;
+    LogEntry: label;
+    Invalidation: reason;
+    ActivitySnapshot: said;
+    Start: goal, kind;
+    Description: directory, host_version, agent;
+    Model: name;
+    Anchor: text;
+    Checkpoint: anchors;
+    AnchorReport: summary, survived, lost;
+    Sending: delivery;
 }
 
 impl Rewrite for Delivery {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
             Self::Nothing => {}
-            Self::Update(text) | Self::Header(text) => {
-                if let Some(changed) = change(text) {
-                    *text = changed;
-                }
-            }
+            Self::Update(text) | Self::Header(text) => text.rewrite(change),
         }
     }
 }
@@ -77,14 +56,11 @@ impl Rewrite for Event {
                 text.rewrite(change);
             }
             Self::SessionReverted { was, seen, .. } => {
-                was.said.rewrite(change);
-                seen.said.rewrite(change);
+                was.rewrite(change);
+                seen.rewrite(change);
             }
-            Self::SessionRestored { seen, .. } => seen.said.rewrite(change),
-            Self::SubagentStarted(start) => {
-                start.goal.rewrite(change);
-                start.kind.rewrite(change);
-            }
+            Self::SessionRestored { seen, .. } => seen.rewrite(change),
+            Self::SubagentStarted(start) => start.rewrite(change),
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
             Self::FrameBlocked {
@@ -95,38 +71,22 @@ impl Rewrite for Event {
             }
             Self::FrameEdited { edit, .. } => edit.rewrite(change),
             Self::FrameInvalidated { reason, .. } => reason.rewrite(change),
-            Self::CompactionBegun(checkpoint) => anchors(&mut checkpoint.anchors, change),
-            Self::CompactionChecked(verdict) => {
-                verdict.summary.rewrite(change);
-                anchors(&mut verdict.survived, change);
-                anchors(&mut verdict.lost, change);
-            }
+            Self::CompactionBegun(checkpoint) => checkpoint.rewrite(change),
+            Self::CompactionChecked(report) => report.rewrite(change),
             Self::SummaryAwaited { given, note, .. } => {
                 given.rewrite(change);
                 note.rewrite(change);
             }
             Self::SummaryArrived { summary, .. } => summary.rewrite(change),
             Self::Noted { note, .. } => note.rewrite(change),
-            Self::Logged { entry, .. } => entry.label.rewrite(change),
+            Self::Logged { entry, .. } => entry.rewrite(change),
             Self::FrameImported { frame } | Self::FrameCopied { frame, .. } => {
                 frame.rewrite(change)
             }
-            Self::StackImported { foreign, .. } => {
-                if let Some(changed) = change(foreign) {
-                    *foreign = changed;
-                }
-            }
-            Self::SessionDescribed(description) => {
-                for text in [
-                    &mut description.directory,
-                    &mut description.host_version,
-                    &mut description.agent,
-                ] {
-                    text.rewrite(change);
-                }
-            }
-            Self::ModelUsed(model) => model.name.rewrite(change),
-            Self::ContextSent(sending) => sending.delivery.rewrite(change),
+            Self::StackImported { foreign, .. } => foreign.rewrite(change),
+            Self::SessionDescribed(description) => description.rewrite(change),
+            Self::ModelUsed(model) => model.rewrite(change),
+            Self::ContextSent(sending) => sending.rewrite(change),
             Self::SessionOpened { .. }
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }
@@ -142,14 +102,6 @@ impl Rewrite for Event {
             | Self::FrameDeleted { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. } => {}
-        }
-    }
-}
-
-fn anchors(anchors: &mut [Anchor], change: &mut dyn FnMut(&str) -> Option<String>) {
-    for anchor in anchors {
-        if let Some(changed) = change(&anchor.text) {
-            anchor.text = changed;
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::str;
 
-use flamestack_core::frame::{Invalidation, Origin, Rank};
-use flamestack_core::id::{Seq, Timestamp};
+use flamestack_core::frame::Invalidation;
+use flamestack_core::id::Timestamp;
 use flamestack_core::text::{PROSE_LIMIT, TITLE_LIMIT, TextProblem, condense};
 use flamestack_core::{Frame, FrameId, Note, Status, Text, Title};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -235,32 +235,18 @@ impl FrameFields {
         let invalidation = self.invalidation_reason.and_then(|reason| reason.0);
         let artifacts = present(self.artifacts).map(Note::Artifact);
         let decisions = present(self.decisions).map(|text| Note::Decision { text, why: None });
+        // An import sets the id.
+        let id = FrameId::from_entropy(0);
         Ok(Frame {
             status,
-            title,
             criteria,
             criteria_compacted: self.success_criteria_compacted.and_then(|text| text.0),
             results,
             results_compacted: self.results_compacted.and_then(|text| text.0),
             notes: artifacts.chain(decisions).collect(),
             invalidation: invalidation.map(|reason| Invalidation { reason, at }),
-            created_at,
             updated_at,
-            // An import sets these three.
-            id: FrameId::from_entropy(0),
-            parent: None,
-            rank: Rank::default(),
-            origin: Origin::default(),
-            summary: None,
-            awaiting: None,
-            log: Vec::new(),
-            blocked_on: None,
-            span: None,
-            session: None,
-            aliases: Vec::new(),
-            foreign: None,
-            changed: Seq::default(),
-            closed: None,
+            ..Frame::new(id, title, created_at)
         })
     }
 
