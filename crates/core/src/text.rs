@@ -142,7 +142,9 @@ impl<T: Rewrite> Rewrite for Option<T> {
 
 impl<T: Rewrite> Rewrite for Vec<T> {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
-        self.iter_mut().for_each(|text| text.rewrite(change));
+        for text in self {
+            text.rewrite(change);
+        }
     }
 }
 

@@ -81,7 +81,7 @@ impl Rewrite for Event {
             Self::Noted { note, .. } => note.rewrite(change),
             Self::Logged { entry, .. } => entry.rewrite(change),
             Self::FrameImported { frame } | Self::FrameCopied { frame, .. } => {
-                frame.rewrite(change)
+                frame.rewrite(change);
             }
             Self::StackImported { foreign, .. } => foreign.rewrite(change),
             Self::SessionDescribed(description) => description.rewrite(change),

@@ -15,25 +15,27 @@ use crate::subagent::Run;
 use crate::text::{Text, Title};
 use crate::tree_query::{LastCommand, MaskOverlay, TreeQuery};
 
+type Answer<T> = Result<T, Infallible>;
+
 impl TreeQuery for Tree {
     type Error = Infallible;
 
-    fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, Infallible> {
+    fn frame(&self, id: &FrameId) -> Answer<Option<FrameHead>> {
         Ok(self.frames.get(id).map(super::Frame::head))
     }
 
-    fn is_taken(&self, id: &FrameId) -> Result<bool, Infallible> {
+    fn is_taken(&self, id: &FrameId) -> Answer<bool> {
         Ok(self
             .journal
             .iter()
             .any(|recorded| recorded.event.frames().any(|frame| frame == *id)))
     }
 
-    fn session(&self, session: &SessionRef) -> Result<Option<Session>, Infallible> {
+    fn session(&self, session: &SessionRef) -> Answer<Option<Session>> {
         Ok(self.sessions.get(session).cloned())
     }
 
-    fn focused_on(&self, frame: &FrameId) -> Result<Vec<SessionRef>, Infallible> {
+    fn focused_on(&self, frame: &FrameId) -> Answer<Vec<SessionRef>> {
         let focused = self
             .sessions
             .values()
@@ -41,11 +43,7 @@ impl TreeQuery for Tree {
         Ok(focused.map(|known| known.key.clone()).collect())
     }
 
-    fn open_children(
-        &self,
-        frame: &FrameId,
-        limit: usize,
-    ) -> Result<(Vec<FrameHead>, usize), Infallible> {
+    fn open_children(&self, frame: &FrameId, limit: usize) -> Answer<(Vec<FrameHead>, usize)> {
         let open = || {
             self.children(Some(frame))
                 .filter(|child| child.status.is_open())
@@ -56,11 +54,7 @@ impl TreeQuery for Tree {
         ))
     }
 
-    fn descendants(
-        &self,
-        frame: &FrameId,
-        status: Option<Status>,
-    ) -> Result<Vec<FrameHead>, Infallible> {
+    fn descendants(&self, frame: &FrameId, status: Option<Status>) -> Answer<Vec<FrameHead>> {
         let mut level = vec![*frame];
         let mut found = Vec::new();
         while !level.is_empty() {
@@ -77,7 +71,7 @@ impl TreeQuery for Tree {
         Ok(found)
     }
 
-    fn last_rank(&self, parent: Option<&FrameId>) -> Result<Option<Rank>, Infallible> {
+    fn last_rank(&self, parent: Option<&FrameId>) -> Answer<Option<Rank>> {
         let siblings = self.children.get(&parent.copied());
         Ok(siblings.and_then(BTreeSet::last).map(|(rank, _)| *rank))
     }
@@ -86,7 +80,7 @@ impl TreeQuery for Tree {
         &self,
         parent: Option<&FrameId>,
         rank: Rank,
-    ) -> Result<(Option<Rank>, Option<Rank>), Infallible> {
+    ) -> Answer<(Option<Rank>, Option<Rank>)> {
         let ranks = || self.children(parent).map(|child| child.rank);
         Ok((
             ranks().filter(|r| *r < rank).max(),
@@ -94,7 +88,7 @@ impl TreeQuery for Tree {
         ))
     }
 
-    fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Infallible> {
+    fn has_note(&self, frame: &FrameId, note: &Note) -> Answer<bool> {
         let same = |known: &Note| known.kind() == note.kind() && known.text() == note.text();
         Ok(self
             .frames
@@ -102,17 +96,13 @@ impl TreeQuery for Tree {
             .is_some_and(|frame| frame.notes.iter().any(same)))
     }
 
-    fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>, Infallible> {
+    fn todo(&self, frame: &FrameId, text: &Title) -> Answer<Option<FrameHead>> {
         let same = |child: &&super::Frame| child.origin == Origin::Todo && child.title == *text;
         let last = self.children(Some(frame)).filter(same).last();
         Ok(last.map(super::Frame::head))
     }
 
-    fn command_runs(
-        &self,
-        frame: &FrameId,
-        command: &Text,
-    ) -> Result<(Option<i32>, u64), Infallible> {
+    fn command_runs(&self, frame: &FrameId, command: &Text) -> Answer<(Option<i32>, u64)> {
         let notes = self.frames.get(frame).map(|frame| frame.notes.as_slice());
         let mut last = None;
         let mut runs = 0;
@@ -131,12 +121,12 @@ impl TreeQuery for Tree {
         Ok((last, runs))
     }
 
-    fn last_compaction(&self, session: &SessionRef) -> Result<Option<Compaction>, Infallible> {
+    fn last_compaction(&self, session: &SessionRef) -> Answer<Option<Compaction>> {
         let known = self.compactions.get(session);
         Ok(known.and_then(|known| known.last()).cloned())
     }
 
-    fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Infallible> {
+    fn awaiting(&self, session: &SessionRef) -> Answer<Vec<(FrameId, Awaiting)>> {
         let waiting = self.frames.values().filter_map(|frame| {
             let awaiting = frame.awaiting.as_ref()?;
             (awaiting.session == *session).then(|| (frame.id, awaiting.clone()))
@@ -144,7 +134,7 @@ impl TreeQuery for Tree {
         Ok(waiting.collect())
     }
 
-    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Infallible> {
+    fn runs_of(&self, parent: &SessionRef) -> Answer<Vec<Run>> {
         let started = |run: &&Run| run.parent.as_ref() == Some(parent);
         let mut runs: Vec<Run> = self.runs().filter(started).cloned().collect();
         runs.sort_by(|one, other| {
@@ -153,7 +143,7 @@ impl TreeQuery for Tree {
         Ok(runs)
     }
 
-    fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, Infallible> {
+    fn only_text(&self, frame: &FrameId) -> Answer<Option<Vec<LogEntry>>> {
         let bare = |frame: &&super::Frame| {
             frame.notes.is_empty() && self.children(Some(&frame.id)).next().is_none()
         };
@@ -161,20 +151,20 @@ impl TreeQuery for Tree {
         Ok(found.map(|frame| frame.log.clone()))
     }
 
-    fn is_seen(&self, mark: Fingerprint) -> Result<bool, Infallible> {
+    fn is_seen(&self, mark: Fingerprint) -> Answer<bool> {
         Ok(self.seen.contains(&mark))
     }
 
-    fn is_imported(&self, source: &str) -> Result<bool, Infallible> {
+    fn is_imported(&self, source: &str) -> Answer<bool> {
         Ok(self.imports.contains_key(source))
     }
 
-    fn alias(&self, alias: &str) -> Result<Option<FrameId>, Infallible> {
+    fn alias(&self, alias: &str) -> Answer<Option<FrameId>> {
         let named = |frame: &&super::Frame| frame.aliases.iter().any(|known| known == alias);
         Ok(self.frames.values().find(named).map(|frame| frame.id))
     }
 
-    fn recorded(&self, places: &[Seq]) -> Result<Vec<Recorded>, Infallible> {
+    fn recorded(&self, places: &[Seq]) -> Answer<Vec<Recorded>> {
         let journal = self.journal.iter();
         let named = journal.filter(|recorded| places.contains(&recorded.seq));
         Ok(named.cloned().collect())
@@ -184,7 +174,7 @@ impl TreeQuery for Tree {
         &self,
         session: &SessionRef,
         messages: &[String],
-    ) -> Result<Vec<Recorded>, Infallible> {
+    ) -> Answer<Vec<Recorded>> {
         let within = |recorded: &&Recorded| {
             let message = recorded.message.as_ref();
             message.is_none_or(|message| !messages.contains(message))
@@ -193,13 +183,13 @@ impl TreeQuery for Tree {
         Ok(of_session.cloned().collect())
     }
 
-    fn events_since(&self, session: &SessionRef, from: Seq) -> Result<Vec<Recorded>, Infallible> {
+    fn events_since(&self, session: &SessionRef, from: Seq) -> Answer<Vec<Recorded>> {
         let of_session = self.of_session(session);
         let since = of_session.filter(|recorded| recorded.seq >= from);
         Ok(since.cloned().collect())
     }
 
-    fn turn_before(&self, session: &SessionRef, point: Seq) -> Result<Vec<Recorded>, Infallible> {
+    fn turn_before(&self, session: &SessionRef, point: Seq) -> Answer<Vec<Recorded>> {
         let before = self
             .of_session(session)
             .filter(|recorded| recorded.seq < point);
@@ -216,7 +206,7 @@ impl TreeQuery for Tree {
         Ok(turn)
     }
 
-    fn changed_since(&self, frame: &FrameId, from: Seq) -> Result<Vec<Seq>, Infallible> {
+    fn changed_since(&self, frame: &FrameId, from: Seq) -> Answer<Vec<Seq>> {
         let about = BTreeSet::from([Subject::Frame(*frame), Subject::Support(*frame)]);
         let changes = self.journal.iter().filter(|recorded| {
             recorded.seq >= from
@@ -231,11 +221,7 @@ impl TreeQuery for Tree {
         Ok(changes.map(|recorded| recorded.seq).collect())
     }
 
-    fn frame_under(
-        &self,
-        frame: &FrameId,
-        counting: &MaskOverlay,
-    ) -> Result<Option<FrameHead>, Infallible> {
+    fn frame_under(&self, frame: &FrameId, counting: &MaskOverlay) -> Answer<Option<FrameHead>> {
         let journal = self.journal.iter().filter(|recorded| {
             !self.undone.contains(&recorded.batch)
                 && counting.counts(recorded.seq, self.masked.contains(&recorded.seq))
@@ -244,7 +230,7 @@ impl TreeQuery for Tree {
         Ok(fold::frame(journal).map(|frame| frame.head()))
     }
 
-    fn before(&self, frame: &FrameId, point: Seq) -> Result<Option<super::Frame>, Infallible> {
+    fn before(&self, frame: &FrameId, point: Seq) -> Answer<Option<super::Frame>> {
         let journal = self.journal.iter().filter(|recorded| {
             recorded.seq < point
                 && self.counts(recorded)
@@ -253,7 +239,7 @@ impl TreeQuery for Tree {
         Ok(fold::frame(journal))
     }
 
-    fn last_command(&self, session: &SessionRef) -> Result<Option<LastCommand>, Infallible> {
+    fn last_command(&self, session: &SessionRef) -> Answer<Option<LastCommand>> {
         let kept = |batch: Seq| {
             let mut events = self.of_batch(batch);
             events.any(|recorded| {

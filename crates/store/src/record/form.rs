@@ -5,7 +5,7 @@
 //! traits for a type elsewhere (`remote`). The compiler checks that a record has every field of its
 //! type.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
 use flamestack_core::compaction::{Anchor, AnchorKind, CompactionKind};
@@ -255,10 +255,11 @@ impl Stored for Fingerprint {
     }
 
     fn store_all<S: Serializer>(marks: &[Self], serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = marks
-            .iter()
-            .map(|mark| format!("{:016x}", mark.0))
-            .collect();
+        let mut digits = String::with_capacity(16 * marks.len());
+        for mark in marks {
+            // Writing into a string cannot fail.
+            let _ = write!(digits, "{:016x}", mark.0);
+        }
         serializer.serialize_str(&digits)
     }
 
