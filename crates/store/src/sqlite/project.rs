@@ -23,6 +23,17 @@ pub(super) const ROOTS: &str = "";
 /// The scope of all frames in `totals`.
 pub(super) const EVERYWHERE: &str = "*";
 
+/// Part of a subject in an event, by its number in `subjects`.
+#[derive(Clone, Copy)]
+pub(super) enum Role {
+    /// A frame that the event changes.
+    Frame = 0,
+    /// A frame that the event needs.
+    Support = 1,
+    /// The session that the event is about.
+    Session = 2,
+}
+
 /// Applies one event to the projections.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
     remember_subjects(connection, recorded)?;
@@ -69,10 +80,12 @@ fn remember_subjects(connection: &Connection, recorded: &Recorded) -> Result<()>
     let mut insert =
         connection.prepare_cached("INSERT OR IGNORE INTO subjects VALUES (?1, ?2, ?3)")?;
     for subject in recorded.event.subjects() {
+        let mut insert =
+            |name: &str, role: Role| insert.execute(params![name, recorded.seq.0, role as i64]);
         match subject {
-            Subject::Frame(id) => insert.execute(params![id.as_str(), recorded.seq.0, 0])?,
-            Subject::Support(id) => insert.execute(params![id.as_str(), recorded.seq.0, 1])?,
-            Subject::Session(key) => insert.execute(params![key.to_string(), recorded.seq.0, 2])?,
+            Subject::Frame(id) => insert(id.as_str(), Role::Frame)?,
+            Subject::Support(id) => insert(id.as_str(), Role::Support)?,
+            Subject::Session(key) => insert(&key.to_string(), Role::Session)?,
         };
     }
     Ok(())
@@ -313,7 +326,7 @@ pub(super) fn fold_again(connection: &Connection, changed: &[Recorded], before: 
         }
         remove(connection, &id)?;
         let mut there = false;
-        for entry in counting(connection, id.as_str(), 0, before)? {
+        for entry in counting(connection, id.as_str(), Role::Frame, before)? {
             // Notes in a masked frame are masked too.
             there |= fold::opened(&entry).is_some();
             if there {
@@ -338,7 +351,7 @@ pub(super) fn fold_again(connection: &Connection, changed: &[Recorded], before: 
 /// only explicit bindings were folded here, and the undo of one lost the frame of a forked session.
 fn bind_again(connection: &Connection, session: &SessionRef, before: Seq) -> Result<()> {
     sessions::own(connection, session, None)?;
-    for entry in counting(connection, &session.to_string(), 2, before)? {
+    for entry in counting(connection, &session.to_string(), Role::Session, before)? {
         sessions::bind(connection, &entry.event)?;
     }
     Ok(())
@@ -361,7 +374,7 @@ pub(super) fn of_batch(connection: &Connection, batch: Seq) -> Result<Vec<Record
 pub(super) fn counting(
     connection: &Connection,
     name: &str,
-    role: i64,
+    role: Role,
     before: Seq,
 ) -> Result<Vec<Recorded>> {
     journal::select(
@@ -371,7 +384,7 @@ pub(super) fn counting(
              WHERE s.name = ?1 AND s.role = ?2 AND s.seq < ?3 AND {COUNTS}
              ORDER BY s.seq"
         ),
-        params![name, role, before.0],
+        params![name, role as i64, before.0],
     )
 }
 
@@ -381,13 +394,13 @@ pub(super) fn without(
     id: &FrameId,
     batch: Seq,
 ) -> Result<Option<FrameHead>> {
-    let events = counting(connection, id.as_str(), 0, Seq(i64::MAX))?;
+    let events = counting(connection, id.as_str(), Role::Frame, Seq(i64::MAX))?;
     let events = events.iter().filter(|entry| entry.batch != batch);
     Ok(fold::frame(events).map(|frame| frame.head()))
 }
 
 /// Returns a frame as it was before a point, under the current masks.
 pub(super) fn before(connection: &Connection, id: &FrameId, point: Seq) -> Result<Option<Frame>> {
-    let events = counting(connection, id.as_str(), 0, point)?;
+    let events = counting(connection, id.as_str(), Role::Frame, point)?;
     Ok(fold::frame(&events))
 }

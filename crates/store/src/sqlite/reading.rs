@@ -13,6 +13,7 @@ use flamestack_core::{Session, TreeQuery};
 use rusqlite::params;
 
 use super::journal::SqliteJournal;
+use super::project::Role;
 use super::statements::{self, Statements as _};
 use super::view::{Order, SqliteView, level};
 use super::{batch, journal, path, project, rows, runs};
@@ -315,7 +316,7 @@ impl Reading for SqliteView<'_> {
     }
 
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>> {
-        project::counting(self.connection, frame.as_str(), 0, Seq(i64::MAX))
+        project::counting(self.connection, frame.as_str(), Role::Frame, Seq(i64::MAX))
     }
 
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>> {
