@@ -20,7 +20,7 @@ use flamestack_core::{Actor, Command, FrameId, SessionRef, Text};
 
 pub use fill::Fill;
 
-use self::recovery::{CompactionSources, SessionState};
+use self::recovery::{CompactedSession, CompactionSources};
 use crate::Engine;
 use crate::brief::BriefRequest;
 use crate::context::{ContextOptions, ContextTarget};
@@ -67,7 +67,7 @@ impl Compactions<'_> {
     ) -> Result<CompactionReply> {
         let session = &actor.session;
         let brief = self.engine.brief(request, workflows)?;
-        let state = self.session_state(session)?;
+        let state = self.compacted_session(session)?;
         let Some(state) = state else {
             return Ok(CompactionReply::default());
         };
@@ -133,7 +133,7 @@ impl Compactions<'_> {
         workflows: &Workflows,
     ) -> Result<CompactionReply> {
         let plain = without_restored(summary);
-        let Some(state) = self.session_state(&actor.session)? else {
+        let Some(state) = self.compacted_session(&actor.session)? else {
             return Ok(CompactionReply {
                 text: (plain != summary).then_some(plain),
                 notice: None,
@@ -160,7 +160,7 @@ impl Compactions<'_> {
         &self,
         plain: String,
         author: Author,
-        state: SessionState,
+        state: CompactedSession,
         request: &BriefRequest,
         workflows: &'a Workflows,
     ) -> Result<CompactionSources<'a>> {
@@ -191,13 +191,13 @@ impl Compactions<'_> {
     }
 
     /// Reads what is recorded of a session; `None` if nothing is.
-    fn session_state(&self, session: &SessionRef) -> Result<Option<SessionState>> {
+    fn compacted_session(&self, session: &SessionRef) -> Result<Option<CompactedSession>> {
         self.engine.read(|reading| {
             let Some(known) = reading.session(session)? else {
                 return Ok(None);
             };
             let checkpoint = reading.last_compaction(session)?;
-            Ok(Some(SessionState {
+            Ok(Some(CompactedSession {
                 session: known,
                 checkpoint: checkpoint.filter(Compaction::is_pending),
                 recent: reading.compactions(session, RECENT)?,

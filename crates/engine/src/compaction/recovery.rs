@@ -24,7 +24,7 @@ const WINDOW_PARTS: u64 = 20;
 const FULL: (u64, u64) = (6, 10);
 
 /// A session that is compacted.
-pub(super) struct SessionState {
+pub(super) struct CompactedSession {
     pub(super) session: Session,
     /// The compaction that is under way.
     pub(super) checkpoint: Option<Compaction>,
@@ -41,7 +41,7 @@ pub(super) struct CompactionSources<'a> {
     pub(super) is_silent: bool,
     /// Maximum number of tokens to restore.
     pub(super) budget: usize,
-    pub(super) state: SessionState,
+    pub(super) state: CompactedSession,
     /// The session's own frame.
     pub(super) own: Option<Frame>,
     pub(super) brief: Sources,
@@ -58,7 +58,7 @@ pub(super) struct Recovery {
     text: String,
 }
 
-impl SessionState {
+impl CompactedSession {
     /// Returns true if compactions no longer make room: then nothing is added to the prompt.
     fn is_looping(&self) -> bool {
         let checkpoint = self.checkpoint.as_ref();
