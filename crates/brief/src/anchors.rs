@@ -7,41 +7,44 @@ use flamestack_extract::tokens::Tokenizer;
 
 use crate::active::Active;
 use crate::draft::Draft;
-use crate::sections::SUBAGENT;
-use crate::{BriefLine, Heading, LineSource};
+use crate::sections::READ_ONLY;
+use crate::{BriefLine, Heading, LineSource, Mode, Sources};
 
 /// Number of files and of planned frames that are anchors.
 const NEWEST: usize = 6;
 
-/// Returns the anchors of a brief, before the budget takes anything away: the frames' own words, and the
-/// lines of a draft that come from elsewhere.
+/// Returns the anchors of a brief, before the budget takes anything away: the frames' own words, what
+/// the workflow declares, and the lines of a draft that come from elsewhere.
 pub(crate) fn anchors(
     draft: &Draft,
     active: Option<&Active<'_>>,
-    around: Option<&Surroundings>,
+    sources: &Sources,
 ) -> Vec<Anchor> {
     let mut anchors = Anchors::default();
-    let status = || draft.lines(Heading::Status).iter();
-    for line in status().filter(|line| line.source == LineSource::Host) {
-        anchors.add(AnchorKind::Mode, &line.text);
+    if sources.mode == Mode::ReadOnly {
+        anchors.add(AnchorKind::Mode, READ_ONLY);
     }
-    if let Some(around) = around {
+    if let Some(around) = &sources.around {
         anchors.add_frames(around);
     } else if let Some(line) = draft.lines(Heading::Objective).first() {
         anchors.add(AnchorKind::Goal, &line.text);
     }
     if let Some(active) = active {
-        anchors.add(AnchorKind::Stage, &active.stage.name);
+        let stage = active.stage;
+        anchors.add(AnchorKind::Stage, &stage.name);
         if let Some(name) = active.known_name() {
             anchors.add(AnchorKind::Unit, name);
-            if let Some(file) = &active.stage.current_artifact {
+            if let Some(file) = &stage.current_artifact {
                 anchors.add(AnchorKind::Artifact, &active.path(file));
             }
         }
-    }
-    let gate = draft.lines(Heading::Gate).iter();
-    for command in gate.flat_map(|line| line.text.split('`').skip(1).step_by(2)) {
-        anchors.add(AnchorKind::Gate, command);
+        // Commands are between backticks.
+        for command in active.filled(&stage.gate).split('`').skip(1).step_by(2) {
+            anchors.add(AnchorKind::Gate, command);
+        }
+        for command in &stage.commands {
+            anchors.add(AnchorKind::Gate, &active.filled(command));
+        }
     }
     for (heading, kind) in [
         (Heading::Decisions, AnchorKind::Decision),
@@ -54,10 +57,8 @@ pub(crate) fn anchors(
             anchors.add(kind, &line.text);
         }
     }
-    for text in status().filter_map(|line| line.text.strip_prefix(SUBAGENT)) {
-        if let Some((session, _)) = text.split_once(": ") {
-            anchors.add(AnchorKind::Subagent, session);
-        }
+    for subagent in sources.around.iter().flat_map(|around| &around.subagents) {
+        anchors.add(AnchorKind::Subagent, &subagent.session.to_string());
     }
     anchors.0
 }
@@ -185,6 +186,39 @@ pub fn list_verbatim(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compose;
+    use flamestack_context::Subagent;
+    use flamestack_core::id::{FrameId, Seq, Timestamp};
+    use flamestack_core::text::Title;
+
+    #[test]
+    fn a_subagent_without_a_frame_is_no_mode() {
+        let title = |text: &str| Title::new(text).unwrap();
+        let frame = Frame::new(FrameId::from_entropy(1), title("Fix"), Timestamp(0));
+        let mut around = Surroundings::of(frame, Seq(1));
+        around.subagents.push(Subagent {
+            session: "opencode:ses_1".parse().unwrap(),
+            title: title("Look around"),
+            frame: None,
+            seen: Seq(1),
+            standing: None,
+        });
+        let sources = Sources {
+            around: Some(around),
+            ..Sources::default()
+        };
+        let brief = compose(&[], &sources, 1000, &flamestack_extract::tokens::Estimate);
+        let anchors = brief
+            .anchors
+            .iter()
+            .map(|anchor| (anchor.kind, anchor.text.as_str()));
+        let expected = [
+            (AnchorKind::Goal, "Fix"),
+            (AnchorKind::Subagent, "Look around"),
+            (AnchorKind::Subagent, "opencode:ses_1"),
+        ];
+        assert_eq!(anchors.collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn anchors_are_listed_within_the_budget_and_not_repeated() {

@@ -62,7 +62,7 @@ pub fn compose(
     let mut draft = draft::Draft::default();
     sections::write(&mut draft, &facts, &choice);
     let active = choice.active.as_ref();
-    let anchors = anchors::anchors(&draft, active, sources.around.as_ref());
+    let anchors = anchors::anchors(&draft, active, sources);
     let page = render::render(draft, active.is_some(), budget, tokenizer);
     Brief {
         sections: page.sections,

@@ -15,12 +15,13 @@ mod stage;
 mod tasks;
 mod todos;
 
-pub(crate) use self::frames::SUBAGENT;
 use crate::choice::Choice;
 use crate::draft::Draft;
 use crate::facts::Facts;
 use crate::{Heading, LineSource, Mode};
 
+/// Status of a session that plans and reads only.
+pub(crate) const READ_ONLY: &str = "mode: plan (read-only)";
 /// Number of finished steps of a work item that are shown, latest ones.
 const DONE: usize = 4;
 /// Number of steps ahead that are shown.
@@ -31,7 +32,7 @@ const SHOWN: usize = 6;
 /// Writes all lines of a brief.
 pub(crate) fn write(draft: &mut Draft, facts: &Facts<'_>, choice: &Choice<'_>) {
     if facts.sources.mode == Mode::ReadOnly {
-        draft.vital(Heading::Status, "mode: plan (read-only)", LineSource::Host);
+        draft.vital(Heading::Status, READ_ONLY, LineSource::Host);
     }
     frames::write(draft, facts);
     todos::write(draft, facts);

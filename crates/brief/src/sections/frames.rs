@@ -9,9 +9,6 @@ use crate::draft::{Draft, Rank};
 use crate::facts::Facts;
 use crate::{Heading, LineSource};
 
-/// Beginning of a line about a subagent at work.
-pub(crate) const SUBAGENT: &str = "Subagent ";
-
 pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let Some(around) = &facts.sources.around else {
         return;
@@ -59,7 +56,7 @@ fn write_status(draft: &mut Draft, around: &Surroundings) {
     draft.useful(Heading::Status, &format!("{status}."), source(current));
     // What a subagent is doing need not be started again.
     for subagent in &around.subagents {
-        let mut text = format!("{SUBAGENT}{}: “{}”", subagent.session, subagent.title);
+        let mut text = format!("Subagent {}: “{}”", subagent.session, subagent.title);
         if let Some((state, started)) = subagent.standing {
             text.push_str(&format!(", {state}, started {started}"));
         }
