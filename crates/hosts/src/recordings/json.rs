@@ -65,35 +65,14 @@ pub(crate) fn content(value: &Value) -> String {
     }
 }
 
-/// Parses a time: milliseconds, or RFC 3339 as in `2026-01-31T12:00:00.123Z`. All hosts write UTC.
+/// Parses a time: milliseconds, or RFC 3339 as in `2026-01-31T12:00:00.123Z`.
 pub(crate) fn time(value: &Value, key: &str) -> Option<Timestamp> {
     let field = value.get(key)?;
     if let Some(milliseconds) = field.as_i64() {
         return Some(Timestamp(milliseconds));
     }
-    let text = field.as_str()?;
-    let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-    let is_valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60;
-    if !is_valid {
-        return None;
-    }
-    let millisecond = match text.get(19..20) {
-        Some(".") => part(20, 23).unwrap_or_default(),
-        _ => 0,
-    };
-    // Days since 1970 in the proleptic Gregorian calendar, counted from March.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let year_of_era = shifted.rem_euclid(400);
-    let from_march = (month + 9) % 12;
-    let day_of_year = (153 * from_march + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100
-        + day_of_year
-        - 719_468;
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(Timestamp(seconds * 1000 + millisecond))
+    let time: jiff::Timestamp = field.as_str()?.parse().ok()?;
+    Some(Timestamp(time.as_millisecond()))
 }
 
 #[cfg(test)]
