@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flamestack_extract::lex::{NameKind, name_key, names, path_key};
+use flamestack_extract::utterance::Utterance;
 
 /// The names of a recording.
 #[derive(Debug, Default)]
@@ -15,8 +16,25 @@ pub(crate) struct Interned {
 }
 
 impl Interned {
+    /// Registers the names of utterances, and returns those of each.
+    pub(crate) fn of(utterances: &[Utterance<'_>]) -> (Self, Vec<BTreeSet<u32>>) {
+        let mut interned = Self::default();
+        for utterance in utterances {
+            interned.learn_all(&utterance.text);
+            utterance.paths.iter().for_each(|path| interned.learn(path));
+        }
+        let names = utterances.iter().map(|utterance| {
+            let mut names = interned.all(&utterance.text);
+            let paths = utterance.paths.iter();
+            names.extend(paths.map(|path| interned.number(NameKind::Path, path)));
+            names
+        });
+        let names = names.collect();
+        (interned, names)
+    }
+
     /// Registers a path, so that its bare file name is recognised.
-    pub(crate) fn learn(&mut self, path: &str) {
+    fn learn(&mut self, path: &str) {
         let key = path_key(path);
         if let Some((_, name)) = key.rsplit_once('/') {
             let ends = self.ends.entry(name.to_owned()).or_default();
@@ -25,7 +43,7 @@ impl Interned {
     }
 
     /// Registers the paths of a text.
-    pub(crate) fn learn_all(&mut self, text: &str) {
+    fn learn_all(&mut self, text: &str) {
         names(text, &mut |kind, name| {
             if kind == NameKind::Path {
                 self.learn(name);
@@ -47,7 +65,7 @@ impl Interned {
     }
 
     /// The number of a name.
-    pub(crate) fn number(&mut self, kind: NameKind, text: &str) -> u32 {
+    fn number(&mut self, kind: NameKind, text: &str) -> u32 {
         let key = (kind, self.key(kind, text));
         if let Some(number) = self.numbers.get(&key) {
             return *number;

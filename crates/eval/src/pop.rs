@@ -37,17 +37,10 @@ pub struct Pops {
 
 /// Finds the finished subagents of a session.
 pub fn pops(entries: &[Entry]) -> Pops {
-    let mut interned = Interned::default();
     let utterances = utterances_of(entries.iter().enumerate());
-    for utterance in &utterances {
-        interned.learn_all(&utterance.text);
-        utterance.paths.iter().for_each(|path| interned.learn(path));
-    }
+    let (mut interned, names) = Interned::of(&utterances);
     let mut found: Vec<Option<(BTreeSet<u32>, bool)>> = vec![None; entries.len()];
-    for utterance in &utterances {
-        let mut names = interned.all(&utterance.text);
-        let paths = utterance.paths.iter();
-        names.extend(paths.map(|path| interned.number(NameKind::Path, path)));
+    for (utterance, names) in utterances.iter().zip(names) {
         if let Some(place) = found.get_mut(utterance.entry) {
             *place = Some((names, utterance.source.by_model()));
         }
@@ -141,19 +134,12 @@ fn pop(
     if need.names.len() < FEWEST_NAMES {
         return None;
     }
-    let said = |kind: EntryKind| Entry {
-        id: None,
-        message: None,
-        at: None,
-        agent: None,
-        kind,
-    };
-    let mut own_entries = vec![said(EntryKind::User {
+    let mut own_entries = vec![Entry::from(EntryKind::User {
         speaker: flamestack_core::transcript::Speaker::Host,
         text: prompt.to_owned(),
     })];
     own_entries.extend(entries.iter().filter(|entry| inside(entry)).cloned());
-    own_entries.push(said(EntryKind::Assistant {
+    own_entries.push(Entry::from(EntryKind::Assistant {
         text: answer.to_owned(),
     }));
     Some(Pop {

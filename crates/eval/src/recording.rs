@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use flamestack_core::transcript::{Entry, EntryKind};
-use flamestack_extract::lex::NameKind;
 use flamestack_extract::utterance::{Utterance, utterances};
 
 use crate::interned::Interned;
@@ -55,20 +54,7 @@ impl<'a> Recording<'a> {
             .map(|(number, _)| number)
             .collect();
         let utterances = utterances(entries);
-        let mut interned = Interned::default();
-        for utterance in &utterances {
-            interned.learn_all(&utterance.text);
-            utterance.paths.iter().for_each(|path| interned.learn(path));
-        }
-        let names = utterances
-            .iter()
-            .map(|utterance| {
-                let mut names = interned.all(&utterance.text);
-                let paths = utterance.paths.iter();
-                names.extend(paths.map(|path| interned.number(NameKind::Path, path)));
-                names
-            })
-            .collect();
+        let (interned, names) = Interned::of(&utterances);
         let mut utterance_of = vec![None; thread.len()];
         let mut place = 0;
         for (number, utterance) in utterances.iter().enumerate() {
