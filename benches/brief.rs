@@ -151,6 +151,7 @@ fn project(scratch: &Path, finished: usize, way: Way) -> Result<Engine> {
         worktree: "main".to_owned(),
         dir: folder.join("state"),
         root,
+        found: flamestack_engine::project::Found::Here,
     };
     Ok(Engine::new(
         project,

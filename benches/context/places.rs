@@ -180,6 +180,7 @@ pub(crate) fn project(dir: &Path) -> Project {
         identity: dir.to_owned(),
         worktree: "main".to_owned(),
         dir: dir.to_owned(),
+        found: flamestack_engine::project::Found::Here,
     }
 }
 

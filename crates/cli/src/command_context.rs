@@ -44,6 +44,7 @@ impl CommandContext {
     ) -> Result<Self, Failure> {
         let home = home()?;
         let project = project(dir, &home)?;
+        home.check_owner(&project)?;
         let gathering = (home.clone(), project.clone());
         let gather: Gather = Box::new(move || {
             let (home, project) = &gathering;

@@ -2,6 +2,7 @@
 //!
 //! The commands that change frames are in [`change`]; each of the others has a file of its own.
 
+pub(crate) mod backup;
 pub(crate) mod brief;
 pub(crate) mod change;
 pub(crate) mod completions;
@@ -11,12 +12,14 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod export;
+pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
 mod note;
 mod plan;
+pub(crate) mod projects;
 pub(crate) mod rebuild;
 pub(crate) mod recall;
 mod recordings;
@@ -29,12 +32,13 @@ mod temporary;
 pub(crate) mod tool;
 pub(crate) mod tree;
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use flamestack_core::FrameId;
-use flamestack_engine::{Receipt, Request, views};
+use flamestack_engine::project::Found;
+use flamestack_engine::{Project, Receipt, Request, views};
 use serde_json::{Value, json};
 
 use crate::args::{Cli, Command};
@@ -44,10 +48,16 @@ use crate::output::Output;
 
 /// Runs the command that was given on the command line.
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
-    let open = || CommandContext::open(cli.dir.as_deref(), cli.session.as_deref());
+    let open = |output: &mut Output| -> Result<CommandContext, Failure> {
+        let ctx = CommandContext::open(cli.dir.as_deref(), cli.session.as_deref())?;
+        match arrival(ctx.engine.project()) {
+            Some(note) => output.notice(&note).map(|()| ctx),
+            None => Ok(ctx),
+        }
+    };
     // A user who works on after a store was set aside should know that it can be recovered.
     let checked = |output: &mut Output| -> Result<CommandContext, Failure> {
-        let ctx = open()?;
+        let ctx = open(output)?;
         for waiting in ctx.engine.maintenance().set_aside_stores()? {
             output.notice(&set_aside(&waiting))?;
         }
@@ -55,7 +65,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     };
     match cli.command {
         Command::Change(command) => command.run(&checked(output)?, output),
-        Command::Status(command) => command.run(&open()?, output),
+        Command::Status(command) => command.run(&open(output)?, output),
         Command::Tree(command) => command.run(&checked(output)?, output),
         Command::Show(command) => command.run(&checked(output)?, output),
         Command::Context(command) => command.run(&checked(output)?, output),
@@ -74,12 +84,54 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             let ctx = CommandContext::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
             command.run(&ctx, output)
         }
-        Command::Rebuild(command) => command.run(&open()?, output),
+        Command::Rebuild(command) => command.run(&open(output)?, output),
+        Command::Backup(command) => command.run(&open(output)?, output),
+        Command::Forget(command) => command.run(&checked(output)?, output),
         Command::Gc(command) => command.run(&checked(output)?, output),
-        Command::Sidecar(command) => command.run(open()?),
+        Command::Projects(command) => command.run(cli.dir.as_deref(), output),
+        // A host shows what a sidecar prints to its user.
+        Command::Sidecar(command) => command.run(CommandContext::open(
+            cli.dir.as_deref(),
+            cli.session.as_deref(),
+        )?),
         Command::Demo(command) => command.run(output),
         Command::Completions(command) => command.run(output),
         Command::Man(command) => command.run(output),
+    }
+}
+
+/// Returns the note about a project whose frames are not where they were, or were elsewhere.
+fn arrival(project: &Project) -> Option<String> {
+    match &project.found {
+        Found::Here => None,
+        Found::Moved { from } => Some(format!(
+            "this project was {}: its frames are kept",
+            from.display()
+        )),
+        // Said until the copy has frames of its own.
+        Found::CopyOf { .. } if project.dir.join("journal.db").exists() => None,
+        Found::CopyOf { original } => Some(format!(
+            "this is a copy of {0} and has its own frames: `flame -C {0} export DIR` and `flame import DIR` copy those of the original",
+            original.display()
+        )),
+        Found::Perhaps { gone } => Some(format!(
+            "{0} is gone and its frames are kept: if it was moved here, `flame projects relink {0}`",
+            gone.display()
+        )),
+    }
+}
+
+/// Asks a question on the terminal. Anything but yes, or no terminal to ask on, refuses.
+fn ask(question: &str, hint: &str, output: &mut Output) -> Result<(), Failure> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Failure::refused("this needs your consent", hint));
+    }
+    output.question(question)?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::refused("nothing was changed", hint)),
     }
 }
 

@@ -120,6 +120,13 @@ impl Output {
         drop(said());
     }
 
+    /// Prints a question on standard error, after everything printed so far.
+    pub(crate) fn question(&mut self, question: &str) -> Result<(), Failure> {
+        self.flush()?;
+        let mut err = AutoStream::auto(std::io::stderr());
+        written(write!(err, "{} [y/N] ", printable(question)).and_then(|()| err.flush()))
+    }
+
     /// Prints a note on standard error.
     pub(crate) fn notice(&mut self, message: &str) -> Result<(), Failure> {
         self.flush()?;

@@ -103,6 +103,27 @@ pub enum EngineError {
     /// The user has no home directory, and no other directory for state is configured.
     #[error("no home directory to keep state in")]
     NoHome,
+    /// A directory of the user that is not absolute, as with a relative HOME.
+    #[error("the directory `{}` would depend on where a command is run", .0.display())]
+    RelativeHome(PathBuf),
+    /// A name or path that no project has.
+    #[error("there is no project `{0}`")]
+    UnknownProject(String),
+    /// A project that is still at its path.
+    #[error("{} is still there, with its frames", .0.display())]
+    ProjectInPlace(PathBuf),
+    /// A project with frames, which another one would replace.
+    #[error("{} has frames of its own", .0.display())]
+    ProjectNotEmpty(PathBuf),
+    /// A store that another process has open.
+    #[error("another process has the store in {} open", .0.display())]
+    InUse(PathBuf),
+    /// A text or expression that cannot be forgotten.
+    #[error("{0}")]
+    BadPattern(String),
+    /// A directory of state that belongs to another user.
+    #[error("the directory of state {} belongs to another user", .0.display())]
+    ForeignState(PathBuf),
     /// A raw text that a frame does not have.
     #[error("there is no {id}#{number}: {id} has {}", counted(*.pieces as u64, "raw text", "raw texts"))]
     NoSuchText {
@@ -208,6 +229,23 @@ impl EngineError {
                 "store only the part that matters, for example with `tail -n 2000`"
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR",
+            Self::RelativeHome(_) => "set HOME to an absolute path",
+            Self::BadPattern(_) => {
+                "name a more specific text; `--dry-run` shows the number of places"
+            }
+            Self::ForeignState(_) => "set FLAME_STATE_DIR to a directory of your own",
+            Self::UnknownProject(_) => "`flame projects` lists all projects",
+            Self::ProjectInPlace(_) => {
+                "nothing needs to be relinked; a copy starts with frames of its own, and \
+                 `flame export` and `flame import` copy frames"
+            }
+            Self::ProjectNotEmpty(_) => {
+                "relink to an empty folder instead; `flame export` there and `flame import` here \
+                 bring the frames together"
+            }
+            Self::InUse(_) => {
+                "close the agent programs that work on this project, such as OpenCode, and try again"
+            }
             Self::NoSuchText { id, .. } => {
                 return Some(format!("`flame log {id}` lists its raw texts"));
             }
@@ -238,6 +276,10 @@ fn store_hint(error: &StoreError) -> Option<String> {
             "`flame doctor` shows the extent of the damage, \
              `flame rebuild --recover` keeps everything that can be read"
         }
+        StoreError::BadBackup { .. } => "nothing was changed; name another backup",
+        StoreError::PartOfEvent { .. } => {
+            "name a longer or more specific text; nothing was changed"
+        }
         StoreError::NotOurs { .. } => "move it away, or set FLAME_STATE_DIR to another directory",
         StoreError::TooNew { .. } => {
             "update Flamestack; if there is no newer version, the version number in the store is \
@@ -263,6 +305,7 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
             "check the path"
         }
+        ErrorKind::AlreadyExists => "name another file, or delete it first",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "check the permissions; FLAME_STATE_DIR sets another directory for state"
         }

@@ -5,6 +5,7 @@
 //! users and models read. The tools that agents call are declared once, in [`tools`]. Nothing here
 //! prints.
 
+mod backup;
 pub mod brief;
 pub mod clock;
 pub mod commands;
@@ -13,6 +14,7 @@ pub mod context;
 mod engine;
 pub mod error;
 pub mod folding;
+pub mod forget;
 pub mod hints;
 pub mod ingest;
 pub mod json;
@@ -20,6 +22,7 @@ pub mod logs;
 pub mod maintenance;
 mod names;
 pub mod project;
+pub mod projects;
 pub mod recall;
 pub mod request;
 pub mod settings;

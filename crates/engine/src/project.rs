@@ -2,28 +2,71 @@
 //!
 //! A project is a repository, identified by its git common directory, so that all worktrees share
 //! one store; outside of git it is the folder itself. State is kept in the user's state directory,
-//! never in the repository.
+//! never in the repository. A project that was moved finds its state again ([`locate`]): a
+//! repository by an id inside its git directory, a folder by its place in the file system.
+
+mod locate;
+mod record;
+mod repository;
 
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
+pub(crate) use self::locate::scan;
+pub use self::record::TEMPORARY;
+pub(crate) use self::record::{Link, Record, draw_id, folder_mark};
+use self::repository::{Repository, repository};
 use crate::error::{EngineError, Result};
 
 /// Directories of a user's state and settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
-    /// Directory with one folder for each project.
+    /// Directory of state: of the projects, and of what `flame init` installs.
     pub state: PathBuf,
     /// Directory of the user's settings.
     pub config: PathBuf,
 }
 
 impl Home {
+    /// Returns the directory with one folder for each project.
+    pub fn projects(&self) -> PathBuf {
+        self.state.join("projects")
+    }
+
+    /// Fails if the state, or the state of a project, belongs to another user, who could read it and
+    /// plant links in it. The superuser is trusted.
+    #[cfg(unix)]
+    pub fn check_owner(&self, project: &Project) -> Result<()> {
+        use std::os::unix::fs::MetadataExt as _;
+        let me = rustix::process::geteuid().as_raw();
+        for dir in [&self.state, &self.projects(), &project.dir] {
+            if let Ok(metadata) = fs_err::metadata(dir)
+                && ![me, 0].contains(&metadata.uid())
+            {
+                return Err(EngineError::ForeignState(dir.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Does nothing: owners are known on Unix only.
+    #[cfg(not(unix))]
+    pub fn check_owner(&self, _: &Project) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the directories that the platform prescribes.
     pub fn of_user() -> Result<Self> {
         let base = etcetera::choose_base_strategy().map_err(|_| EngineError::NoHome)?;
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
+        // It would be a different directory in every folder, in the middle of a repository.
+        if let Some(relative) = [&state, &base.config_dir()]
+            .into_iter()
+            .find(|dir| dir.is_relative())
+        {
+            return Err(EngineError::RelativeHome(relative.clone()));
+        }
         Ok(Self {
             state: state.join("flamestack"),
             config: base.config_dir().join("flamestack"),
@@ -42,27 +85,76 @@ pub struct Project {
     pub worktree: String,
     /// Directory of the project's state.
     pub dir: PathBuf,
+    /// The way in which its state was found.
+    pub found: Found,
+}
+
+/// The way in which a project's state was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// At the path that its state records, or there is no state yet.
+    Here,
+    /// The project was at another path, or was not a repository yet.
+    Moved {
+        /// Its former path.
+        from: PathBuf,
+    },
+    /// This is a copy of a repository that still exists. It gets state of its own.
+    CopyOf {
+        /// Path of the original.
+        original: PathBuf,
+    },
+    /// There is no state yet, but the state of a project of this name whose path is gone.
+    Perhaps {
+        /// Its path.
+        gone: PathBuf,
+    },
 }
 
 impl Project {
-    /// Finds the project that a directory belongs to.
+    /// Finds the project that a directory belongs to, and its state. Changes nothing.
     pub fn at(directory: &Path, home: &Home) -> Result<Self> {
         let directory = fs_err::canonicalize(directory)?;
-        let found = directory.ancestors().find_map(repository);
-        let (root, identity, worktree) =
-            found.unwrap_or_else(|| (directory.clone(), directory.clone(), "main".to_owned()));
-        let dir = home.state.join("projects").join(key(&identity));
+        let projects = home.projects();
+        if let Some(repository) = directory.ancestors().find_map(repository) {
+            let (dir, found) = locate::of_repository(&projects, &repository, &directory);
+            let Repository {
+                root,
+                common,
+                worktree,
+            } = repository;
+            return Ok(Self {
+                root,
+                identity: common,
+                worktree,
+                dir,
+                found,
+            });
+        }
+        let (folder, dir, found) = locate::of_folder(&projects, &directory);
         Ok(Self {
-            root,
-            identity,
-            worktree,
+            root: folder.clone(),
+            identity: folder,
+            worktree: "main".to_owned(),
             dir,
+            found,
         })
+    }
+
+    /// Returns true if the project is a git repository.
+    pub(crate) fn is_repository(&self) -> bool {
+        self.identity != self.root
+    }
+
+    /// Records the project's path beside its state, and its id in the git directory, so that the
+    /// state is found again if the project is moved.
+    pub(crate) fn settle(&self) -> std::io::Result<()> {
+        record::settle(self)
     }
 
     /// Returns the name of the project.
     pub fn name(&self) -> String {
-        named(&self.identity).unwrap_or_else(|| "/".to_owned())
+        name_of(&self.identity).unwrap_or_else(|| "/".to_owned())
     }
 
     /// Returns the file of the project's settings on this machine.
@@ -90,7 +182,7 @@ impl Project {
 fn key(identity: &Path) -> String {
     let hash = blake3::hash(identity.as_os_str().as_encoded_bytes()).to_hex();
     let hash: String = hash.chars().take(12).collect();
-    let readable: String = named(identity)
+    let readable: String = name_of(identity)
         .unwrap_or_default()
         .chars()
         .map(|c| {
@@ -105,37 +197,17 @@ fn key(identity: &Path) -> String {
     format!("{readable}-{hash}")
 }
 
-/// Returns the name of the repository or folder with an identity; `None` for the root directory.
-fn named(identity: &Path) -> Option<String> {
-    let folder = match identity.parent() {
+/// Returns the folder that a user calls the project: without `.git` at its end.
+pub fn shown(identity: &Path) -> &Path {
+    match identity.parent() {
         Some(parent) if identity.ends_with(".git") => parent,
         _ => identity,
-    };
-    Some(folder.file_name()?.to_string_lossy().into_owned())
+    }
 }
 
-/// Returns root, common directory and worktree name of a directory that is the root of a git
-/// worktree.
-///
-/// Running `git` would take longer than everything else that a command does.
-fn repository(root: &Path) -> Option<(PathBuf, PathBuf, String)> {
-    let dot_git = root.join(".git");
-    let metadata = fs_err::metadata(&dot_git).ok()?;
-    if metadata.is_dir() {
-        return Some((root.to_owned(), dot_git, "main".to_owned()));
-    }
-    // A linked worktree or a submodule: the file contains the path of its git directory.
-    let pointer = fs_err::read_to_string(&dot_git).ok()?;
-    let git_dir = root.join(pointer.strip_prefix("gitdir:")?.trim());
-    let git_dir = fs_err::canonicalize(git_dir).ok()?;
-    match fs_err::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => {
-            let common = fs_err::canonicalize(git_dir.join(common.trim())).ok()?;
-            let name = git_dir.file_name()?.to_string_lossy().into_owned();
-            Some((root.to_owned(), common, name))
-        }
-        Err(_) => Some((root.to_owned(), git_dir, "main".to_owned())),
-    }
+/// Returns the name of the repository or folder with an identity; `None` for the root directory.
+fn name_of(identity: &Path) -> Option<String> {
+    Some(shown(identity).file_name()?.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

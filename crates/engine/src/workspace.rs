@@ -11,7 +11,7 @@ use flamestack_store::{
 
 use crate::clock::Clock;
 use crate::error::{EngineError, Result};
-use crate::project::Project;
+use crate::project::{Found, Project};
 
 /// The state that every handle of an engine works on. All writes go through [`Workspace::commit`]
 /// and [`Workspace::commit_steps`].
@@ -140,7 +140,7 @@ impl Workspace {
             Some(store) => work(store.as_mut()),
             None => match self.stores.open(&self.project.dir) {
                 Ok(store) => {
-                    self.write_identity()?;
+                    self.settle();
                     work(slot.insert(store).as_mut())
                 }
                 Err(error) => Err(error.into()),
@@ -189,13 +189,15 @@ impl Workspace {
         }
     }
 
-    /// Writes the project's path beside its store, for users who look into the state directory.
-    fn write_identity(&self) -> Result<()> {
-        let file = self.project.dir.join("project.txt");
-        if !file.exists() {
-            write_private(&file, &format!("{}\n", self.project.identity.display()))?;
+    /// Records where the project is. Not being able to must not stop a command: the project is only
+    /// harder to find after it is moved.
+    fn settle(&self) {
+        if let Found::Moved { from } = &self.project.found {
+            tracing::info!(from = %from.display(), "Project was moved");
         }
-        Ok(())
+        if let Err(error) = self.project.settle() {
+            tracing::warn!("the project's path was not recorded: {error}");
+        }
     }
 }
 

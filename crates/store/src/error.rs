@@ -38,6 +38,22 @@ pub enum StoreError {
         /// Description of the problem.
         problem: String,
     },
+    /// A text to forget that is part of what an event is made of, such as the id of a frame.
+    #[error("the text is part of what event {seq} is made of: {problem}")]
+    PartOfEvent {
+        /// Its sequence number.
+        seq: i64,
+        /// Description of the problem.
+        problem: String,
+    },
+    /// A file that is not a whole backup.
+    #[error("the backup {} cannot be used: {problem}", path.display())]
+    BadBackup {
+        /// The file.
+        path: PathBuf,
+        /// Description of the problem.
+        problem: String,
+    },
     /// A row of a projection that cannot be decoded.
     #[error("a projection is damaged: {problem}")]
     BadRow {

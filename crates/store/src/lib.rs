@@ -9,6 +9,7 @@ mod blobs;
 mod counts;
 mod disposable;
 mod error;
+mod forget;
 mod gc;
 mod identity;
 mod index;
@@ -24,13 +25,17 @@ mod write;
 pub use blobs::{BlobReader, Blobs, Kept};
 pub use counts::TokenCounts;
 pub use error::StoreError;
+pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
 pub use index::{Hit, Index, Searched};
 pub use journal::{Journal, JournalLock};
 pub use projections::{Ended, FinishedSpan, FrameRow, Named, Projections, Reading, Slice, Totals};
 pub use sibling_index::{Scored, SiblingIndex};
-pub use sqlite::{OpenOptions, SqliteStore, move_aside, private_dir, private_file, set_aside};
+pub use sqlite::{
+    Backup, Glance, OpenOptions, SqliteStore, backup, glance, is_in_use, move_aside, private_dir,
+    private_file, restore, set_aside,
+};
 pub use store::{
     Committed, Decide, Finding, NextStep, OpenStore, Rebuilt, Recovered, Rejection, Step, Store,
     Verified, Version,

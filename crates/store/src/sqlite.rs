@@ -4,7 +4,10 @@
 //! decides on, so no decision is made on a state that another process changes meanwhile. Readers see
 //! one point of the journal and block no writer.
 
+mod backup;
 mod batch;
+mod erase;
+mod glance;
 mod journal;
 mod open;
 mod pages;
@@ -30,6 +33,9 @@ use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
 use rusqlite::Connection;
 
+pub use self::backup::{Backup, backup, restore};
+pub(crate) use self::erase::{Erased, exclusively, surveyed};
+pub use self::glance::{Glance, glance, is_in_use};
 use self::journal::SqliteJournal;
 pub(crate) use self::open::cannot_be_written;
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};

@@ -8,12 +8,13 @@ use clap::Args;
 use flamestack_engine::EngineError;
 use flamestack_engine::hints::Voice;
 use flamestack_engine::maintenance::Examined;
+use flamestack_engine::projects;
 use flamestack_engine::settings::{self, Settings};
-use flamestack_engine::views::{counted, grouped, printable};
+use flamestack_engine::views::{counted, grouped, printable, time};
 use flamestack_store::{Finding, Sizes};
 use serde_json::{Value, json};
 
-use crate::command_context::CommandContext;
+use crate::command_context::{CommandContext, home};
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, Progress, painted};
 
@@ -39,6 +40,7 @@ impl Doctor {
         let report = Report {
             ctx,
             sizes: flamestack_store::sizes(&ctx.engine.project().dir)?,
+            orphans: projects::orphans(&home()?),
             examined,
             opencode,
             problems,
@@ -60,6 +62,8 @@ impl Doctor {
 struct Report<'c> {
     ctx: &'c CommandContext,
     sizes: Sizes,
+    /// Number and size of the stores whose projects are gone.
+    orphans: (u64, u64),
     examined: Examined,
     opencode: hosts::OpenCode,
     problems: Vec<Trouble>,
@@ -89,6 +93,10 @@ impl Report<'_> {
             },
             "settings": settings.map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
             "hosts": [self.opencode.json()],
+            "forgotten": self.examined.verified.forgotten.iter().map(|(at, places)| {
+                json!({ "at": time::stamp(*at), "places": places })
+            }).collect::<Vec<_>>(),
+            "orphans": { "stores": self.orphans.0, "bytes": self.orphans.1 },
             "problems": problems.collect::<Vec<_>>(),
             "setAside": set_aside.map(|path| path.display().to_string()).collect::<Vec<_>>(),
         })
@@ -136,6 +144,26 @@ impl Report<'_> {
         for unknown in self.ctx.settings.problems().iter().filter(harmless) {
             output.line(format!("{} {}", painted(DIM, "note:"), unknown.problem))?;
             output.line(format!("  {}", unknown.remedy))?;
+        }
+        for (at, places) in &self.examined.verified.forgotten {
+            let places = counted(*places, "place", "places");
+            let at = time::minute(*at);
+            output.line(format!(
+                "{} text was forgotten in {places} ({at})",
+                painted(DIM, "note:")
+            ))?;
+        }
+        if let (stores @ 1.., bytes) = self.orphans {
+            let gone = counted(
+                stores,
+                "project that is gone has",
+                "projects that are gone have",
+            );
+            let size = grouped(bytes.div_ceil(1000));
+            output.line(format!(
+                "{} {gone} {size} kB of frames: `flame projects` lists them",
+                painted(DIM, "note:")
+            ))?;
         }
         for note in self.opencode.notes() {
             output.line(format!("{} {note}", painted(DIM, "note:")))?;

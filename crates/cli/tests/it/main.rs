@@ -13,12 +13,14 @@
     reason = "a story is as long as what is said in it"
 )]
 
+mod backup;
 mod bad_input;
 mod beside;
 mod briefs;
 mod context;
 mod damage;
 mod exchange;
+mod forget;
 mod ground;
 #[cfg(unix)]
 mod init;
@@ -27,7 +29,10 @@ mod manners;
 mod names;
 mod nothing_lost;
 mod own_recordings;
+#[cfg(unix)]
+mod permissions;
 mod previous_build;
+mod projects;
 mod quality;
 #[cfg(unix)]
 mod read_only;

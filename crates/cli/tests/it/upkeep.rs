@@ -294,7 +294,7 @@ fn everything_belongs_to_its_owner_alone() {
         "logs",
         "diagnostics.log",
         "config.toml",
-        "project.txt",
+        "project.json",
     ] {
         assert!(seen.contains(&name.to_owned()), "{name} in {seen:?}");
     }

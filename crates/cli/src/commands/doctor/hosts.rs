@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flamestack_engine::project::TEMPORARY;
 use flamestack_hosts::install::opencode::{self, ConfiguredEntry};
 use flamestack_hosts::install::program::Program;
 use flamestack_hosts::install::{ConfigFormat, InstallError, InstallScope};
@@ -234,7 +235,8 @@ fn milliseconds(lap: &Lap) -> f64 {
 
 /// Takes a trial turn with this program's sidecar in a temporary store.
 fn turn(directory: &Path) -> Result<Result<Vec<Lap>, ProbeError>, Failure> {
-    let state = tempfile::tempdir()?;
+    let state = crate::commands::temporary::folder()?;
+    fs_err::write(state.path().join(TEMPORARY), "")?;
     let this = std::env::current_exe()?;
     Ok(probe::round_trip(&this, state.path(), directory, PATIENCE))
 }

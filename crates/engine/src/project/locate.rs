@@ -1,0 +1,183 @@
+//! Finding the state of a project, also after the project was moved.
+//!
+//! ```text
+//!  git directory ── id ──▶ state with this id ─┬─ records this path ──────────────▶ here
+//!                                              ├─ its path has the id too ────────▶ a copy: own state
+//!                                              └─ its path is gone or another's ──▶ moved: relinked
+//!  no id ──▶ state named by the path ──▶ here
+//!        └─▶ state of the same folder before it was a repository ──▶ moved
+//! ```
+//!
+//! The folder of state keeps its name when a project is moved, since other processes may have files
+//! in it open. Nothing is written here: [`Project::settle`](super::Project::settle) does that when
+//! the store is opened.
+
+use std::path::{Path, PathBuf};
+
+use super::record::{Link, Record, folder_mark};
+use super::repository::Repository;
+use super::{Found, key, name_of, shown};
+
+/// Returns the state of a repository.
+pub(super) fn of_repository(
+    projects: &Path,
+    repository: &Repository,
+    directory: &Path,
+) -> (PathBuf, Found) {
+    let common = &repository.common;
+    let own = projects.join(key(common));
+    let Some(link) = Link::read(common) else {
+        return without_link(projects, repository, directory, own);
+    };
+    match with_id(projects, &link, &own) {
+        Some((dir, record)) if record.is_at(common) => (dir, Found::Here),
+        Some((_, record)) if record.is_alive() => {
+            let original = shown(&record.path()).to_owned();
+            let dir = free(projects, common, |_| true);
+            (dir, Found::CopyOf { original })
+        }
+        Some((dir, record)) => (dir, moved(&record)),
+        None => {
+            let fits = |record: &Record| record.id.as_ref().is_none_or(|id| *id == link.id);
+            (free(projects, common, fits), Found::Here)
+        }
+    }
+}
+
+/// Returns the state of a repository without an id: one that has no state yet, or whose state was
+/// made by an earlier version, or a folder that has become a repository.
+fn without_link(
+    projects: &Path,
+    repository: &Repository,
+    directory: &Path,
+    own: PathBuf,
+) -> (PathBuf, Found) {
+    let common = &repository.common;
+    // A worktree of a repository that was moved still names the old path.
+    if has_store(&own) && (is_free(&own, common, |_| true) || !common.exists()) {
+        return (own, Found::Here);
+    }
+    let dir = free(projects, common, |_| true);
+    if has_store(&dir) {
+        return (dir, Found::Here);
+    }
+    let below: Vec<&Path> = directory
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&repository.root))
+        .collect();
+    let all = scan(projects);
+    for folder in below.into_iter().rev() {
+        let was = |(dir, record): &&(PathBuf, Record)| record.is_at(folder) && has_store(dir);
+        if let Some((dir, record)) = all.iter().find(was) {
+            return (dir.clone(), moved(record));
+        }
+    }
+    (dir, perhaps(&all, common))
+}
+
+/// Returns a folder without git, and its state: those of the directory, or of the nearest folder
+/// above it that has state.
+pub(super) fn of_folder(projects: &Path, directory: &Path) -> (PathBuf, PathBuf, Found) {
+    let home = std::env::home_dir();
+    // Frames made in the home directory do not claim every folder below it.
+    let claims = |folder: &&Path| {
+        *folder == directory
+            || (folder.parent().is_some() && home.as_deref().is_none_or(|home| *folder != home))
+    };
+    let folders: Vec<&Path> = directory.ancestors().filter(claims).collect();
+    for folder in &folders {
+        let own = projects.join(key(folder));
+        if has_store(&own) && is_free(&own, folder, |_| true) {
+            return (folder.to_path_buf(), own, Found::Here);
+        }
+    }
+    let all: Vec<_> = scan(projects)
+        .into_iter()
+        .filter(|(dir, _)| has_store(dir))
+        .collect();
+    for folder in folders {
+        let mark = folder_mark(folder);
+        let git = folder.join(".git");
+        for (dir, record) in &all {
+            let found = if record.is_at(folder) {
+                Found::Here
+            } else if record.is_at(&git)
+                || (mark.is_some() && record.folder == mark && !record.is_alive())
+            {
+                moved(record)
+            } else {
+                continue;
+            };
+            return (folder.to_owned(), dir.clone(), found);
+        }
+    }
+    let dir = free(projects, directory, |_| true);
+    (directory.to_owned(), dir, perhaps(&all, directory))
+}
+
+/// Returns every folder of state that has a record.
+pub(crate) fn scan(projects: &Path) -> Vec<(PathBuf, Record)> {
+    let mut found: Vec<(PathBuf, Record)> = fs_err::read_dir(projects)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), Record::read(&entry.path())?)))
+        .collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
+}
+
+/// Returns the state with the id of a link: mostly that of its path, or the one that it names.
+fn with_id(projects: &Path, link: &Link, own: &Path) -> Option<(PathBuf, Record)> {
+    let fits = |record: &Record| record.id.as_ref() == Some(&link.id);
+    for dir in [own.to_owned(), projects.join(&link.folder)] {
+        if let Some(record) = Record::read(&dir).filter(fits) {
+            return Some((dir, record));
+        }
+    }
+    scan(projects).into_iter().find(|(_, record)| fits(record))
+}
+
+/// Returns the folder for the state of an identity: the one named by its path, unless that belongs
+/// to a project that was moved away or that `fits` refuses.
+fn free(projects: &Path, identity: &Path, fits: impl Fn(&Record) -> bool + Copy) -> PathBuf {
+    let name = key(identity);
+    let own = projects.join(&name);
+    if is_free(&own, identity, fits) {
+        return own;
+    }
+    let others = (2_u32..).map(|n| projects.join(format!("{name}-{n}")));
+    let mut others = others.filter(|dir| is_free(dir, identity, fits));
+    others.next().unwrap_or(own)
+}
+
+/// Returns true if no other project has its state in a folder.
+fn is_free(dir: &Path, identity: &Path, fits: impl Fn(&Record) -> bool) -> bool {
+    Record::read(dir).is_none_or(|record| record.is_at(identity) && fits(&record))
+}
+
+fn has_store(dir: &Path) -> bool {
+    dir.join("journal.db").exists()
+}
+
+fn moved(record: &Record) -> Found {
+    Found::Moved {
+        from: shown(&record.path()).to_owned(),
+    }
+}
+
+/// Returns the one project of the same name whose path is gone, if there is one.
+fn perhaps(all: &[(PathBuf, Record)], identity: &Path) -> Found {
+    let name = name_of(identity);
+    let gone = |(dir, record): &&(PathBuf, Record)| {
+        let path = record.path();
+        name_of(&path) == name && has_store(dir) && !path.exists()
+    };
+    let mut gone = all.iter().filter(gone);
+    match (gone.next(), gone.next()) {
+        (Some((_, record)), None) => Found::Perhaps {
+            gone: shown(&record.path()).to_owned(),
+        },
+        _ => Found::Here,
+    }
+}
