@@ -109,6 +109,14 @@ impl From<EngineError> for Failure {
     }
 }
 
+impl From<flamestack_hosts::legacy::ExportError> for Failure {
+    fn from(error: flamestack_hosts::legacy::ExportError) -> Self {
+        let hint = error.hint();
+        let hint = hint.as_deref().unwrap_or("name a writable folder");
+        Self::refused(error.to_string(), hint)
+    }
+}
+
 impl From<flamestack_hosts::install::InstallError> for Failure {
     fn from(error: flamestack_hosts::install::InstallError) -> Self {
         Self::refused(error.to_string(), &error.hint())

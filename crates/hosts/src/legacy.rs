@@ -29,6 +29,6 @@ mod tree;
 
 pub use error::{ExportError, FileProblem, LegacyReadError};
 pub use export::{ExportFiles, export};
-pub use files::{Layout, LayoutKind, OnExisting};
+pub use files::{Layout, LayoutKind, OnExisting, write_export};
 pub use import::{ImportTarget, PreparedImport};
 pub use read::LegacyStack;

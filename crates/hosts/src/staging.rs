@@ -8,7 +8,8 @@ use tempfile::NamedTempFile;
 
 /// Writes `text` to a temporary file in the directory of `path`.
 ///
-/// The file has the given permissions, or those of any new file.
+/// The file has the given permissions. A new one can be written by its owner alone, also under an
+/// umask that allows more: a host runs what is written here.
 pub(crate) fn stage(
     path: &Path,
     text: &str,
@@ -16,11 +17,11 @@ pub(crate) fn stage(
 ) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".flame-");
-    // `tempfile` makes private files (0600); the umask still applies to 0666.
+    // `tempfile` makes private files (0600); the umask still applies to 0644.
     #[cfg(unix)]
     let permissions = permissions.or_else(|| {
         use std::os::unix::fs::PermissionsExt as _;
-        Some(Permissions::from_mode(0o666))
+        Some(Permissions::from_mode(0o644))
     });
     if let Some(permissions) = permissions {
         builder.permissions(permissions);

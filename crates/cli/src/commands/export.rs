@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
-use flamestack_hosts::legacy::{OnExisting, export};
+use flamestack_hosts::legacy::{OnExisting, export, write_export};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
@@ -52,11 +52,7 @@ impl Export {
         } else {
             OnExisting::Refuse
         };
-        let dir = exported.write(&self.to, on_existing).map_err(|error| {
-            let hint = error.hint();
-            let hint = hint.as_deref().unwrap_or("name a writable folder");
-            Failure::refused(error.to_string(), hint)
-        })?;
+        let dir = exported.write(&self.to, on_existing)?;
         let logs = write_logs(ctx, &frames, &dir)?;
         write_raw_texts(ctx, &frames, &dir)?;
         if output.is_json() {
@@ -78,7 +74,7 @@ impl Export {
 /// Returns the path of a finished frame's log relative to `state.json`. Imported frames keep the
 /// path that they came with, if any.
 fn log_path(frame: &Frame) -> Option<String> {
-    (has_log(frame) && frame.foreign.is_none()).then(|| log_name(frame))
+    (has_log(frame) && frame.foreign.is_none()).then(|| format!("{LOGS}/{}", log_name(frame)))
 }
 
 fn has_log(frame: &Frame) -> bool {
@@ -86,7 +82,7 @@ fn has_log(frame: &Frame) -> bool {
 }
 
 fn log_name(frame: &Frame) -> String {
-    format!("logs/{}.md", frame.id)
+    format!("{}.md", frame.id)
 }
 
 /// Writes the raw text of all frames next to the exported state.
@@ -94,13 +90,14 @@ fn write_raw_texts(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result
     let blobs = ctx.engine.blobs();
     for entry in frames.iter().flat_map(|frame| &frame.log) {
         if let Some(text) = blobs.get(&entry.blob)? {
-            fs_err::create_dir_all(dir.join(RAW))?;
-            fs_err::write(dir.join(RAW).join(raw_name(entry)), text)?;
+            write_export(dir, RAW, &raw_name(entry), &text)?;
         }
     }
     Ok(())
 }
 
+/// Name of the folder of logs in an export.
+const LOGS: &str = "logs";
 /// Name of the folder of raw text in an export.
 pub(super) const RAW: &str = "raw";
 
@@ -111,15 +108,14 @@ pub(super) fn raw_name(entry: &LogEntry) -> String {
 
 /// Writes the logs of finished frames next to the exported state and returns their number.
 fn write_logs(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result<u64, Failure> {
-    let finished: Vec<&Frame> = frames.iter().filter(|frame| has_log(frame)).collect();
-    if !finished.is_empty() {
-        fs_err::create_dir_all(dir.join("logs"))?;
-    }
-    for frame in &finished {
+    let mut written = 0;
+    for frame in frames.iter().filter(|frame| has_log(frame)) {
         let log = ctx
             .engine
             .read(|reading| views::log::gather(reading, &frame.id))?;
-        fs_err::write(dir.join(log_name(frame)), views::log::markdown(&log))?;
+        let log = views::log::markdown(&log);
+        write_export(dir, LOGS, &log_name(frame), &log)?;
+        written += 1;
     }
-    Ok(finished.len() as u64)
+    Ok(written)
 }

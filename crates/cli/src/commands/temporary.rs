@@ -1,5 +1,7 @@
-//! An engine on a temporary store.
+//! Temporary folders, and an engine on a temporary store.
 
+use std::path::PathBuf;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use flamestack_core::command::Actor;
@@ -8,6 +10,39 @@ use flamestack_engine::context::Preferences;
 use flamestack_engine::{Engine, EngineError, Home, Project};
 
 use crate::failure::Failure;
+
+/// The temporary folders of this process.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Creates a folder that is deleted when it is dropped, and also when the command is terminated by a
+/// signal.
+pub(super) fn folder() -> std::io::Result<tempfile::TempDir> {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        // Without a handler the folder is left over, which is no reason not to work.
+        drop(ctrlc::set_handler(terminated));
+    });
+    // A signal that arrives in between waits for the lock.
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir()?;
+    folders.push(dir.path().to_owned());
+    Ok(dir)
+}
+
+/// Deletes the temporary folders and ends the process, as the signal would have.
+#[expect(clippy::exit, reason = "the signal asks for just that")]
+fn terminated() {
+    let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for folder in folders.iter() {
+        // The command is still at work in it, and may add a file in between.
+        for _ in 0..10 {
+            if fs_err::remove_dir_all(folder).is_ok() && !folder.exists() {
+                break;
+            }
+        }
+    }
+    std::process::exit(143);
+}
 
 /// An engine whose store is deleted with it, and the session that acts in it.
 pub(super) struct TemporaryEngine {
@@ -24,7 +59,7 @@ impl TemporaryEngine {
         start: i64,
         preferences: Preferences,
     ) -> Result<Self, Failure> {
-        let dir = tempfile::tempdir()?;
+        let dir = folder()?;
         let home = Home {
             state: dir.path().join("state"),
             config: dir.path().join("config"),

@@ -97,7 +97,12 @@ impl Staged {
             .take_while(|folder| !folder.exists())
             .collect();
         for folder in missing.into_iter().rev() {
-            fs_err::create_dir(folder)?;
+            let mut builder = std::fs::DirBuilder::new();
+            // A host runs what is in it: no umask lets others write there.
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
+            let created = builder.create(folder);
+            created.map_err(|error| with_path(folder, &error))?;
             self.folders.push(folder.to_owned());
         }
         Ok(())

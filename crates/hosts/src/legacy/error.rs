@@ -152,6 +152,12 @@ pub enum ExportError {
         /// The file or directory that would have been overwritten.
         path: PathBuf,
     },
+    /// A folder of the export is a link, which may lead anywhere.
+    #[error("{} is a link", .path.display())]
+    Link {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The system could not write; the message names the file.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -164,6 +170,7 @@ impl ExportError {
             Self::Exists { .. } => {
                 Some("use `--force` to replace it, or name another directory".to_owned())
             }
+            Self::Link { .. } => Some("delete the link, or name another directory".to_owned()),
             Self::Io(_) => None,
         }
     }

@@ -175,11 +175,11 @@ impl ExportFiles {
     ///
     /// Every file is replaced atomically. The state is written last, so that it never names a
     /// frame whose file is missing.
-    pub fn write(&self, dir: &Path, on_existing: OnExisting) -> Result<PathBuf, ExportError> {
-        let dir = if dir.ends_with("stack") {
-            dir.to_owned()
+    pub fn write(&self, given: &Path, on_existing: OnExisting) -> Result<PathBuf, ExportError> {
+        let dir = if given.ends_with("stack") {
+            given.to_owned()
         } else {
-            dir.join(".opencode").join("stack")
+            given.join(".opencode").join("stack")
         };
         let (state, frames) = (dir.join("state.json"), dir.join("frames"));
         if on_existing == OnExisting::Refuse {
@@ -189,18 +189,39 @@ impl ExportFiles {
                 return Err(ExportError::Exists { path: path.clone() });
             }
         }
+        let below = dir.ancestors().take_while(|folder| *folder != given);
+        below.take(2).try_for_each(refuse_link)?;
+        refuse_link(&frames)?;
         fs_err::create_dir_all(&frames)?;
         for (name, content) in &self.frames {
             // Not synced to the disk: the state holds the same frame.
-            replace(
-                stage(&frames.join(name), content, None)?,
-                &frames.join(name),
-            )?;
+            write_export(&dir, "frames", name, content)?;
         }
         let file = stage(&state, &self.state_json, None)?;
         file.as_file().sync_all()?;
         replace(file, &state)?;
         Ok(dir)
+    }
+}
+
+/// Writes a file into a folder of an export, replacing another one. A link in its place is replaced,
+/// not followed.
+pub fn write_export(dir: &Path, folder: &str, name: &str, text: &str) -> Result<(), ExportError> {
+    let folder = dir.join(folder);
+    refuse_link(&folder)?;
+    fs_err::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    Ok(replace(stage(&path, text, None)?, &path)?)
+}
+
+/// Fails if a folder of an export is a link: a repository from elsewhere may hold one that leads out
+/// of it.
+fn refuse_link(folder: &Path) -> Result<(), ExportError> {
+    match folder.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => Err(ExportError::Link {
+            path: folder.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 
