@@ -308,6 +308,13 @@ pub enum Event {
         /// Its uncompressed size.
         bytes: u64,
     },
+    /// Text was erased from the journal and the raw texts, at the user's request.
+    TextForgotten {
+        /// Number of places in the journal.
+        places: u64,
+        /// Number of raw texts.
+        texts: u64,
+    },
     /// The host described the session that caused this event.
     SessionDescribed(Box<Description>),
     /// The session that caused this event uses a model.

@@ -157,6 +157,7 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::StackImported { .. }
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
+        | Event::TextForgotten { .. }
         | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}

@@ -111,6 +111,7 @@ tagged_record! { EventRecord as "Event" by "kind" {
     StackImported { source: String, foreign: String },
     CommandUndone { batch: Seq },
     BlobDropped { blob: BlobId, bytes: u64 },
+    TextForgotten { places: u64, texts: u64 },
     SessionDescribed(Box<Description>),
     ModelUsed(Model),
     ContextSent(Box<Sending>),

@@ -138,6 +138,8 @@ pub struct Verified {
     pub events: u64,
     /// Number of frames in the projections.
     pub frames: u64,
+    /// Times at which text was forgotten, with the number of places.
+    pub forgotten: Vec<(Timestamp, u64)>,
     /// Problems found.
     pub findings: Vec<Finding>,
 }

@@ -101,7 +101,8 @@ impl Rewrite for Event {
             | Self::FrameMoved { .. }
             | Self::FrameDeleted { .. }
             | Self::CommandUndone { .. }
-            | Self::BlobDropped { .. } => {}
+            | Self::BlobDropped { .. }
+            | Self::TextForgotten { .. } => {}
         }
     }
 }

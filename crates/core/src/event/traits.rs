@@ -145,6 +145,7 @@ impl Event {
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
+            | Self::TextForgotten { .. }
             | Self::SessionDescribed(_)
             | Self::ModelUsed(_) => of(0),
         }

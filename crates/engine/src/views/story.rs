@@ -122,6 +122,11 @@ pub fn happened(event: &Event) -> String {
         },
         Event::ContextSent(sending) => sent(&sending.delivery),
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
+        Event::TextForgotten { places, texts } => {
+            let places = counted(*places, "place", "places");
+            let texts = counted(*texts, "raw text", "raw texts");
+            format!("text forgotten in {places} and {texts}")
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use flamestack_core::id::Seq;
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::id::{Seq, Timestamp};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::open::{PROJECTIONS, attachable};
@@ -105,6 +106,7 @@ pub(super) fn verify(
     beside.execute("ATTACH ?1 AS live", params![live])?;
     beside.execute_batch("BEGIN")?;
     let findings = &mut verified.findings;
+    verified.forgotten = tombstones(connection);
     verified.events = fold_all(&beside, progress, &mut |bad| {
         if let StoreError::BadEvent { seq, problem } = bad
             && findings.len() < MOST_FINDINGS
@@ -117,6 +119,18 @@ pub(super) fn verify(
     let frames: i64 = beside.query_row("SELECT count(*) FROM live.frames", [], |row| row.get(0))?;
     verified.frames = frames.unsigned_abs();
     Ok(verified)
+}
+
+/// Returns the times at which text was forgotten, with the number of places.
+fn tombstones(connection: &Connection) -> Vec<(Timestamp, u64)> {
+    let from = "FROM events e WHERE e.body LIKE '{\"kind\":\"text_forgotten\"%' ORDER BY e.seq";
+    // An altered event is reported by the fold.
+    let found = journal::select(connection, from, params![]).unwrap_or_default();
+    let places = |entry: Recorded| match entry.event {
+        Event::TextForgotten { places, .. } => Some((entry.at, places)),
+        _ => None,
+    };
+    found.into_iter().filter_map(places).collect()
 }
 
 /// Runs SQLite's own check of a database.
