@@ -11,7 +11,7 @@ use crate::error::{EngineError, Result};
 use crate::workspace::{if_exists, write_private};
 
 /// File that marks a set-aside store as recovered and holds the numbers of the recovery.
-const RECOVERED: &str = "recovered";
+pub(crate) const RECOVERED: &str = "recovered";
 
 /// Findings of an examination.
 #[derive(Debug, Default)]

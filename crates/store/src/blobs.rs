@@ -92,6 +92,25 @@ impl Blobs {
         insert().map_err(|error| StoreError::from(error).at(&self.path))
     }
 
+    /// Returns true if a compressed text is what its name says.
+    pub(crate) fn is_whole(hash: &str, bytes: i64, packed: &[u8]) -> bool {
+        let nowhere = Self {
+            path: PathBuf::new(),
+        };
+        BlobId::from_hex(hash).is_some_and(|id| nowhere.unpack(&id, bytes, packed).is_ok())
+    }
+
+    /// Stores texts that are compressed and redacted already, as in a backup: name, uncompressed size
+    /// and compressed text.
+    pub(crate) fn put_packed(&self, texts: Vec<(String, i64, Vec<u8>)>) -> Result<()> {
+        let kept = texts.into_iter().filter_map(|(hash, bytes, packed)| {
+            let id = BlobId::from_hex(&hash)?;
+            let bytes = bytes.unsigned_abs();
+            Some((Kept { id, bytes }, packed))
+        });
+        self.insert(&kept.collect::<Vec<_>>())
+    }
+
     /// Moves a damaged database away and copies what can still be read of it.
     fn begin_anew(&self, problem: &str) -> Result<()> {
         let mut place = self.path.with_extension("db.damaged");

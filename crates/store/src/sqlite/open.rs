@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use super::glance::exclusive;
 use super::{SqliteStore, journal, verify};
 use crate::error::{Result, StoreError};
 use crate::identity::StoreId;
@@ -159,7 +160,7 @@ fn has_wal(path: &Path) -> bool {
 }
 
 /// Returns the URI that opens a database as immutable.
-fn immutable(path: &Path) -> String {
+pub(super) fn immutable(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path
         .replace('%', "%25")
@@ -189,7 +190,7 @@ pub(super) fn database(dir: &Path) -> PathBuf {
 
 /// Checks that this is our database in a known format. Reads the first page only, unless the store
 /// was written by an older version.
-fn check_format(connection: &Connection, path: &Path) -> Result<()> {
+pub(super) fn check_format(connection: &Connection, path: &Path) -> Result<()> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pragma("application_id")? != APPLICATION_ID {
         // No other program has a journal like this: the application id is damaged.
@@ -339,6 +340,37 @@ pub fn move_aside(dir: &Path, name: &str) -> Result<PathBuf> {
     let lock = private_file(&dir.join("set-aside.lock"))?;
     lock.lock()?;
     move_files(dir, name)
+}
+
+/// Puts the complete store in `new` in the place of the one in `dir`, which is set aside with its raw
+/// texts. Fails as busy if another process has it open.
+pub(super) fn replace(dir: &Path, name: &str, new: &Path) -> Result<Option<PathBuf>> {
+    let lock = private_file(&dir.join("set-aside.lock"))?;
+    lock.lock()?;
+    let present = database(dir);
+    let mut aside = None;
+    if present.exists() {
+        // Held until the new store is in place.
+        let held = match exclusive(&present, Duration::from_secs(3)) {
+            Err(busy @ StoreError::Busy) => return Err(busy),
+            // A damaged store can be replaced too.
+            other => other.ok(),
+        };
+        let place = move_files(dir, name)?;
+        let texts = dir.join("blobs.db");
+        if texts.exists() {
+            fs_err::rename(&texts, place.join("blobs.db"))?;
+        }
+        aside = Some(place);
+        drop(held);
+    }
+    for file in ["blobs.db", "journal.db"] {
+        if new.join(file).exists() {
+            fs_err::rename(new.join(file), dir.join(file))?;
+        }
+    }
+    fs_err::File::open(dir)?.sync_all()?;
+    Ok(aside)
 }
 
 fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
