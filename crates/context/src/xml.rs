@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use flamestack_core::text::{disguises, undisguised};
+
 /// An element with its attributes and content. Texts are borrowed where possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
@@ -200,6 +202,10 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
         match escaped {
             Escaped::As(replacement) => out.push_str(replacement),
             Escaped::Char(replacement) => out.push(replacement),
+            Escaped::Disguise(c) => {
+                let plain = undisguised(c.encode_utf8(&mut [0; 4])).replace('<', "&lt;");
+                out.push_str(&plain);
+            }
         }
         plain = from;
     }
@@ -211,13 +217,17 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
 fn is_suspect(byte: u8) -> bool {
     matches!(
         byte,
-        0..0x20 | b'&' | b'<' | b'>' | b'"' | 0x7f | 0xc2 | 0xef
+        0..0x20 | b'&' | b'<' | b'>' | b'"' | 0x7f | 0xc2
+            // The first bytes of characters that disguise text.
+            | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3
     )
 }
 
 enum Escaped {
     As(&'static str),
     Char(char),
+    /// A character that makes text look like other text; removed or named.
+    Disguise(char),
 }
 
 fn escape_of(c: char, text: &[u8], at: usize, attribute: bool) -> Option<Escaped> {
@@ -241,6 +251,7 @@ fn escape_of(c: char, text: &[u8], at: usize, attribute: bool) -> Option<Escaped
         '\u{80}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
             Some(Escaped::Char(char::REPLACEMENT_CHARACTER))
         }
+        c if disguises(c) => Some(Escaped::Disguise(c)),
         _ => None,
     }
 }
@@ -265,6 +276,10 @@ mod tests {
         assert_eq!(escaped("\u{1b}[31mred\0"), "␛[31mred␀");
         assert_eq!(escaped("one\r\ntwo\rthree"), "one\ntwo&#13;three");
         assert_eq!(escaped("\u{9b}x\u{ffff}"), "\u{fffd}x\u{fffd}");
+        assert_eq!(escaped("a\u{200b}b\u{e0041}c\u{202e}d"), "abc&lt;U+202E>d");
+        for honest in ["…日本語", "می\u{200c}خواهم", "👩\u{200d}👧❤\u{fe0f}"] {
+            assert_eq!(escaped(honest), honest);
+        }
     }
 
     #[test]
@@ -307,6 +322,7 @@ mod tests {
             // Nothing but what XML 1.0 allows.
             let allowed = |c: char| matches!(c, '\t' | '\n' | '\u{20}'..='\u{7e}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
             prop_assert!(out.chars().all(allowed), "{out:?}");
+            prop_assert!(!out.contains(disguises), "{out:?}");
         }
     }
 }

@@ -5,10 +5,12 @@
 //! texts of a value, which is how the store redacts them; [`condense`] shortens one.
 
 mod escape;
+mod visible;
 
 use std::fmt;
 
 use self::escape::without_escapes;
+pub use self::visible::{QUOTE_LIMIT, disguises, quoted, shortened, undisguised};
 
 /// Maximum length of a title, in characters.
 pub const TITLE_LIMIT: usize = 500;
