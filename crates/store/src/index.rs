@@ -1,61 +1,70 @@
 //! Full-text search over titles, criteria, results, decisions, other notes and raw text.
 //!
-//! An index of its own beside the journal. Writers never touch it: a search first brings it up to
-//! the journal's last event, so it costs nothing until the first search, and it can be deleted at
-//! any time. It matches by groups of three characters, which serves identifiers, paths and
-//! languages without blanks alike.
+//! An index of its own beside the journal. Writers never touch it, so it costs nothing until the
+//! first search, and it can be deleted at any time. It is brought up to date in steps of a bounded
+//! size, each of which reads a snapshot of its own; a search answers from what is indexed.
+//!
+//! - `chunk`: texts are indexed whole, in overlapping chunks;
+//! - `query`: words and their limits;
+//! - `find`: chunks that may match come from FTS5 by groups of three characters, which serves
+//!   identifiers, paths and languages without blanks alike, and are compared with the words;
+//! - `passage`: the part of a text that is shown.
 
-use std::collections::BTreeSet;
+mod chunk;
+mod find;
+mod passage;
+mod query;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::Frame;
+use flamestack_core::frame::{Frame, LogEntry};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Note;
 use flamestack_core::text::Text;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::blobs::Blobs;
+use self::chunk::{ChunkWriter, Class, DocId, chunk_at, next_chunk};
+pub use self::query::{BadQuery, QUERY_LIMIT, Query, WORD_LIMIT, WORDS_LIMIT};
+use crate::blobs::{BlobReader, Blobs};
 use crate::disposable::{DisposableDb, Format};
 use crate::error::{Result, StoreError};
 use crate::projections::Reading;
-use crate::sqlite::{cannot_be_written, rows};
+use crate::sqlite::cannot_be_written;
 use crate::transcript;
 
-/// Number of events indexed in one transaction.
-const STEP: usize = 5000;
-/// Upper bound of the number of events of one command.
-const LARGEST_COMMAND: usize = 1_000_000;
-/// Number of bytes indexed at the beginning and at the end of a raw text.
-const INDEXED_ENDS: usize = 128 * 1024;
-/// The file and its tables. A search waits for other processes, since they may be indexing.
+/// Maximum number of events that are read at once.
+const STEP: usize = 500;
+/// The file and its tables. `docs` are texts, `chunks` their parts, `grams` the groups of three
+/// characters in each part. `docs.indexed` is the length of what is indexed of an unfinished text,
+/// `position.frames` the number of frames that are done of the event after `position.seq`.
 const FORMAT: Format = Format {
     file: "index.db",
-    version: 2,
+    version: 3,
     schema: "DROP TABLE IF EXISTS docs;
         DROP TABLE IF EXISTS places;
         DROP TABLE IF EXISTS position;
-        CREATE VIRTUAL TABLE docs USING fts5(
-            text, frame UNINDEXED, field UNINDEXED, tokenize = 'trigram');
-        CREATE TABLE places (frame TEXT NOT NULL, field TEXT NOT NULL, doc INTEGER NOT NULL);
-        CREATE INDEX places_by_frame ON places (frame, field);
-        CREATE TABLE position (seq INTEGER NOT NULL);
-        INSERT INTO position VALUES (0);",
-    busy_timeout: Duration::from_secs(30),
+        DROP TABLE IF EXISTS grams;
+        DROP TABLE IF EXISTS chunks;
+        CREATE VIRTUAL TABLE grams USING fts5(
+            text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
+        CREATE TABLE chunks (id INTEGER PRIMARY KEY, start INTEGER NOT NULL, data BLOB NOT NULL);
+        CREATE TABLE docs (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, frame TEXT NOT NULL, class INTEGER NOT NULL,
+            field TEXT NOT NULL, piece INTEGER, content TEXT NOT NULL, indexed INTEGER);
+        CREATE INDEX docs_by_frame ON docs (frame);
+        CREATE TABLE position (seq INTEGER NOT NULL, frames INTEGER NOT NULL);
+        INSERT INTO position VALUES (0, 0);",
+    busy_timeout: Duration::from_millis(250),
 };
 
 /// The search index of one project.
 pub struct Index {
     db: DisposableDb,
 }
-
-/// Maximum number of words of a query; SQLite refuses a thousand.
-const MOST_WORDS: usize = 100;
-
-/// Marks that SQLite puts around a match: characters that occur in no text.
-const BEGINS: char = '\u{1}';
-const ENDS: char = '\u{2}';
 
 /// A search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,9 +73,13 @@ pub struct Hit {
     pub frame: FrameId,
     /// The field that matched: `title`, `criteria`, `results`, `decision`, `log` and so on.
     pub field: String,
+    /// Number of the raw text in the frame's log, from 1, if it is one.
+    pub piece: Option<u32>,
+    /// Place of the passage in its text, in bytes.
+    pub position: u64,
     /// The text around the match, with `[` and `]` around the matching part.
     pub excerpt: String,
-    /// The same text as it was written.
+    /// A longer part of the text around the match, as it was written.
     pub passage: String,
 }
 
@@ -77,6 +90,43 @@ pub struct Searched {
     pub hits: Vec<Hit>,
     /// True if there are more results than the limit.
     pub more: bool,
+    /// True if the search ended at one of its limits, so that texts may be missing.
+    pub is_cut_short: bool,
+}
+
+/// The amount of indexing that may still be done.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexBudget {
+    /// Maximum number of events.
+    pub events: usize,
+    /// Maximum amount of text, in bytes. A single chunk may exceed it.
+    pub bytes: usize,
+    /// Time at which indexing ends, whatever is left.
+    pub until: Option<Instant>,
+}
+
+impl IndexBudget {
+    /// Returns true if nothing more may be done.
+    pub fn is_spent(&self) -> bool {
+        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
+        self.events == 0 || self.bytes == 0 || is_late
+    }
+}
+
+/// The part of the journal that is indexed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indexed {
+    /// The last event that is indexed.
+    pub done: Seq,
+    /// The last event of the journal.
+    pub end: Seq,
+}
+
+impl Indexed {
+    /// Returns true if everything is indexed.
+    pub fn is_whole(&self) -> bool {
+        self.done >= self.end
+    }
 }
 
 impl Index {
@@ -97,127 +147,30 @@ impl Index {
         self.db.delete()
     }
 
-    /// Brings the index up to the journal's last event and returns its connection.
-    fn caught_up(
-        &self,
-        reading: &dyn Reading,
-        blobs: &Blobs,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Connection> {
-        match self.try_catch_up(reading, blobs, progress) {
+    /// Opens the index. A damaged one is replaced by an empty one.
+    pub fn open(&self) -> Result<OpenIndex<'_>> {
+        let connection = match self.connect() {
             Err(error) if is_damage(&error) => {
                 self.discard(&error)?;
-                self.try_catch_up(reading, blobs, progress)
+                self.connect()?
             }
-            other => other,
-        }
-    }
-
-    fn try_catch_up(
-        &self,
-        reading: &dyn Reading,
-        blobs: &Blobs,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Connection> {
-        let mut connection = self.open()?;
-        let end = reading.position()?;
-        loop {
-            let transaction =
-                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            let done = position(&transaction)?;
-            if done >= end {
-                drop(transaction);
-                return Ok(connection);
-            }
-            let events = reading.events_after(done, STEP)?;
-            let last = events.last().map_or(end, |recorded| recorded.seq);
-            let mut touched = BTreeSet::new();
-            for recorded in &events {
-                touched.extend(frames_to_index(reading, recorded)?);
-            }
-            for frame in &touched {
-                reindex(&transaction, reading, blobs, frame)?;
-            }
-            transaction.execute("UPDATE position SET seq = ?1", [last.0])?;
-            transaction.commit()?;
-            progress(last.0.unsigned_abs(), end.0.unsigned_abs());
-        }
-    }
-
-    /// Brings the index up to date and finds texts that contain every word of the query, best first.
-    pub fn search(
-        &self,
-        reading: &dyn Reading,
-        blobs: &Blobs,
-        query: &str,
-        limit: usize,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Searched> {
-        let index = self.caught_up(reading, blobs, progress)?;
-        match Self::find(&index, query, limit) {
-            Err(error) if is_damage(&error) => {
-                drop(index);
-                self.discard(&error)?;
-                Self::find(&self.caught_up(reading, blobs, progress)?, query, limit)
-            }
-            other => other,
-        }
-    }
-
-    fn find(index: &Connection, query: &str, limit: usize) -> Result<Searched> {
-        let mut words: Vec<&str> = Vec::new();
-        for word in query.split_whitespace() {
-            if words.len() < MOST_WORDS && !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        if words.is_empty() {
-            return Ok(Searched::default());
-        }
-        let long_enough = |word: &&str| word.chars().count() >= 3;
-        let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let (long, short): (Vec<&str>, Vec<&str>) = words.into_iter().partition(long_enough);
-        // Words of one or two characters have no trigram, so they are matched by LIKE.
-        let directly = short.iter().map(|word| format!("%{}%", escape_like(word)));
-        let mut conditions = String::new();
-        for n in 0..short.len() {
-            conditions.push_str(&format!(" AND text LIKE ?{} ESCAPE '\\'", n + 3));
-        }
-        let matching = long
-            .iter()
-            .map(|word| quoted(word))
-            .collect::<Vec<_>>()
-            .join(" ");
-        let sql = if long.is_empty() {
-            format!(
-                "SELECT frame, field, substr(text, 1, 160) FROM docs WHERE ?1 = ''{conditions}
-                 ORDER BY rowid DESC LIMIT ?2"
-            )
-        } else {
-            format!(
-                "SELECT frame, field, snippet(docs, 0, char(1), char(2), '…', 40) FROM docs
-                 WHERE docs MATCH ?1{conditions} ORDER BY rank, rowid LIMIT ?2"
-            )
+            other => other?,
         };
-        let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(matching), Box::new(wanted)];
-        values.extend(directly.map(|word| Box::new(word) as Box<dyn rusqlite::ToSql>));
-        let mut statement = index.prepare(&sql)?;
-        let mut found = statement.query(rusqlite::params_from_iter(values.iter()))?;
-        let mut searched = Searched::default();
-        while let Some(row) = found.next()? {
-            if searched.hits.len() == limit {
-                searched.more = true;
-                break;
-            }
-            let found: String = row.get(2)?;
-            searched.hits.push(Hit {
-                frame: rows::id(row, 0)?,
-                field: row.get(1)?,
-                excerpt: found.replace(BEGINS, "[").replace(ENDS, "]"),
-                passage: found.replace([BEGINS, ENDS], ""),
-            });
-        }
-        Ok(searched)
+        Ok(OpenIndex {
+            index: self,
+            connection,
+        })
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let connection = match self.db.open() {
+            // A read-only store can be searched too, indexing it from the beginning each time.
+            Err(StoreError::Io(error)) if cannot_be_written(&error) => self.db.in_memory()?,
+            other => other?,
+        };
+        // Searches go on while another thread or process adds to the index.
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        Ok(connection)
     }
 
     /// Deletes an index that does not work.
@@ -225,13 +178,71 @@ impl Index {
         tracing::warn!(path = %self.path().display(), "search index rebuilt: {error}");
         self.db.delete()
     }
+}
 
-    fn open(&self) -> Result<Connection> {
-        match self.db.open() {
-            // A read-only store can be searched too, indexing it from the beginning each time.
-            Err(StoreError::Io(error)) if cannot_be_written(&error) => self.db.in_memory(),
+/// A connection to a search index.
+pub struct OpenIndex<'i> {
+    index: &'i Index,
+    connection: Connection,
+}
+
+impl OpenIndex<'_> {
+    /// Indexes events that are not indexed yet, as many as the budget allows.
+    pub fn advance(
+        &mut self,
+        reading: &dyn Reading,
+        blobs: &Blobs,
+        budget: &mut IndexBudget,
+    ) -> Result<Indexed> {
+        self.or_anew(|connection| {
+            let end = reading.position()?;
+            let done = position(connection)?;
+            if done >= end {
+                return Ok(Indexed { done, end });
+            }
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let done = IndexStep {
+                index: &transaction,
+                reading,
+                blobs: blobs.reader(),
+                writer: ChunkWriter::new()?,
+                budget,
+                done: BTreeSet::new(),
+            }
+            .run(end)?;
+            transaction.commit()?;
+            Ok(Indexed { done, end })
+        })
+    }
+
+    /// Returns the part of the journal that is indexed.
+    pub fn indexed(&mut self, reading: &dyn Reading) -> Result<Indexed> {
+        self.or_anew(|connection| {
+            Ok(Indexed {
+                done: position(connection)?,
+                end: reading.position()?,
+            })
+        })
+    }
+
+    /// Finds texts that contain every word of the query, best first. Stops early if `stop` is set.
+    pub fn search(&mut self, query: &Query, limit: usize, stop: &AtomicBool) -> Result<Searched> {
+        self.or_anew(|connection| find::find(connection, query, limit, stop))
+    }
+
+    /// Runs `work`; if the index turns out to be damaged, runs it again on a new one.
+    fn or_anew<T>(&mut self, mut work: impl FnMut(&mut Connection) -> Result<T>) -> Result<T> {
+        match work(&mut self.connection) {
+            Err(error) if is_damage(&error) => {
+                self.index.discard(&error)?;
+                self.connection = self.index.connect()?;
+                work(&mut self.connection)
+            }
             other => other,
         }
+        // The error is about this file, not about the journal that is being read.
+        .map_err(|error| error.at(self.index.path()))
     }
 }
 
@@ -251,63 +262,310 @@ fn position(connection: &Connection) -> Result<Seq> {
     Ok(Seq(seq.unwrap_or_default()))
 }
 
-/// Quotes a word so that FTS5 takes it literally.
-fn quoted(word: &str) -> String {
-    format!("\"{}\"", word.replace('"', "\"\""))
+/// Returns the number of frames that are done of the event after the position.
+fn frames_done(connection: &Connection) -> Result<usize> {
+    let frames: Option<i64> = connection
+        .query_row("SELECT frames FROM position", [], |row| row.get(0))
+        .optional()?;
+    Ok(usize::try_from(frames.unwrap_or_default()).unwrap_or_default())
 }
 
-fn escape_like(word: &str) -> String {
-    word.replace('\\', "\\\\")
-        .replace('%', "\\%")
-        .replace('_', "\\_")
+/// One transaction of indexing.
+struct IndexStep<'s> {
+    index: &'s Connection,
+    reading: &'s dyn Reading,
+    blobs: BlobReader,
+    writer: ChunkWriter,
+    budget: &'s mut IndexBudget,
+    /// Frames that are up to date.
+    done: BTreeSet<FrameId>,
 }
 
-/// Returns the frames whose text changes with an event. Frames are indexed whole and as they are now,
-/// so indexing an event twice, or several events of one frame, has the same result.
-fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>> {
-    match &recorded.event {
-        Event::CommandUndone { batch } => {
-            let undone = reading.events_after(Seq(batch.0 - 1), LARGEST_COMMAND)?;
-            let undone = undone.into_iter().take_while(|entry| entry.batch == *batch);
-            Ok(undone
-                .flat_map(|entry| entry.event.frames().collect::<Vec<_>>())
-                .collect())
+impl IndexStep<'_> {
+    /// Indexes events and returns the last one that is indexed.
+    fn run(mut self, end: Seq) -> Result<Seq> {
+        let before = position(self.index)?;
+        let events = self
+            .reading
+            .events_after(before, self.budget.events.min(STEP))?;
+        if events.is_empty() {
+            return Ok(before.max(end));
         }
-        Event::SessionReverted { masked: seqs, .. }
-        | Event::SessionRestored { shown: seqs, .. } => {
-            let changed = reading.recorded(seqs)?;
-            Ok(changed
-                .iter()
-                .flat_map(|entry| entry.event.frames())
-                .collect())
+        let mut done = before;
+        let mut skip = frames_done(self.index)?;
+        'events: for recorded in &events {
+            let frames = frames_to_index(self.reading, recorded)?;
+            for (place, frame) in frames.iter().enumerate().skip(skip) {
+                // One event may be about all frames of an import.
+                if place > skip && self.budget.is_spent() {
+                    skip = place;
+                    break 'events;
+                }
+                if !self.done.contains(frame) {
+                    if !self.bring_up_to_date(frame)? {
+                        skip = place;
+                        break 'events;
+                    }
+                    self.done.insert(*frame);
+                }
+            }
+            (done, skip) = (recorded.seq, 0);
+            self.budget.events = self.budget.events.saturating_sub(1);
+            if self.budget.is_spent() {
+                break;
+            }
         }
-        Event::SessionBound { .. }
-        | Event::SessionUnbound { .. }
-        | Event::FrameStarted { .. }
-        | Event::FrameMoved { .. } => Ok(Vec::new()),
-        event => Ok(event.frames().collect()),
+        self.index.execute(
+            "UPDATE position SET seq = ?1, frames = ?2",
+            params![done.0, i64::try_from(skip).unwrap_or(i64::MAX)],
+        )?;
+        Ok(done)
+    }
+
+    /// Replaces the indexed texts of a frame by its current texts. Returns false if the budget ended
+    /// before; texts that are indexed already are left alone the next time.
+    fn bring_up_to_date(&mut self, id: &FrameId) -> Result<bool> {
+        let mut known = self.known_docs(id)?;
+        let frame = self.reading.whole_frame(id)?;
+        let mut wanted = frame.as_ref().map(wanted_docs).unwrap_or_default();
+        // The same text twice in one field is found once.
+        let mut seen = BTreeSet::new();
+        wanted.retain(|wanted| seen.insert(wanted.key()));
+        let missing: Vec<Wanted<'_>> = wanted
+            .into_iter()
+            .filter_map(|wanted| match known.remove(&wanted.key()) {
+                Some(KnownDoc { indexed: None, .. }) => None,
+                Some(KnownDoc { id, indexed }) => Some(wanted.resumed(id, indexed)),
+                None => Some(wanted),
+            })
+            .collect();
+        for doc in known.values() {
+            self.forget(doc.id)?;
+        }
+        for wanted in missing {
+            if !self.add(id, &wanted)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn known_docs(&self, frame: &FrameId) -> Result<BTreeMap<DocKey, KnownDoc>> {
+        let mut statement = self.index.prepare_cached(
+            "SELECT id, class, field, piece, content, indexed FROM docs WHERE frame = ?1",
+        )?;
+        let mut rows = statement.query([frame.as_str()])?;
+        let mut known = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let class = match row.get(1)? {
+                3 => Class::Title,
+                2 => Class::Field,
+                _ => Class::Log,
+            };
+            let key = (row.get(2)?, row.get(3)?, row.get(4)?);
+            let doc = KnownDoc {
+                id: DocId::new(class, row.get(0)?),
+                indexed: row.get(5)?,
+            };
+            known.insert(key, doc);
+        }
+        Ok(known)
+    }
+
+    /// Adds a text, or the rest of it. Returns false if the budget ended before.
+    fn add(&mut self, frame: &FrameId, wanted: &Wanted<'_>) -> Result<bool> {
+        let rendered;
+        let text = match wanted.source {
+            Source::Text(text) => text,
+            Source::Reason(text, why) => {
+                rendered = format!("{text} ({why})");
+                &rendered
+            }
+            Source::Raw(entry) => {
+                rendered = self.raw_text(entry)?;
+                &rendered
+            }
+        };
+        let (doc, mut start) = match wanted.resumed {
+            Some((doc, indexed)) => (doc, usize::try_from(indexed).unwrap_or_default()),
+            None => (self.new_doc(frame, wanted)?, 0),
+        };
+        let mut number = self
+            .index
+            .prepare_cached("SELECT count(*) FROM chunks WHERE id >= ?1 AND id < ?2")?
+            .query_row([doc.chunks().start, doc.chunks().end], |row| row.get(0))?;
+        loop {
+            let chunk = chunk_at(text, start);
+            self.writer.add(self.index, doc, number, start, chunk)?;
+            number += 1;
+            self.budget.bytes = self.budget.bytes.saturating_sub(chunk.len().max(1));
+            let Some(next) = next_chunk(text, start, chunk.len()) else {
+                break;
+            };
+            start = next;
+            if self.budget.is_spent() {
+                self.set_indexed(doc, Some(start))?;
+                return Ok(false);
+            }
+        }
+        if wanted.resumed.is_some() {
+            self.set_indexed(doc, None)?;
+        }
+        Ok(true)
+    }
+
+    /// Returns a raw text as it is shown; empty if it is lost. Everything else can be indexed.
+    fn raw_text(&self, entry: &LogEntry) -> Result<String> {
+        match self.blobs.get(&entry.blob) {
+            Ok(Some(text)) if entry.label.as_str() == transcript::LABEL => {
+                Ok(transcript::whole_markdown(&text))
+            }
+            Ok(Some(text)) => Ok(text),
+            Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(String::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn new_doc(&self, frame: &FrameId, wanted: &Wanted<'_>) -> Result<DocId> {
+        let (field, piece, content) = wanted.key();
+        self.index
+            .prepare_cached(
+                "INSERT INTO docs (frame, class, field, piece, content)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                frame.as_str(),
+                wanted.class as i64,
+                field,
+                piece,
+                content
+            ])?;
+        Ok(DocId::new(wanted.class, self.index.last_insert_rowid()))
+    }
+
+    fn set_indexed(&self, doc: DocId, indexed: Option<usize>) -> Result<()> {
+        let indexed = indexed.map(|indexed| i64::try_from(indexed).unwrap_or(i64::MAX));
+        self.index
+            .prepare_cached("UPDATE docs SET indexed = ?2 WHERE id = ?1")?
+            .execute(params![doc.number(), indexed])?;
+        Ok(())
+    }
+
+    fn forget(&self, doc: DocId) -> Result<()> {
+        let chunks = doc.chunks();
+        for statement in [
+            "DELETE FROM grams WHERE rowid IN
+                 (SELECT id FROM chunks WHERE id >= ?1 AND id < ?2)",
+            "DELETE FROM chunks WHERE id >= ?1 AND id < ?2",
+        ] {
+            self.index
+                .prepare_cached(statement)?
+                .execute([chunks.start, chunks.end])?;
+        }
+        self.index
+            .prepare_cached("DELETE FROM docs WHERE id = ?1")?
+            .execute([doc.number()])?;
+        Ok(())
     }
 }
 
-/// Replaces the indexed text of a frame by its current text.
-fn reindex(index: &Connection, reading: &dyn Reading, blobs: &Blobs, id: &FrameId) -> Result<()> {
-    forget(index, id)?;
-    let Some(frame) = reading.whole_frame(id)? else {
-        return Ok(());
-    };
-    add(index, id, "title", frame.title.as_str())?;
-    for (field, text) in texts(&frame) {
-        if let Some(text) = text {
-            add(index, id, field, text.as_str())?;
+/// Field, number in the log and content of a text, which identify it within its frame.
+type DocKey = (String, Option<u32>, String);
+
+/// A text in the index.
+struct KnownDoc {
+    id: DocId,
+    /// Length of what is indexed; `None` for all of it.
+    indexed: Option<i64>,
+}
+
+/// A text that the index should contain.
+struct Wanted<'f> {
+    class: Class,
+    field: &'static str,
+    piece: Option<u32>,
+    source: Source<'f>,
+    /// The document that holds its beginning, and the length of that.
+    resumed: Option<(DocId, i64)>,
+}
+
+/// The source of a text.
+#[derive(Clone, Copy)]
+enum Source<'f> {
+    Text(&'f str),
+    /// A text with its reason.
+    Reason(&'f str, &'f str),
+    Raw(&'f LogEntry),
+}
+
+impl<'f> Wanted<'f> {
+    fn new(class: Class, field: &'static str, source: Source<'f>) -> Self {
+        Self {
+            class,
+            field,
+            piece: None,
+            source,
+            resumed: None,
         }
+    }
+
+    fn resumed(self, doc: DocId, indexed: Option<i64>) -> Self {
+        let resumed = Some((doc, indexed.unwrap_or_default()));
+        Self { resumed, ..self }
+    }
+
+    fn key(&self) -> DocKey {
+        let content = match self.source {
+            Source::Text(text) => blake3::hash(text.as_bytes()).to_string(),
+            Source::Reason(text, why) => {
+                let mut hash = blake3::Hasher::new();
+                hash.update(text.as_bytes())
+                    .update(b"\0")
+                    .update(why.as_bytes());
+                hash.finalize().to_string()
+            }
+            Source::Raw(entry) => format!("{} {}", entry.blob, entry.label),
+        };
+        (self.field.to_owned(), self.piece, content)
+    }
+}
+
+/// Returns the texts of a frame.
+fn wanted_docs(frame: &Frame) -> Vec<Wanted<'_>> {
+    let mut docs = vec![Wanted::new(
+        Class::Title,
+        "title",
+        Source::Text(frame.title.as_str()),
+    )];
+    let field = |field, text| Wanted::new(Class::Field, field, Source::Text(text));
+    for (name, text) in texts(frame) {
+        docs.extend(text.map(|text| field(name, text.as_str())));
     }
     for note in &frame.notes {
-        add_note(index, id, note)?;
+        let name = note.kind().label();
+        docs.push(match note {
+            Note::Decision {
+                text,
+                why: Some(why),
+            }
+            | Note::FailedAttempt {
+                text,
+                why: Some(why),
+            } => Wanted::new(
+                Class::Field,
+                name,
+                Source::Reason(text.as_str(), why.as_str()),
+            ),
+            _ => field(name, note.text().as_str()),
+        });
     }
-    for entry in &frame.log {
-        add_log(index, blobs, id, entry)?;
+    for (number, entry) in (1..).zip(&frame.log) {
+        docs.push(Wanted {
+            piece: Some(number),
+            ..Wanted::new(Class::Log, "log", Source::Raw(entry))
+        });
     }
-    Ok(())
+    docs
 }
 
 fn texts(frame: &Frame) -> [(&'static str, Option<&Text>); 6] {
@@ -324,77 +582,43 @@ fn texts(frame: &Frame) -> [(&'static str, Option<&Text>); 6] {
     ]
 }
 
-fn add_note(index: &Connection, frame: &FrameId, note: &Note) -> Result<()> {
-    let field = note.kind().label();
-    match note {
-        Note::Decision {
-            text,
-            why: Some(why),
-        }
-        | Note::FailedAttempt {
-            text,
-            why: Some(why),
-        } => add(index, frame, field, &format!("{text} ({why})")),
-        _ => add(index, frame, field, note.text().as_str()),
-    }
-}
-
-fn add_log(
-    index: &Connection,
-    blobs: &Blobs,
-    frame: &FrameId,
-    entry: &flamestack_core::frame::LogEntry,
-) -> Result<()> {
-    match blobs.get(&entry.blob) {
-        Ok(Some(text)) => {
-            let text = if entry.label.as_str() == transcript::LABEL {
-                transcript::markdown(&text)
-            } else {
-                text
-            };
-            let (beginning, end) = ends(&text);
-            add(index, frame, "log", beginning)?;
-            if end.is_empty() {
-                Ok(())
-            } else {
-                add(index, frame, "log", end)
+/// Returns the frames whose text changes with an event. Frames are indexed whole and as they are now,
+/// so indexing an event twice, or several events of one frame, has the same result.
+fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<FrameId>> {
+    match &recorded.event {
+        Event::CommandUndone { batch } => frames_of_batch(reading, *batch),
+        Event::SessionReverted { masked: seqs, .. }
+        | Event::SessionRestored { shown: seqs, .. } => {
+            let mut frames = Vec::new();
+            for seqs in seqs.chunks(STEP) {
+                let changed = reading.recorded(seqs)?;
+                frames.extend(changed.iter().flat_map(|entry| entry.event.frames()));
             }
+            Ok(frames)
         }
-        // Lost raw text cannot be indexed; everything else can.
-        Ok(None) | Err(StoreError::Unreadable { .. }) => Ok(()),
-        Err(error) => Err(error),
+        Event::SessionBound { .. }
+        | Event::SessionUnbound { .. }
+        | Event::FrameStarted { .. }
+        | Event::FrameMoved { .. } => Ok(Vec::new()),
+        event => Ok(event.frames().collect()),
     }
 }
 
-/// Returns the beginning and the end of a text that is too long to be indexed whole.
-fn ends(text: &str) -> (&str, &str) {
-    if text.len() <= 2 * INDEXED_ENDS {
-        return (text, "");
+/// Returns the frames that a command changed.
+fn frames_of_batch(reading: &dyn Reading, batch: Seq) -> Result<Vec<FrameId>> {
+    let mut frames = Vec::new();
+    let mut after = Seq(batch.0 - 1);
+    loop {
+        let events = reading.events_after(after, STEP)?;
+        for entry in &events {
+            if entry.batch != batch {
+                return Ok(frames);
+            }
+            frames.extend(entry.event.frames());
+            after = entry.seq;
+        }
+        if events.is_empty() {
+            return Ok(frames);
+        }
     }
-    let first = text.floor_char_boundary(INDEXED_ENDS);
-    let last = text.ceil_char_boundary(text.len() - INDEXED_ENDS);
-    (text.split_at(first).0, text.split_at(last).1)
-}
-
-fn add(index: &Connection, frame: &FrameId, field: &str, text: &str) -> Result<()> {
-    index
-        .prepare_cached("INSERT INTO docs (text, frame, field) VALUES (?1, ?2, ?3)")?
-        .execute(params![text, frame.as_str(), field])?;
-    let doc = index.last_insert_rowid();
-    index
-        .prepare_cached("INSERT INTO places VALUES (?1, ?2, ?3)")?
-        .execute(params![frame.as_str(), field, doc])?;
-    Ok(())
-}
-
-fn forget(index: &Connection, frame: &FrameId) -> Result<()> {
-    index
-        .prepare_cached(
-            "DELETE FROM docs WHERE rowid IN (SELECT doc FROM places WHERE frame = ?1)",
-        )?
-        .execute([frame.as_str()])?;
-    index
-        .prepare_cached("DELETE FROM places WHERE frame = ?1")?
-        .execute([frame.as_str()])?;
-    Ok(())
 }

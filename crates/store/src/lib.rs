@@ -28,7 +28,10 @@ pub use error::StoreError;
 pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
-pub use index::{Hit, Index, Searched};
+pub use index::{
+    BadQuery, Hit, Index, IndexBudget, Indexed, OpenIndex, QUERY_LIMIT, Query, Searched,
+    WORD_LIMIT, WORDS_LIMIT,
+};
 pub use journal::{Journal, JournalLock};
 pub use projections::{Ended, FinishedSpan, FrameRow, Named, Projections, Reading, Slice, Totals};
 pub use sibling_index::{Scored, SiblingIndex};

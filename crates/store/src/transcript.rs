@@ -306,8 +306,25 @@ fn redacted_json<S: Serializer>(arguments: &str, serializer: S) -> Result<S::Ok,
     redacted(arguments, serializer)
 }
 
-/// Renders a transcript as Markdown, with long tool results cut in the middle.
+/// Renders a transcript as Markdown, with long texts cut in the middle.
 pub fn markdown(transcript: &str) -> String {
+    rendered(transcript, Length::Cut)
+}
+
+/// Renders a transcript as Markdown without leaving anything out.
+pub fn whole_markdown(transcript: &str) -> String {
+    rendered(transcript, Length::Whole)
+}
+
+/// The length of the texts in a rendered transcript.
+#[derive(Clone, Copy)]
+enum Length {
+    /// Long texts are cut in the middle.
+    Cut,
+    Whole,
+}
+
+fn rendered(transcript: &str, length: Length) -> String {
     let mut text = String::with_capacity(transcript.len());
     for line in transcript.lines() {
         let Some(entry) = decode(line) else {
@@ -319,15 +336,19 @@ pub fn markdown(transcript: &str) -> String {
             Some(agent) => format!(" (in {agent})"),
             None => String::new(),
         };
-        render(&mut text, &heading, &entry.kind);
+        render(&mut text, &heading, &entry.kind, length);
     }
     text
 }
 
-fn render(text: &mut String, inside: &str, what: &EntryKind) {
+fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
     let mut part = |heading: &str, body: &str| {
         // Writing into a string cannot fail.
         let _ = write!(text, "### {heading}{inside}\n\n{}\n\n", body.trim_end());
+    };
+    let trimmed = |text: &str| match length {
+        Length::Cut => trimmed(text),
+        Length::Whole => text.to_owned(),
     };
     match what {
         EntryKind::User { speaker, text } => {
@@ -343,7 +364,13 @@ fn render(text: &mut String, inside: &str, what: &EntryKind) {
         EntryKind::Thinking { text } => part("Reasoning", &trimmed(text)),
         EntryKind::Call(call) => match &call.command {
             Some(command) => part(&call.tool, &fenced(command)),
-            None => part(&call.tool, &fenced(&condense(&call.arguments, SHOWN_FIRST))),
+            None => part(
+                &call.tool,
+                &fenced(&match length {
+                    Length::Cut => condense(&call.arguments, SHOWN_FIRST),
+                    Length::Whole => call.arguments.clone(),
+                }),
+            ),
         },
         EntryKind::Answer(answer) => {
             let heading = match (answer.ok, answer.exit_code) {
