@@ -1,8 +1,35 @@
 //! Settings: each value is checked, and a bad one names where it came from.
 
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 use crate::ground::TestProject;
+
+#[test]
+fn a_bad_value_ends_neither_the_sidecar_nor_a_command_that_reads() {
+    let project = TestProject::new();
+    project.push("Root");
+    let project = project.with_env("STACK_TOKEN_BUDGET_TOTAL", "abc");
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "hello",
+        "params": { "protocol": 2, "host": "opencode", "directory": "/" },
+    });
+    let output = project.flame_reading(&["sidecar"], format!("{hello}\n").as_bytes());
+    assert_eq!(output.code, Some(0), "{output}");
+    let welcome: Value = serde_json::from_str(output.stdout.trim()).unwrap();
+    assert_snapshot!(welcome["result"]["notices"][0].as_str().unwrap(), @"the setting `context.budget.total` is `abc`, but must be a whole number from 256 to 1000000 (from environment variable STACK_TOKEN_BUDGET_TOTAL); the default is used. `flame config list context.budget.total` shows the valid values");
+    assert_snapshot!(project.flame(&["tree"]), @"
+    → id-1  Root  ◀ you are here
+
+    1 frame: 1 in progress
+    → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    --- stderr
+    note: the setting `context.budget.total` is `abc`, but must be a whole number from 256 to 1000000 (from environment variable STACK_TOKEN_BUDGET_TOTAL); the default is used
+    ");
+    // What changes something, or deletes, stops.
+    project.refused(&["push", "Child"]);
+    project.refused(&["gc"]);
+}
 
 #[test]
 fn settings_are_checked_and_name_their_source() {
@@ -112,20 +139,20 @@ fn one_bad_entry_can_be_seen_and_mended() {
     let team = project.root().join(".flamestack.toml");
     fs_err::write(
         &team,
-        "[gc]\nmax_size = \"lots\"\nmaximum = 1\n[store]\nbusy_timeout_ms = 100\n",
+        "[brief]\nbudget = \"lots\"\nmaximum = 1\n[store]\nbusy_timeout_ms = 100\n",
     )
     .unwrap();
     assert_snapshot!(project.refused(&["status"]), @"
     --- stderr
-    error: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
-    hint: `flame config list gc.max_size` shows the valid values
+    error: the setting `brief.budget` is `lots`, but must be a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml)
+    hint: `flame config list brief.budget` shows the valid values
     [exit 1]
     ");
-    assert_snapshot!(project.flame(&["config", "list", "gc.max_size"]), @"
-    gc.max_size = 50 MB  built in
-        Maximum size of a project's state after `flame gc`. Takes a size such as `50 MB`.
+    assert_snapshot!(project.flame(&["config", "list", "brief.budget"]), @"
+    brief.budget = 2000  built in
+        Maximum length of a continuation brief, in tokens. Takes a whole number from 256 to 1000000.
     --- stderr
-    note: ignored: the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
+    note: ignored: the setting `brief.budget` is `lots`, but must be a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml)
     ");
     assert_snapshot!(project.flame(&["config", "get", "store.busy_timeout_ms"]), @"100");
     // An unknown key stops nothing, but is reported.
@@ -193,7 +220,7 @@ fn a_check_goes_on_past_bad_settings() {
       fix the file, or delete it to return to the defaults
     [exit 1]
     ");
-    fs_err::write(&team, "gc.max_size = 'lots'\ncolour = 'red'\n").unwrap();
+    fs_err::write(&team, "brief.budget = 'lots'\ncolour = 'red'\n").unwrap();
     assert_snapshot!(project.flame(&["doctor"]), @"
     project      shop (DIR/shop)
     worktree     main
@@ -203,14 +230,15 @@ fn a_check_goes_on_past_bad_settings() {
     size         N kB (limit 50 MB)
     opencode     not found on the search path, plugin not installed (`flame init`)
 
-    ! the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from DIR/shop/.flamestack.toml)
-      `flame config list gc.max_size` shows the valid values
+    ! the setting `brief.budget` is `lots`, but must be a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml)
+      `flame config list brief.budget` shows the valid values
     note: there is no setting `colour` (from DIR/shop/.flamestack.toml)
       `flame config list` lists all settings
     [exit 1]
     ");
     assert_eq!(project.flame(&["doctor", "--json"]).code, Some(1));
-    project.refused(&["tree"]);
+    project.refused(&["status"]);
+    project.ok(&["tree"]);
 }
 
 #[test]

@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use flamestack_core::text::{QUOTE_LIMIT, shortened};
+
 use super::known::setting;
 use super::layers::bad_value;
 use crate::error::{EngineError, Result};
 use crate::project::{Home, Project};
+use crate::small_file::{SmallFileError, read_small};
 use crate::workspace::{if_exists, write_private};
+
+/// Maximum size of a settings file, in bytes.
+const FILE_LIMIT: u64 = 256 * 1024;
 
 /// The settings file to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +39,23 @@ pub(super) fn user_file(home: &Home) -> PathBuf {
 
 /// Reads a settings file; `None` if it does not exist.
 pub(super) fn read(file: &Path) -> Result<Option<toml::Table>> {
-    let text = match fs_err::read_to_string(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(bad_file(file, "it is not UTF-8 text"));
-        }
-        other => other?,
+    let Some(text) = text_of(file)? else {
+        return Ok(None);
     };
     let table = text.parse::<toml::Table>();
     table.map(Some).map_err(|error| bad_file(file, error))
+}
+
+/// Reads the text of a settings file; `None` if it does not exist.
+fn text_of(file: &Path) -> Result<Option<String>> {
+    match read_small(file, FILE_LIMIT) {
+        Err(SmallFileError::Io(error)) => match if_exists::<String>(Err(error))? {
+            Some(text) => Ok(Some(text)),
+            None => Ok(None),
+        },
+        Err(problem) => Err(bad_file(file, problem)),
+        Ok(text) => Ok(Some(text)),
+    }
 }
 
 /// Returns the values of a table under their dotted keys.
@@ -98,7 +112,7 @@ impl Change {
 pub fn change(file: &Path, changes: &[Change]) -> Result<()> {
     for Change { key, value } in changes {
         let checked = setting(key)?.check(value);
-        checked.map_err(|problem| bad_value(key, problem, None))?;
+        checked.map_err(|problem| bad_value(key, &problem, None))?;
     }
     let mut document = document(file)?;
     for Change { key, value } in changes {
@@ -170,18 +184,17 @@ fn remove(table: &mut dyn toml_edit::TableLike, key: &str) -> bool {
 
 /// Parses a settings file with its comments; a missing file is empty.
 fn document(file: &Path) -> Result<toml_edit::DocumentMut> {
-    let text = if_exists(fs_err::read_to_string(file))?.unwrap_or_default();
+    let text = text_of(file)?.unwrap_or_default();
     text.parse()
         .map_err(|error: toml_edit::TomlError| bad_file(file, error))
 }
 
-fn bad_file(
-    path: &Path,
-    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> EngineError {
+/// Returns the error about a settings file. Parsers quote the whole line, which may be long.
+fn bad_file(path: &Path, problem: impl std::fmt::Display) -> EngineError {
+    let problem = problem.to_string();
     EngineError::BadSettingsFile {
         path: path.to_owned(),
-        source: source.into(),
+        source: shortened(&problem, 3 * QUOTE_LIMIT).into_owned().into(),
     }
 }
 

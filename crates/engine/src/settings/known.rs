@@ -23,6 +23,17 @@ pub struct Setting {
     pub about: &'static str,
 }
 
+impl Setting {
+    /// Returns true if only the user may set it, not a file in the repository: a clone would decide
+    /// what is deleted.
+    pub fn is_personal(&self) -> bool {
+        PERSONAL.iter().any(|room| self.key.starts_with(room))
+    }
+}
+
+/// Beginnings of the keys that only the user may set.
+const PERSONAL: &[&str] = &["diagnostics.", "gc."];
+
 /// Kind of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

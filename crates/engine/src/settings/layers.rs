@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use flamestack_core::text::{QUOTE_LIMIT, shortened};
+
 use super::file::{flat, read, user_file};
 use super::known::{
     KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, size, switch,
@@ -45,6 +47,9 @@ pub struct Value {
     /// Its origin.
     pub origin: ValueOrigin,
 }
+
+/// Maximum number of unknown keys that are reported.
+const PROBLEMS_LIMIT: usize = 20;
 
 /// The settings in force.
 #[derive(Clone, Debug)]
@@ -116,13 +121,20 @@ impl Settings {
                     continue;
                 }
             };
+            let is_shared = file == project.team_settings_file();
             let origin = ValueOrigin::File(file);
             for (key, text) in flat(&table, "") {
                 let Ok(setting) = setting(&key) else {
-                    let unknown = unknown(&key, Some(&origin));
-                    settings.problems.push(Problem::of(&unknown));
+                    if settings.problems.len() < PROBLEMS_LIMIT {
+                        let unknown = unknown(&key, Some(&origin));
+                        settings.problems.push(Problem::of(&unknown));
+                    }
                     continue;
                 };
+                if is_shared && setting.is_personal() {
+                    settings.problems.push(Problem::of_shared(setting, &origin));
+                    continue;
+                }
                 if let Err(error) = settings.put(setting, text, origin.clone()) {
                     bad(&mut settings, error)?;
                 }
@@ -149,7 +161,7 @@ impl Settings {
 
     fn put(&mut self, setting: &'static Setting, text: String, origin: ValueOrigin) -> Result<()> {
         let checked = setting.check(&text);
-        checked.map_err(|problem| bad_value(setting.key, problem, Some(&origin)))?;
+        checked.map_err(|problem| bad_value(setting.key, &problem, Some(&origin)))?;
         if setting.kind == Kind::Patterns {
             let bad = parse_patterns(&text).into_iter().filter_map(Result::err);
             self.problems.extend(bad.map(|problem| Problem {
@@ -198,7 +210,7 @@ impl Settings {
         let Value { text, origin } = self.get(key)?;
         parse(text).ok_or_else(|| {
             let problem = format!("is `{text}`, which is a value of another kind");
-            bad_value(key, problem, Some(origin))
+            bad_value(key, &problem, Some(origin))
         })
     }
 
@@ -230,6 +242,22 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// Describes a setting that a file in the repository may not set.
+    fn of_shared(setting: &Setting, origin: &ValueOrigin) -> Self {
+        let key = setting.key;
+        Self {
+            key: Some(key.to_owned()),
+            problem: format!(
+                "the setting `{key}` is ignored: it decides what is deleted, which a file in the \
+                 repository may not (from {origin})"
+            ),
+            remedy: format!("`flame config set {key} VALUE` sets it for you"),
+            harmless: true,
+        }
+    }
+}
+
 /// Returns the error about a key that no setting has.
 pub(super) fn unknown(key: &str, origin: Option<&ValueOrigin>) -> EngineError {
     EngineError::UnknownSetting {
@@ -240,10 +268,10 @@ pub(super) fn unknown(key: &str, origin: Option<&ValueOrigin>) -> EngineError {
 }
 
 /// Returns the error about an invalid value.
-pub(super) fn bad_value(key: &str, problem: String, origin: Option<&ValueOrigin>) -> EngineError {
+pub(super) fn bad_value(key: &str, problem: &str, origin: Option<&ValueOrigin>) -> EngineError {
     EngineError::BadSetting {
         key: key.to_owned(),
-        problem,
+        problem: shortened(problem, 2 * QUOTE_LIMIT).into_owned(),
         origin: origin.map(ToString::to_string),
     }
 }
@@ -267,25 +295,75 @@ pub(super) mod tests {
     fn later_layers_win_and_values_have_an_origin() {
         let (_dir, home, project) = fixture();
         let nothing: Environment<'_> = &|_| None;
-        let key = "gc.max_size";
+        let key = "brief.budget";
         let origin = |environment: Environment<'_>| {
             let settings = Settings::gather(&home, &project, environment).unwrap();
             let value = settings.get(key).unwrap().clone();
             (value.text, value.origin)
         };
-        assert_eq!(origin(nothing), ("50 MB".to_owned(), ValueOrigin::BuiltIn));
-        let user = set(&home, &project, Scope::User, key, "10 MB").unwrap();
+        assert_eq!(origin(nothing), ("2000".to_owned(), ValueOrigin::BuiltIn));
+        let user = set(&home, &project, Scope::User, key, "1000").unwrap();
         assert_eq!(
             origin(nothing),
-            ("10 MB".to_owned(), ValueOrigin::File(user))
+            ("1000".to_owned(), ValueOrigin::File(user))
         );
-        fs_err::write(project.team_settings_file(), "[gc]\nmax_size = '20 MB'\n").unwrap();
-        assert_eq!(origin(nothing).0, "20 MB");
-        set(&home, &project, Scope::Project, key, "30 MB").unwrap();
-        assert_eq!(origin(nothing).0, "30 MB");
+        fs_err::write(project.team_settings_file(), "[brief]\nbudget = 3000\n").unwrap();
+        assert_eq!(origin(nothing).0, "3000");
+        set(&home, &project, Scope::Project, key, "4000").unwrap();
+        assert_eq!(origin(nothing).0, "4000");
         let environment: Environment<'_> =
-            &|name| (name == "FLAME_GC_MAX_SIZE").then(|| "1 MB".to_owned());
-        assert_eq!(origin(environment).0, "1 MB");
+            &|name| (name == "FLAME_BRIEF_BUDGET").then(|| "5000".to_owned());
+        assert_eq!(origin(environment).0, "5000");
+    }
+
+    #[test]
+    fn a_file_in_the_repository_may_not_set_what_is_deleted() {
+        let (_dir, home, project) = fixture();
+        let team = "gc.max_size = '1 B'\ndiagnostics.max_size = '1 B'\nbrief.budget = 3000\n";
+        fs_err::write(project.team_settings_file(), team).unwrap();
+        let settings = Settings::gather(&home, &project, &|_| None).unwrap();
+        assert_eq!(settings.get("gc.max_size").unwrap().text, "50 MB");
+        assert_eq!(settings.get("diagnostics.max_size").unwrap().text, "1 MB");
+        assert_eq!(settings.get("brief.budget").unwrap().text, "3000");
+        let problems: Vec<String> = settings
+            .problems()
+            .iter()
+            .map(|problem| {
+                problem
+                    .problem
+                    .replace(project.root.to_str().unwrap(), "DIR")
+            })
+            .collect();
+        insta::assert_snapshot!(problems.join("\n"), @"
+        the setting `diagnostics.max_size` is ignored: it decides what is deleted, which a file in the repository may not (from DIR/.flamestack.toml)
+        the setting `gc.max_size` is ignored: it decides what is deleted, which a file in the repository may not (from DIR/.flamestack.toml)
+        ");
+    }
+
+    #[test]
+    fn a_settings_file_is_a_regular_file_of_a_sensible_size() {
+        let (_dir, home, project) = fixture();
+        let team = project.team_settings_file();
+        let problem = || {
+            let settings = Settings::survey(&home, &project, &|_| None).unwrap();
+            let problems = settings.problems().iter();
+            let problems: Vec<String> = problems.map(|problem| problem.problem.clone()).collect();
+            problems
+                .join("\n")
+                .replace(project.root.to_str().unwrap(), "DIR")
+        };
+        fs_err::write(&team, "x".repeat(2_000_000)).unwrap();
+        insta::assert_snapshot!(problem(), @"cannot read the settings in DIR/.flamestack.toml: it has more than 256 kB");
+        fs_err::write(&team, format!("{} = ", "x".repeat(100_000))).unwrap();
+        assert!(problem().len() < 1_000);
+        fs_err::write(&team, format!("brief.budget = '{}'", "x".repeat(100_000))).unwrap();
+        assert!(problem().len() < 1_000);
+        #[cfg(unix)]
+        {
+            fs_err::remove_file(&team).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", &team).unwrap();
+            insta::assert_snapshot!(problem(), @"cannot read the settings in DIR/.flamestack.toml: it is not a regular file");
+        }
     }
 
     #[test]
@@ -359,11 +437,11 @@ pub(super) mod tests {
     #[test]
     fn a_survey_skips_invalid_values() {
         let (_dir, home, project) = fixture();
-        set(&home, &project, Scope::User, "gc.max_size", "10 MB").unwrap();
-        let team = "gc.max_size = 'lots'\ncolour = 'red'\nstore.busy_timeout_ms = 100\n";
+        set(&home, &project, Scope::User, "brief.budget", "1000").unwrap();
+        let team = "brief.budget = 'lots'\ncolour = 'red'\nstore.busy_timeout_ms = 100\n";
         fs_err::write(project.team_settings_file(), team).unwrap();
         let settings = Settings::survey(&home, &project, &|_| None).unwrap();
-        assert_eq!(settings.get("gc.max_size").unwrap().text, "10 MB");
+        assert_eq!(settings.get("brief.budget").unwrap().text, "1000");
         assert_eq!(settings.get("store.busy_timeout_ms").unwrap().text, "100");
         let problems: Vec<_> = settings
             .problems()
@@ -372,7 +450,7 @@ pub(super) mod tests {
             .collect();
         assert_eq!(
             problems,
-            [(Some("colour"), true), (Some("gc.max_size"), false)]
+            [(Some("brief.budget"), false), (Some("colour"), true)]
         );
     }
 }
