@@ -63,18 +63,34 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         }
         Ok(ctx)
     };
+    // What only reads goes on with the defaults of settings that are bad.
+    let reading = |output: &mut Output| -> Result<CommandContext, Failure> {
+        let ctx = CommandContext::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
+        if let Some(note) = arrival(ctx.engine.project()) {
+            output.notice(&note)?;
+        }
+        for waiting in ctx.engine.maintenance().set_aside_stores()? {
+            output.notice(&set_aside(&waiting))?;
+        }
+        for problem in ctx.settings.problems() {
+            if !problem.harmless {
+                output.notice(&format!("{}; the default is used", problem.problem))?;
+            }
+        }
+        Ok(ctx)
+    };
     match cli.command {
         Command::Change(command) => command.run(&checked(output)?, output),
         Command::Status(command) => command.run(&open(output)?, output),
-        Command::Tree(command) => command.run(&checked(output)?, output),
-        Command::Show(command) => command.run(&checked(output)?, output),
-        Command::Context(command) => command.run(&checked(output)?, output),
-        Command::Brief(command) => command.run(&checked(output)?, output),
-        Command::Search(command) => command.run(&checked(output)?, output),
-        Command::Recall(command) => command.run(&checked(output)?, output),
+        Command::Tree(command) => command.run(&reading(output)?, output),
+        Command::Show(command) => command.run(&reading(output)?, output),
+        Command::Context(command) => command.run(&reading(output)?, output),
+        Command::Brief(command) => command.run(&reading(output)?, output),
+        Command::Search(command) => command.run(&reading(output)?, output),
+        Command::Recall(command) => command.run(&reading(output)?, output),
         Command::Replay(command) => command.run(output),
         Command::Eval(command) => command.run(output),
-        Command::Log(command) => command.run(&checked(output)?, output),
+        Command::Log(command) => command.run(&reading(output)?, output),
         Command::Import(command) => command.run(&checked(output)?, output),
         Command::Export(command) => command.run(&checked(output)?, output),
         Command::Tool(command) => command.run(&checked(output)?, output),
@@ -90,7 +106,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Gc(command) => command.run(&checked(output)?, output),
         Command::Projects(command) => command.run(cli.dir.as_deref(), output),
         // A host shows what a sidecar prints to its user.
-        Command::Sidecar(command) => command.run(CommandContext::open(
+        Command::Sidecar(command) => command.run(CommandContext::open_anyway(
             cli.dir.as_deref(),
             cli.session.as_deref(),
         )?),

@@ -18,6 +18,9 @@ use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// Length of an error about the command line that is printed as it is, in bytes.
+const ERROR_LIMIT: usize = 4_000;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -36,6 +39,10 @@ fn misused(error: &clap::Error) -> ExitCode {
     match Failure::misused(error) {
         Some(failure) if args::asks_for_json(std::env::args_os()) => {
             report(&mut Output::new(true), &failure)
+        }
+        // An error repeats the argument, however long that is.
+        Some(failure) if error.render().to_string().len() > ERROR_LIMIT => {
+            report(&mut Output::new(false), &failure)
         }
         _ => {
             // If printing fails too, the exit code still says it.

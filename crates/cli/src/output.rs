@@ -8,11 +8,15 @@ use std::io::{BufWriter, IsTerminal, Write};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
+use flamestack_core::text::shortened;
 use flamestack_engine::views::{Ink, disguises, printable, undisguised};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::failure::Failure;
+
+/// Maximum length of a message on standard error, in characters.
+const MESSAGE_LIMIT: usize = 2_000;
 
 /// Style of secondary text.
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -79,7 +83,8 @@ impl Output {
             let mut escaped = String::with_capacity(text.len() + 64);
             for c in text.chars() {
                 if harmful(c) {
-                    escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+                    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                    escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
                 } else {
                     escaped.push(c);
                 }
@@ -99,6 +104,8 @@ impl Output {
 
     /// Prints an error on standard error, after everything printed so far.
     pub(crate) fn print_error(&mut self, message: &str, hint: Option<&str>) {
+        let message = &shortened(message, MESSAGE_LIMIT);
+        let hint = hint.map(|hint| shortened(hint, MESSAGE_LIMIT));
         let mut err = AutoStream::auto(std::io::stderr());
         let red = AnsiColor::Red.on_default().bold();
         // If standard output itself failed, that is the error being printed.
@@ -110,7 +117,7 @@ impl Output {
         }
         let mut said = || -> std::io::Result<()> {
             writeln!(err, "{red}error{red:#}: {}", printable(message))?;
-            if let Some(hint) = hint {
+            if let Some(hint) = &hint {
                 let hint = printable(hint);
                 writeln!(err, "{BOLD}hint{BOLD:#}: {hint}")?;
             }
@@ -132,7 +139,8 @@ impl Output {
         self.flush()?;
         let mut err = AutoStream::auto(std::io::stderr());
         // The command itself succeeded, even if the note cannot be printed.
-        drop(writeln!(err, "{BOLD}note{BOLD:#}: {}", printable(message)));
+        let message = printable(&shortened(message, MESSAGE_LIMIT));
+        drop(writeln!(err, "{BOLD}note{BOLD:#}: {message}"));
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The engine: opens a project and hands out the handles that work on it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -18,10 +19,13 @@ use crate::logs::Logs;
 use crate::maintenance::Maintenance;
 use crate::names;
 use crate::project::Project;
-use crate::recall::Recall;
+use crate::recall::{Indexing, Recall};
 use crate::subagents::{Gather, Tracking};
 use crate::summaries::Summaries;
 use crate::workspace::{Workspace, lock};
+
+/// Number of locks that the ingestion of all sessions shares.
+const INGEST_LOCKS: usize = 64;
 
 /// One project's stack, for every front.
 ///
@@ -32,9 +36,10 @@ pub struct Engine {
     pub(crate) preferences: Preferences,
     pub(crate) context_cache: ContextCache,
     ingests: Mutex<Ingests>,
-    ingesting: Mutex<()>,
+    ingesting: [Mutex<()>; INGEST_LOCKS],
     tracking: Mutex<Tracking>,
     pub(crate) gather: Option<Gather>,
+    pub(crate) indexing: Indexing,
 }
 
 impl Engine {
@@ -55,9 +60,10 @@ impl Engine {
             preferences: Preferences::default(),
             context_cache: ContextCache::default(),
             ingests: Mutex::default(),
-            ingesting: Mutex::default(),
+            ingesting: std::array::from_fn(|_| Mutex::default()),
             tracking: Mutex::default(),
             gather: None,
+            indexing: Indexing::default(),
         }
     }
 
@@ -158,9 +164,15 @@ impl Engine {
         made
     }
 
-    /// Serialises ingestion: an entry may refer to the one before it.
-    pub(crate) fn lock_ingest(&self) -> MutexGuard<'_, ()> {
-        lock(&self.ingesting)
+    /// Serialises the ingestion of a session: an entry may refer to the one before it. Sessions do
+    /// not wait for each other, except for a few that share a lock by chance.
+    pub(crate) fn lock_ingest(&self, session: &SessionRef) -> MutexGuard<'_, ()> {
+        let mut hash = DefaultHasher::new();
+        session.hash(&mut hash);
+        let place = hash.finish() % INGEST_LOCKS as u64;
+        let [first, ..] = &self.ingesting;
+        let place = usize::try_from(place).unwrap_or_default();
+        lock(self.ingesting.get(place).unwrap_or(first))
     }
 
     /// Returns the rules for tracking subagents.

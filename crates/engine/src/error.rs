@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use flamestack_context::TooSmall;
 use flamestack_core::id::NotASession;
 use flamestack_core::{FrameId, Refusal, Rejected, SessionRef};
-use flamestack_store::{Rejection, StoreError};
+use flamestack_store::{BadQuery, Rejection, StoreError};
 
 use crate::hints::{Voice, refusal_hint};
 use crate::views::counted;
@@ -83,6 +83,12 @@ pub enum EngineError {
         /// The problem.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A query that is not searched for.
+    #[error(transparent)]
+    BadQuery(#[from] BadQuery),
+    /// A search whose caller is gone.
+    #[error("the search was cancelled")]
+    Cancelled,
     /// A budget that is too small for a context.
     #[error(transparent)]
     BudgetTooSmall(#[from] TooSmall),
@@ -182,7 +188,9 @@ impl EngineError {
         let hint = match self {
             Self::Refused(refusal) => return refusal_hint(refusal, voice),
             Self::UnknownFrame(name) => match voice {
-                Voice::Cli if name.trim().is_empty() => "`flame tree` shows the frames",
+                Voice::Cli if name.trim().is_empty() || name.len() > 100 => {
+                    "`flame tree` shows the frames"
+                }
                 Voice::Cli => {
                     let search = format!("`flame search {}` looks for one", quoted(name));
                     return Some(format!("`flame tree` shows the frames, {search}"));
@@ -219,6 +227,8 @@ impl EngineError {
                 return Some(format!("`flame config list {key}` shows the valid values"));
             }
             Self::BadSettingsFile { .. } => "fix the file, or delete it to return to the defaults",
+            Self::BadQuery(BadQuery::Empty) => "give at least one word, or a frame",
+            Self::BadQuery(_) => "look for a few words that the text contains",
             Self::BudgetTooSmall(_) => "omit the budget to use the one in the settings",
             Self::SetAside { .. } => {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
@@ -260,7 +270,7 @@ impl EngineError {
             Self::LostText(_) => {
                 "everything else is intact: `flame doctor` lists the raw texts that are lost"
             }
-            Self::BadInput(_) | Self::Internal(_) => return None,
+            Self::BadInput(_) | Self::Internal(_) | Self::Cancelled => return None,
             Self::Store(error) => return store_hint(error),
             Self::Io(error) => return io_hint(error),
         };
@@ -321,7 +331,10 @@ fn no_frame(name: &str) -> String {
     if name.trim().is_empty() {
         return "the name of the frame is empty".to_owned();
     }
-    format!("there is no frame `{name}`")
+    format!(
+        "there is no frame `{}`",
+        flamestack_core::text::quoted(name)
+    )
 }
 
 fn entries_of(id: &FrameId, entries: usize) -> String {

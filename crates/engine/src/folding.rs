@@ -9,10 +9,11 @@ use flamestack_core::folding::{Finished, Folding, PromptMessages, SpanEnd, fold}
 use flamestack_core::frame::Origin;
 use flamestack_core::id::{Seq, Timestamp};
 use flamestack_core::{Event, FrameId, SessionRef};
-use flamestack_store::{FinishedSpan, Reading, StoreError, Version};
+use flamestack_store::{FinishedSpan, Reading, StoreError};
 
 use crate::Engine;
 use crate::error::Result;
+use crate::readers::JournalVersion;
 
 /// Selects the frames that are folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl FoldPolicy {
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     /// Version of the store that was read last.
-    version: Option<Version>,
+    version: Option<JournalVersion>,
     position: Seq,
     last: Seq,
     policy: FoldPolicy,

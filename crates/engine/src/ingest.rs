@@ -41,6 +41,8 @@ use crate::error::Result;
 
 /// Raw text is stored in pieces of about this many bytes, or a turn at a time.
 const PIECE: usize = 256 * 1024;
+/// Maximum number of sessions whose state is kept; more than a sidecar serves.
+const MAX_SESSIONS: usize = 512;
 /// Maximum number of frames that a fork copies from the original session.
 const MAX_COPIES: usize = 200;
 
@@ -53,6 +55,8 @@ pub(crate) struct Ingest {
     observer: Observer,
     /// Raw text that is not stored yet, by thread.
     pending: BTreeMap<SessionRef, PendingText>,
+    /// Orders sessions by their last use.
+    last_used: u64,
 }
 
 /// Raw text that is not stored yet.
@@ -110,16 +114,50 @@ impl Engine {
         options: &IngestOptions,
         entries: &[Entry],
     ) -> Result<Vec<Recorded>> {
-        let _alone = self.lock_ingest();
+        let alone = self.lock_ingest(&actor.session);
         let mut ingest = self.ingest_of(&actor.session, options);
         let mut steps = self.plan(actor, &mut ingest, entries)?;
         if options.without_ids && options.parent.is_none() {
             steps.extend(self.subagent_by_title(actor, entries));
         }
         let mut recorded = self.commit_ingest(actor, &mut ingest.observer, steps)?;
-        self.ingests().insert(actor.session.clone(), ingest);
+        {
+            let mut ingests = self.ingests();
+            let last = ingests.values().map(|ingest| ingest.last_used).max();
+            ingest.last_used = last.unwrap_or_default() + 1;
+            ingests.insert(actor.session.clone(), ingest);
+        }
+        drop(alone);
+        self.forget_idle_sessions();
         recorded.extend(self.summaries().complete_results(actor, &recorded)?);
         Ok(recorded)
+    }
+
+    /// Forgets the sessions that were idle for longest, if there are too many. Their raw text is
+    /// stored; the rest can be had again from the host.
+    fn forget_idle_sessions(&self) {
+        loop {
+            let idle = {
+                let ingests = self.ingests();
+                if ingests.len() <= MAX_SESSIONS {
+                    return;
+                }
+                let oldest = ingests.iter().min_by_key(|(_, ingest)| ingest.last_used);
+                oldest.map(|(session, _)| session.clone())
+            };
+            let Some(session) = idle else {
+                return;
+            };
+            let actor = Actor {
+                session,
+                worktree: None,
+                message: None,
+            };
+            if let Err(error) = self.keep_pending(&actor) {
+                tracing::warn!(session = %actor.session, "raw text not kept: {error}");
+            }
+            self.ingests().remove(&actor.session);
+        }
     }
 
     /// Returns the start of a subagent if a title says that the session is one.
@@ -145,7 +183,7 @@ impl Engine {
 
     /// Stores the raw text of a session whose turn has not ended.
     pub fn keep_pending(&self, actor: &Actor) -> Result<Vec<Recorded>> {
-        let _alone = self.lock_ingest();
+        let _alone = self.lock_ingest(&actor.session);
         let known = self.ingests().get(&actor.session).cloned();
         let Some(mut ingest) = known.filter(|ingest| !ingest.pending.is_empty()) else {
             return Ok(Vec::new());
@@ -261,6 +299,7 @@ impl Engine {
                 Observer::live(None)
             },
             pending: BTreeMap::new(),
+            last_used: 0,
         });
         ingest.observer.set_parent(options.parent.clone());
         // A past session keeps the frames of all its subagents: it will not be asked again.

@@ -123,7 +123,7 @@ impl Logs<'_> {
         };
         match self.engine.blobs().get(&entry.blob) {
             Ok(Some(text)) if entry.label.as_str() == transcript::LABEL => {
-                Ok(transcript::markdown(&text))
+                Ok(transcript::whole_markdown(&text))
             }
             Ok(Some(text)) => Ok(text),
             Ok(None) => self.tombstone(&entry.blob),

@@ -247,6 +247,15 @@ mod tests {
         assert_eq!(one.name(), "shop");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_hostile_repository_is_a_folder_without_git() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", dir.path().join(".git")).unwrap();
+        let project = Project::at(dir.path(), &home(dir.path())).unwrap();
+        assert_eq!(project.identity, fs_err::canonicalize(dir.path()).unwrap());
+    }
+
     #[test]
     fn a_folder_without_git_is_a_project_too() {
         let dir = tempfile::tempdir().unwrap();

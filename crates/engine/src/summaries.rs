@@ -25,7 +25,7 @@ pub const BESIDE_SUMMARY_TOKENS: usize = 1000;
 pub const RESULT_TOKENS: usize = 300;
 /// Length of the dense form of a result, in tokens. Many of them share a context.
 pub const DENSE_TOKENS: usize = 150;
-/// Size of the newest part of a frame's transcript that its result is derived from, in bytes.
+/// Size of the newest part of a transcript that a summary is made of, in bytes.
 const RESULT_SOURCE: usize = 8 * 1024 * 1024;
 
 /// Summarises recorded sessions and frames.
@@ -190,7 +190,7 @@ impl Summaries<'_> {
         }))
     }
 
-    /// Returns everything that is recorded of a session, in order.
+    /// Returns the newest part of what is recorded of a session, in order.
     pub fn transcript(&self, session: &SessionRef) -> Result<Vec<Entry>> {
         let turns = self.engine.read(|reading| {
             let own = reading.session(session)?.and_then(|known| known.own);
@@ -198,7 +198,7 @@ impl Summaries<'_> {
                 recorded_turns(reading, &own, Some(session))
             })
         })?;
-        let mut entries = self.decode(&turns)?;
+        let mut entries = self.decode(newest(&turns))?;
         let pending = self.engine.pending_text(session);
         entries.extend(pending.lines().filter_map(transcript::decode));
         // Within its own session a subagent is the main speaker.
@@ -206,6 +206,26 @@ impl Summaries<'_> {
             entry.agent = None;
         }
         Ok(entries)
+    }
+
+    /// Passes each line of a session's transcript to `each`, in order, one text in memory at a time.
+    pub(crate) fn each_line(&self, session: &SessionRef, each: &mut dyn FnMut(&str)) -> Result<()> {
+        let turns = self.engine.read(|reading| {
+            let own = reading.session(session)?.and_then(|known| known.own);
+            own.map_or(Ok(Vec::new()), |own| {
+                recorded_turns(reading, &own, Some(session))
+            })
+        })?;
+        let blobs = self.engine.blobs().reader();
+        for RecordedTurn { blob, .. } in &turns {
+            let text = blobs.get(blob)?.unwrap_or_default();
+            text.lines().for_each(&mut *each);
+        }
+        self.engine
+            .pending_text(session)
+            .lines()
+            .for_each(&mut *each);
+        Ok(())
     }
 
     /// Returns the beginning of the transcript of a frame and those below it as Markdown, at least

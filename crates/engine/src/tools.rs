@@ -7,9 +7,13 @@
 mod context;
 mod frames;
 mod reading;
+mod state;
 mod subagents;
 
+use std::borrow::Cow;
+
 use flamestack_core::Actor;
+use flamestack_core::text::{QUOTE_LIMIT, quoted, shortened};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -19,6 +23,7 @@ use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::request::Request;
 use crate::settings;
+use crate::views::for_model::for_model;
 
 /// A tool.
 pub struct Tool {
@@ -29,12 +34,15 @@ pub struct Tool {
     /// Arguments as JSON Schema without references, formats or unions: some hosts refuse those.
     pub schema: fn() -> Value,
     run: fn(&Engine, &Actor, Value) -> Result<String>,
+    escapes_records: bool,
 }
 
 /// The arguments of a tool, and what it does with them.
 trait ToolArgs: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
+    /// True if the answer is in a format in which texts from records are escaped already.
+    const ESCAPES_RECORDS: bool = false;
 
     /// Calls the tool and returns the answer for the model.
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String>;
@@ -43,7 +51,7 @@ trait ToolArgs: DeserializeOwned + JsonSchema {
     fn bad_argument(name: &str, problem: &str) -> EngineError {
         EngineError::BadArguments {
             tool: Self::NAME.to_owned(),
-            problem: format!("at `{name}`: {problem}"),
+            problem: format!("at `{name}`: {}", shortened(problem, 2 * QUOTE_LIMIT)),
         }
     }
 }
@@ -55,6 +63,7 @@ impl Tool {
             description: A::DESCRIPTION,
             schema: schema::<A>,
             run: |engine, actor, arguments| parse::<A>(A::NAME, arguments)?.call(engine, actor),
+            escapes_records: A::ESCAPES_RECORDS,
         }
     }
 }
@@ -73,7 +82,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<reading::TreeArgs>(),
     Tool::of::<reading::DetailsArgs>(),
     Tool::of::<reading::GetSummaryArgs>(),
-    Tool::of::<reading::GetStateArgs>(),
+    Tool::of::<state::GetStateArgs>(),
     Tool::of::<reading::RecallArgs>(),
     Tool::of::<reading::SearchArgs>(),
     Tool::of::<frames::SummarizeArgs>(),
@@ -142,9 +151,17 @@ pub fn named(name: &str) -> Result<&'static Tool> {
         })
 }
 
-/// Calls a tool as an agent would.
+/// Calls a tool as an agent would. Texts from records cannot open or close a tag in the answer.
 pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Result<String> {
-    (named(name)?.run)(engine, actor, arguments)
+    let tool = named(name)?;
+    let answer = (tool.run)(engine, actor, arguments)?;
+    if tool.escapes_records {
+        return Ok(answer);
+    }
+    match for_model(&answer) {
+        Cow::Borrowed(_) => Ok(answer),
+        Cow::Owned(safe) => Ok(safe),
+    }
 }
 
 /// Parses the arguments of a tool. An error names the argument.
@@ -165,13 +182,42 @@ fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T> {
         let path = error.path().to_string();
         let problem = match path.as_str() {
             "." => error.inner().to_string(),
-            _ => format!("at `{path}`: {}", error.inner()),
+            _ => format!("at `{}`: {}", quoted(&path), error.inner()),
         };
         EngineError::BadArguments {
             tool: tool.to_owned(),
-            problem,
+            problem: shortened(&problem, 2 * QUOTE_LIMIT).into_owned(),
         }
     })
+}
+
+/// A whole number, which a model may also write as `1000.0` or `1e3`.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(transparent)]
+struct WholeNumber(u64);
+
+impl WholeNumber {
+    fn get(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for WholeNumber {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        use serde::de::Error as _;
+        const EXPECTED: &str = "a whole number, 0 or more";
+        let value = Value::deserialize(from)?;
+        let whole = value.as_u64().or_else(|| {
+            let number = value.as_f64()?;
+            // Larger ones are not exact, and no limit is that large.
+            let is_whole = number.fract() == 0.0 && (0.0..=1e15).contains(&number);
+            is_whole.then(|| format!("{number:.0}").parse().ok())?
+        });
+        whole.map(Self).ok_or_else(|| {
+            let found = value.to_string();
+            D::Error::custom(format!("{} is not {EXPECTED}", quoted(&found)))
+        })
+    }
 }
 
 /// Derives the schema of a tool's arguments.

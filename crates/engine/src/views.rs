@@ -5,6 +5,7 @@
 pub mod compactions;
 pub mod context;
 pub mod details;
+pub mod for_model;
 pub mod hosted;
 pub mod log;
 pub mod receipt;
@@ -14,8 +15,7 @@ pub mod subagents;
 pub mod time;
 pub mod tree;
 
-use std::borrow::Cow;
-
+pub use flamestack_core::text::{disguises, undisguised};
 use flamestack_core::{Frame, FrameId, Status, Title};
 use flamestack_store::{FrameRow, Reading, Slice};
 
@@ -121,44 +121,15 @@ pub fn printable(text: &str) -> String {
     let harmless: String = text
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .map(|c| match c {
+            '\u{2028}' | '\u{2029}' => '\n',
+            c => c,
+        })
         .collect();
     match undisguised(&harmless) {
-        Cow::Borrowed(_) => harmless,
-        Cow::Owned(text) => text,
+        std::borrow::Cow::Borrowed(_) => harmless,
+        std::borrow::Cow::Owned(text) => text,
     }
-}
-
-/// Removes characters that make text look different from what it is.
-///
-/// Characters that change the direction of text are replaced by their name (`<U+202E>`); invisible
-/// marks are dropped. Letters of every script stay, and so do the joiners of scripts and emoji.
-pub fn undisguised(text: &str) -> Cow<'_, str> {
-    if !text.contains(disguises) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if turns(c) {
-            plain.push_str(&format!("<U+{:04X}>", u32::from(c)));
-        } else if !disguises(c) {
-            plain.push(c);
-        }
-    }
-    Cow::Owned(plain)
-}
-
-/// Returns true for invisible characters that make text look like other text.
-pub fn disguises(c: char) -> bool {
-    let shows_nothing = matches!(
-        c,
-        '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{61c}'
-    );
-    turns(c) || shows_nothing
-}
-
-/// Returns true for characters that start or end an embedding, override or isolate of direction.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -176,20 +147,7 @@ mod tests {
     #[test]
     fn a_title_cannot_drive_the_terminal() {
         assert_eq!(printable("a\u{1b}[31mb\n\u{7}c"), "a[31mb\nc");
-    }
-
-    #[test]
-    fn text_reads_as_it_is_written() {
-        assert_eq!(
-            undisguised("safe\u{202e}gpj.exe\u{2069}"),
-            "safe<U+202E>gpj.exe<U+2069>"
-        );
-        assert_eq!(undisguised("pass\u{200b}word\u{feff}\u{200f}"), "password");
-        // Letters and joiners stay.
-        for honest in ["שלום, עולם", "می\u{200c}خواهم", "👩\u{200d}👩\u{200d}👧"]
-        {
-            assert!(matches!(undisguised(honest), Cow::Borrowed(text) if text == honest));
-            assert_eq!(one_line(honest, 72), honest);
-        }
+        assert_eq!(printable("a\u{2028}b\u{3164}"), "a\nb");
+        assert_eq!(one_line("a\u{2029}b\u{200b}c", 72), "a bc");
     }
 }

@@ -6,12 +6,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use flamestack_core::{Actor, Decision, Recorded, Rejected};
 use flamestack_store::{
     Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Store, StoreError,
-    TokenCounts, Version, set_aside,
+    TokenCounts, set_aside,
 };
 
 use crate::clock::Clock;
 use crate::error::{EngineError, Result};
 use crate::project::{Found, Project};
+use crate::readers::{JournalVersion, ReaderPool};
 
 /// The state that every handle of an engine works on. All writes go through [`Workspace::commit`]
 /// and [`Workspace::commit_steps`].
@@ -19,7 +20,11 @@ pub(crate) struct Workspace {
     pub(crate) project: Project,
     pub(crate) clock: Box<dyn Clock>,
     stores: Box<dyn OpenStore>,
+    /// The connection of writers. Readers have their own, so that none of them waits here.
     store: Mutex<Option<Box<dyn Store>>>,
+    readers: ReaderPool,
+    /// Set once the place of the project is recorded.
+    settled: OnceLock<()>,
     siblings: OnceLock<SiblingIndex>,
     counts: OnceLock<TokenCounts>,
 }
@@ -31,6 +36,8 @@ impl Workspace {
             clock,
             stores,
             store: Mutex::new(None),
+            readers: ReaderPool::default(),
+            settled: OnceLock::new(),
             siblings: OnceLock::new(),
             counts: OnceLock::new(),
         }
@@ -71,10 +78,28 @@ impl Workspace {
 
     /// Runs queries on one snapshot of the journal. Never creates the store.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
-        if self.is_empty() {
-            return query(self.stores.empty()?.as_ref(), work);
+        let taken = self.readers.take(self.stores.as_ref(), &self.project.dir);
+        let (reader, answer) = match taken {
+            Ok(Some(reader)) => {
+                self.settle();
+                let answer = query(reader.store(), work);
+                (Some(reader), answer)
+            }
+            Ok(None) => (None, query(self.stores.empty()?.as_ref(), work)),
+            Err(error) => (None, Err(error.into())),
+        };
+        match answer {
+            Err(EngineError::Store(error @ StoreError::Unreadable { .. })) => {
+                self.close();
+                // The last connection to be closed writes to the file, unless it met the damage.
+                drop(reader);
+                Err(self.set_aside(error))
+            }
+            answer => {
+                self.readers.give_back(reader);
+                answer
+            }
         }
-        self.with_store(|store| query(&*store, work))
     }
 
     /// Decides and records one command under the store's write lock. `decide` also returns a value
@@ -113,16 +138,22 @@ impl Workspace {
 
     /// Returns a change token: equal tokens mean that no process has committed in between. `None`
     /// if there is no store yet.
-    pub(crate) fn version(&self) -> Result<Option<Version>> {
-        if self.is_empty() {
-            return Ok(None);
+    pub(crate) fn version(&self) -> Result<Option<JournalVersion>> {
+        match self
+            .readers
+            .version(self.stores.as_ref(), &self.project.dir)
+        {
+            Err(error @ StoreError::Unreadable { .. }) => {
+                self.close();
+                Err(self.set_aside(error))
+            }
+            version => Ok(version?),
         }
-        self.with_store(|store| Ok(Some(store.version()?)))
     }
 
     /// Returns true if the project has no store yet. Reading from it must not create one.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_none() && !self.has_store()
+        !self.has_store()
     }
 
     pub(crate) fn has_store(&self) -> bool {
@@ -148,6 +179,7 @@ impl Workspace {
         };
         match answer {
             Err(EngineError::Store(error @ StoreError::Unreadable { .. })) => {
+                self.readers.close();
                 *slot = None;
                 Err(self.set_aside(error))
             }
@@ -158,6 +190,7 @@ impl Workspace {
     /// Closes the store so that its files can be replaced.
     pub(crate) fn close(&self) {
         *self.lock() = None;
+        self.readers.close();
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Store>>> {
@@ -192,6 +225,9 @@ impl Workspace {
     /// Records where the project is. Not being able to must not stop a command: the project is only
     /// harder to find after it is moved.
     fn settle(&self) {
+        if self.settled.set(()).is_err() {
+            return;
+        }
         if let Found::Moved { from } = &self.project.found {
             tracing::info!(from = %from.display(), "Project was moved");
         }

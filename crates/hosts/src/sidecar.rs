@@ -64,4 +64,6 @@ pub struct Sidecar {
     pub summaries: Author,
     /// Maximum time that a frame waits for a summary.
     pub patience: Duration,
+    /// Messages for the user, such as settings that are ignored.
+    pub notices: Vec<String>,
 }

@@ -51,6 +51,8 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     (session) => (session === undefined ? [...recorded.values()].at(-1) : recorded.get(session)),
     (begun, ok) => stats.count(SUMMARY, begun, ok),
   )
+  /** Notices of the sidecar that the user has seen. */
+  const said = new Set<string>()
   const sidecar = new Sidecar({
     command: sidecarCommand(options["command"]),
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
@@ -64,6 +66,11 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     lost: (why) => log(`the sidecar is gone (${why}); sessions go on with its last answers`),
     welcome: (welcome) => {
       if (Array.isArray(welcome.tools)) offered = welcome.tools
+      // The sidecar is started again after a crash; what was said once is not said again.
+      for (const text of welcome.notices ?? []) {
+        if (!said.has(text)) notice(text)
+        said.add(text)
+      }
     },
   })
   /** Sessions that are copies, while the host is asked for the messages of their originals. */

@@ -67,7 +67,11 @@ isolation: Isolation,
 /**
  * The author of the summaries.
  */
-compaction: SummaryMode, };
+compaction: SummaryMode, 
+/**
+ * Messages to show to the user, such as settings that are ignored.
+ */
+notices?: Array<string>, };
 
 /**
  * The place of the context in a request.

@@ -48,6 +48,12 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         existing(&self.from)?;
+        if !self.from.is_file() && !self.from.is_dir() {
+            return Err(Failure::refused(
+                format!("{} is neither a file nor a folder", self.from.display()),
+                "name a file or a folder",
+            ));
+        }
         let layout = Layout::find(&self.from);
         // A folder with a stack is imported as one, even if there are recordings somewhere below it.
         if self.from.is_file() || layout.is_err() {
@@ -88,8 +94,8 @@ impl Import {
             layout.state.display()
         ))?;
         if reading.known > 0 {
-            let known = counted(reading.known as u64, "frame", "frames");
-            output.dim(format!("{known} already existed and were left alone."))?;
+            let known = counted(reading.known as u64, "frame was", "frames were");
+            output.dim(format!("{known} here already and left alone."))?;
         }
         if stack.leftovers > 0 {
             let found = counted(stack.leftovers as u64, "frame was", "frames were");

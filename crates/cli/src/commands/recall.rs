@@ -1,7 +1,7 @@
 //! `flame recall`
 
 use clap::Args;
-use flamestack_engine::recall::RECALL_TOKENS;
+use flamestack_engine::recall::{Patience, RECALL_TOKENS};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
@@ -11,7 +11,8 @@ use crate::output::{Output, Progress};
 /// Bring back what left the prompt: matching passages, or one frame's text
 ///
 /// Words find passages in the journal and in raw text, best first. A frame's id prints its record in
-/// short, and `ID#N` prints the N-th entry of its session in full.
+/// short. `ID#N` prints the N-th entry of its session, `ID#logN` its N-th raw text; if there is more
+/// than fits, the last line names the next part, such as `ID#N@4096`.
 #[derive(Args)]
 pub(crate) struct Recall {
     /// Words to look for, a frame, or an entry of its session
@@ -25,14 +26,9 @@ pub(crate) struct Recall {
 impl Recall {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let query = self.words.join(" ");
-        if query.trim().is_empty() {
-            return Err(Failure::refused(
-                "the query has no word to look for",
-                "give at least one word, or a frame",
-            ));
-        }
         let text = Progress::during("indexing", |progress| {
-            ctx.engine.recall().recall(&query, self.tokens, progress)
+            let recall = ctx.engine.recall();
+            recall.recall(&query, self.tokens, Patience::Command, progress)
         })?;
         if output.is_json() {
             return output.data(&json!({ "query": query, "text": text }));

@@ -1,6 +1,7 @@
 //! `flame search`
 
 use clap::Args;
+use flamestack_engine::recall::Patience;
 use flamestack_engine::views::one_line;
 use serde_json::json;
 
@@ -19,36 +20,44 @@ pub(crate) struct Search {
     /// Maximum number of results
     #[arg(short, long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
+    /// Index everything first, however long it takes
+    #[arg(long)]
+    wait: bool,
 }
 
 impl Search {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let query = self.words.join(" ");
-        if query.trim().is_empty() {
-            return Err(Failure::refused(
-                "the query has no word to look for",
-                "give at least one word",
-            ));
-        }
+        let patience = if self.wait {
+            Patience::Unlimited
+        } else {
+            Patience::Command
+        };
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let found = Progress::during("indexing", |progress| {
-            ctx.engine.recall().search(&query, limit, progress)
+            let recall = ctx.engine.recall();
+            recall.search(&query, limit, patience, progress)
         })?;
-        let hits = || found.searched.hits.iter().zip(&found.titles);
         if output.is_json() {
-            let hits: Vec<_> = hits()
+            let hits: Vec<_> = found
+                .hits()
                 .map(|(hit, title)| {
                     json!({
                         "frame": hit.frame.as_str(),
                         "title": title,
                         "field": hit.field,
+                        "piece": hit.piece,
                         "excerpt": hit.excerpt,
                     })
                 })
                 .collect();
-            return output.data(&json!({ "hits": hits, "more": found.searched.more }));
+            return output.data(&json!({
+                "hits": hits,
+                "more": found.searched.more,
+                "partial": found.partial(),
+            }));
         }
-        for (hit, title) in hits() {
+        for (hit, title) in found.hits() {
             output.line(format!(
                 "{}  {}  {}",
                 painted(ID, hit.frame),
@@ -63,6 +72,9 @@ impl Search {
             output.line("Nothing found.")?;
         } else if found.searched.more {
             output.dim("There is more: use `--limit`.")?;
+        }
+        if let Some(partial) = found.partial() {
+            output.dim(partial)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use clap::Args;
 use flamestack_engine::brief::gather_workflows;
 use flamestack_engine::compaction::Author;
 use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::settings::Settings;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
 use flamestack_hosts::sidecar::{self, Sidecar as Serving};
@@ -50,10 +51,26 @@ impl Sidecar {
             patience: Duration::from_millis(
                 ctx.settings.number("compaction.completion_timeout_ms")?,
             ),
+            notices: notices(&ctx.settings),
             worktree: ctx.actor.worktree,
             engine: ctx.engine,
         };
         let input = BufReader::new(io::stdin());
         Ok(sidecar::serve(&serving, input, io::stdout())?)
     }
+}
+
+/// Returns the settings that are ignored, for the user: a bad value must not end the sidecar in
+/// silence.
+fn notices(settings: &Settings) -> Vec<String> {
+    let problems = settings.problems().iter();
+    problems
+        .filter(|problem| !problem.harmless)
+        .map(|problem| {
+            format!(
+                "{}; the default is used. {}",
+                problem.problem, problem.remedy
+            )
+        })
+        .collect()
 }

@@ -383,7 +383,7 @@ fn what_is_not_there_is_called_by_its_name() {
     $ flame search  
     --- stderr
     error: the query has no word to look for
-    hint: give at least one word
+    hint: give at least one word, or a frame
     [exit 1]
     ");
     let misused: String = [
@@ -449,19 +449,69 @@ fn state_is_in_one_place() {
 }
 
 #[test]
-fn as_many_words_as_anybody_likes_are_looked_for() {
+fn a_query_has_limits() {
     let project = TestProject::new();
     project.push("Root");
-    let words: Vec<String> = (0..3000).map(|n| format!("w{n} a")).collect();
-    assert_eq!(
-        project.ok(&["search", &words.join(" ")]),
-        "Nothing found.\n"
-    );
+    let words: Vec<String> = (0..40).map(|n| format!("w{n}")).collect();
+    assert_snapshot!(project.flame(&["search", &words.join(" ")]), @"
+    --- stderr
+    error: the query has 40 different words; 32 are allowed
+    hint: look for a few words that the text contains
+    [exit 1]
+    ");
+    project.turned_away(1, &["search", &"a".repeat(100_000)], b"");
+    project.turned_away(1, &["recall", &"a".repeat(100_000)], b"");
     assert!(
         project
-            .ok(&["search", &"root ".repeat(3000)])
+            .ok(&["search", &"root ".repeat(100)])
             .contains("Root")
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_huge_file_is_not_imported() {
+    let project = TestProject::new();
+    let pipe = project.root().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    assert_snapshot!(project.flame(&["import", "pipe"]), @"
+    --- stderr
+    error: pipe is neither a file nor a folder
+    hint: name a file or a folder
+    [exit 1]
+    ");
+    // Frames of a folder are looked for in its files, and a pipe is none.
+    fs_err::rename(&pipe, project.root().join("state.json")).unwrap();
+    project.refused(&["import", "."]);
+    fs_err::remove_file(project.root().join("state.json")).unwrap();
+    let sparse = fs_err::File::create(project.root().join("state.json")).unwrap();
+    sparse.set_len(5 << 30).unwrap();
+    let refused = project.refused(&["import", "."]);
+    assert!(
+        refused.stderr.contains("has more than 1073741824 bytes"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_error_quotes_a_part_of_a_long_argument() {
+    let project = TestProject::new();
+    project.push("Root");
+    let long = "x".repeat(100_000);
+    for arguments in [
+        vec!["show", &long],
+        vec!["tree", "--depth", &long],
+        vec![long.as_str()],
+        vec!["config", "set", "gc.max_size", &long],
+        vec!["tool", "stack_tree", &long],
+        vec!["--session", &long, "status"],
+        vec!["import", &long],
+    ] {
+        let output = project.flame(&arguments);
+        assert_ne!(output.code, Some(0), "{output}");
+        assert!(output.stderr.len() < 5_000, "{}", output.stderr.len());
+    }
 }
 
 #[test]

@@ -109,12 +109,12 @@ fn settings_reach_the_context() {
             .contains("stack-task-management")
     );
     let bad = shop().with_env("FLAME_CONTEXT_MAX_ANCESTORS", "1");
-    let refused = bad.flame(&["context"]);
-    assert_eq!(refused.code, Some(1));
+    let ignored = bad.flame(&["context"]);
+    assert_eq!(ignored.code, Some(0));
     assert!(
-        refused.stderr.contains("FLAME_CONTEXT_MAX_ANCESTORS"),
+        ignored.stderr.contains("FLAME_CONTEXT_MAX_ANCESTORS"),
         "{}",
-        refused.stderr
+        ignored.stderr
     );
 }
 

@@ -135,7 +135,7 @@ fn a_predecessors_stack_is_brought_in() {
     // A second time brings nothing in twice.
     assert_snapshot!(project.flame(&["import", "../old"]), @"
     Imported 0 frames from ../old/.opencode/stack/state.json.
-    4 frames already existed and were left alone.
+    4 frames were here already and left alone.
     ");
     assert_eq!(project.well()["frames"], 4);
 }

@@ -55,17 +55,20 @@ fn a_tree_ten_thousand_levels_deep() {
     assert!(project.ok(&["show", "plan-0"]).contains("Level 1."));
     assert!(project.ok(&["log", "plan-5000"]).contains("# Level 5000."));
     assert_eq!(
-        project.json(&["search", "Level 7777."])["hits"]
+        project.json(&["search", "--wait", "Level 7777."])["hits"]
             .as_array()
             .unwrap()
             .len(),
         1
     );
     assert_eq!(project.json(&["tool", "stack_tree"])["tool"], "stack_tree");
+    let state = project.ok(&["tool", "stack_get_state"]);
+    assert!(state.contains("Level 0."), "{state}");
+    assert!(state.len() < 40_000, "{}", state.len());
+    let last = project.ok(&["tool", "stack_get_state", r#"{"from": 9999.0}"#]);
     assert!(
-        project
-            .ok(&["tool", "stack_get_state"])
-            .contains("Level 9999.")
+        last.contains("Level 9999.") && !last.contains("omitted"),
+        "{last}"
     );
 
     // Nothing can be put below itself, however far below.

@@ -363,9 +363,9 @@ fn text_cannot_disguise_itself() {
     assert!(!refused.stderr.contains(raw), "{refused}");
     let tree = project.flame(&["tree", "--all"]).to_string();
     assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · claimed");
-    // The recorded text is unchanged, for scripts and for models.
+    // The recorded text is unchanged for scripts; a model reads what a user reads.
     assert_eq!(project.json(&["show", &frame])["title"], title);
-    assert!(project.ok(&["context", "--frame", &frame]).contains(title));
+    assert!(!project.ok(&["context", "--frame", &frame]).contains(raw));
 }
 
 #[test]

@@ -143,11 +143,11 @@ fn a_piece_of_work_from_push_to_pop() {
     id-2  Store users  decision
         [argon2id] for hashes (pure Rust)
     id-2  Store users  results
-        Users are stored with [argon2id] hashes; 7 t…
+        Users are stored with [argon2id] hashes; 7 tests pass.
     ");
     assert_snapshot!(project.flame(&["search", "passed", "7"]), @"
     id-2  Store users  log
-        7 [passed]
+        [7] [passed]
     ");
     assert_snapshot!(project.flame(&["search", "bcrypt", "tested"]), @"Nothing found.");
 }

@@ -59,7 +59,7 @@ const CONTRACT: [(&str, &[&str], &[&str]); 24] = [
     ("stack_tree", &[], &["showFull", "rootID", "showDetails"]),
     ("stack_frame_details", &["frameID"], &[]),
     ("stack_get_summary", &[], &["sessionID"]),
-    ("stack_get_state", &[], &[]),
+    ("stack_get_state", &[], &["from"]),
     ("stack_recall", &["query"], &["tokens"]),
     ("stack_search", &["query"], &["limit"]),
     ("stack_frame_summarize", &[], &["note"]),
@@ -202,7 +202,7 @@ fn an_agent_works_through_a_plan() {
     assert_snapshot!(say(&project, "stack_tree", &json!({ "rootID": next })), @"
     ✓ id-2  Store users · claimed
 
-    5 frames: 1 in progress, 3 planned, 1 completed
+    in all, 5 frames: 1 in progress, 3 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
     assert_snapshot!(say(&project, "stack_get_summary", &json!({ "sessionID": next })), @"

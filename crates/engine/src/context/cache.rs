@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use flamestack_context::Context;
 use flamestack_core::SessionRef;
-use flamestack_store::Version;
 
 use super::{ContextOptions, ContextTarget};
+use crate::readers::JournalVersion;
 use crate::workspace::lock;
 
 /// Maximum number of cached contexts.
@@ -40,7 +40,7 @@ struct Entries {
 
 #[derive(Debug)]
 struct Cached {
-    version: Version,
+    version: JournalVersion,
     /// Number of the request that used it last.
     used: u64,
     context: Arc<Context>,
@@ -48,7 +48,11 @@ struct Cached {
 
 impl ContextCache {
     /// Returns a context that is still valid at `version`.
-    pub(super) fn get(&self, key: &ContextKey, version: Option<Version>) -> Option<Arc<Context>> {
+    pub(super) fn get(
+        &self,
+        key: &ContextKey,
+        version: Option<JournalVersion>,
+    ) -> Option<Arc<Context>> {
         let mut entries = lock(&self.0);
         let used = entries.hits + entries.misses;
         let cached = entries.contexts.get_mut(key)?;
@@ -62,7 +66,12 @@ impl ContextCache {
     }
 
     /// Keeps a context that was made after `version` was taken.
-    pub(super) fn insert(&self, key: ContextKey, version: Option<Version>, context: &Arc<Context>) {
+    pub(super) fn insert(
+        &self,
+        key: ContextKey,
+        version: Option<JournalVersion>,
+        context: &Arc<Context>,
+    ) {
         let mut entries = lock(&self.0);
         entries.misses += 1;
         let Some(version) = version else {

@@ -7,7 +7,7 @@ use flamestack_core::{Actor, SessionRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ToolArgs;
+use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::context::{ContextOptions, ContextTarget};
 use crate::error::Result;
@@ -63,16 +63,17 @@ impl ToolArgs for ContextInfoArgs {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct PreviewArgs {
     /// Characters (default 2000)
-    max_length: Option<f64>,
+    max_length: Option<WholeNumber>,
 }
 
 impl ToolArgs for PreviewArgs {
     const NAME: &'static str = "stack_context_preview";
     const DESCRIPTION: &'static str =
         "The beginning of this session's context, as the model gets it.";
+    const ESCAPES_RECORDS: bool = true;
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
-        let length = self.max_length.map_or(Ok(PREVIEW), characters)?;
+        let length = self.max_length.map_or(PREVIEW, WholeNumber::get);
         let Some(context) = context(engine, actor)? else {
             return Ok(EMPTY.to_owned());
         };
@@ -84,16 +85,6 @@ impl ToolArgs for PreviewArgs {
         let more = counted(rest, "more character", "more characters");
         Ok(format!("{shown}\n… {more}\n"))
     }
-}
-
-/// Converts a JSON number to a number of characters.
-fn characters(number: f64) -> Result<usize> {
-    if (0.0..=1e15).contains(&number) {
-        // In range, so only a fraction is lost.
-        return Ok(format!("{number:.0}").parse().unwrap_or(PREVIEW));
-    }
-    let problem = format!("{number} is not a number of characters");
-    Err(PreviewArgs::bad_argument("maxLength", &problem))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -153,7 +153,11 @@ pub(super) struct PlanChildrenArgs {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "an object with `title` and `successCriteria`"
+)]
 struct ChildArgs {
     title: String,
     success_criteria: String,

@@ -1,24 +1,41 @@
 //! Tools that read the stack, search it and recall from it.
 
-use flamestack_core::{Actor, Frame, FrameId, Note, Refusal, Text};
+use flamestack_core::{Actor, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
-use super::ToolArgs;
+use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::error::Result;
-use crate::json::present;
 use crate::names::resolve;
-use crate::recall::RECALL_TOKENS;
+use crate::recall::{Patience, RECALL_TOKENS};
 use crate::views::status::StatusView;
 use crate::views::tree::TreeOptions;
-use crate::views::{details, finished_results, one_line, printable, status, tree};
+use crate::views::{details, finished_results, grouped, one_line, printable, status, tree};
 
 /// Default number of search hits.
 const HITS: usize = 10;
 /// Maximum number of search hits.
 const MAX_HITS: usize = 50;
+
+/// Maximum length of an answer, in bytes. Hosts drop an answer of 50 kB or more, in part or whole.
+pub(super) const ANSWER_LIMIT: usize = 30_000;
+
+/// Cuts an answer that a host would drop, and says how to get the rest.
+fn limited(text: &str, more: &str) -> String {
+    if text.len() <= ANSWER_LIMIT {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(ANSWER_LIMIT);
+    let end = text
+        .get(..end)
+        .and_then(|shown| shown.rfind('\n'))
+        .filter(|line| *line > ANSWER_LIMIT / 2)
+        .unwrap_or(end);
+    let (shown, rest) = text.split_at(end);
+    let left_out = grouped(rest.len() as u64);
+    format!("{shown}\n… {left_out} more bytes: {more}\n")
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +87,11 @@ impl ToolArgs for TreeArgs {
         })?;
         let here = actor.session.to_string();
         let details = self.show_details.unwrap_or(false);
-        Ok(tree::plain(&view, Some(&here), details))
+        let text = tree::plain(&view, Some(&here), details);
+        Ok(limited(
+            &text,
+            "stack_tree with rootID shows one part of it",
+        ))
     }
 }
 
@@ -91,6 +112,8 @@ impl ToolArgs for DetailsArgs {
             engine.read(|reading| details::gather(reading, &resolve(reading, &self.frame)?))?;
         let (_, log) = engine.logs().render(&details.frame.id)?;
         let text = details::plain(&details);
+        let recall = format!("stack_recall {} shows it in parts", details.frame.id);
+        let text = limited(&text, &recall);
         Ok(format!("{text}\nlog: {}\n", log.display()))
     }
 }
@@ -120,7 +143,8 @@ impl ToolArgs for GetSummaryArgs {
                         session: actor.session.clone(),
                     })?
             };
-            Ok(summary(&details::gather(reading, &id)?))
+            let recall = format!("stack_recall {id} shows it in parts");
+            Ok(limited(&summary(&details::gather(reading, &id)?), &recall))
         })
     }
 }
@@ -153,7 +177,7 @@ pub(super) struct RecallArgs {
     /// Words, a frame id, or id#n
     query: String,
     /// Maximum number of tokens
-    tokens: Option<usize>,
+    tokens: Option<WholeNumber>,
 }
 
 impl ToolArgs for RecallArgs {
@@ -162,8 +186,9 @@ impl ToolArgs for RecallArgs {
          frame by its id, or entry n of its log by id#n.";
 
     fn call(self, engine: &Engine, _: &Actor) -> Result<String> {
-        let limit = self.tokens.unwrap_or(RECALL_TOKENS);
-        let text = engine.recall().recall(&self.query, limit, &mut |_, _| {})?;
+        let limit = self.tokens.map_or(RECALL_TOKENS, WholeNumber::get);
+        let recall = engine.recall();
+        let text = recall.recall(&self.query, limit, Patience::Request, &mut |_, _| {})?;
         Ok(text.unwrap_or_else(|| "Nothing found.".to_owned()))
     }
 }
@@ -174,7 +199,7 @@ pub(super) struct SearchArgs {
     /// Words to look for
     query: String,
     /// Maximum number of hits
-    limit: Option<u64>,
+    limit: Option<WholeNumber>,
 }
 
 impl ToolArgs for SearchArgs {
@@ -183,16 +208,11 @@ impl ToolArgs for SearchArgs {
          contains all words.";
 
     fn call(self, engine: &Engine, _: &Actor) -> Result<String> {
-        if self.query.trim().is_empty() {
-            return Err(Self::bad_argument("query", "there is no word to look for"));
-        }
-        let limit = self
-            .limit
-            .map_or(HITS, |limit| usize::try_from(limit).unwrap_or(MAX_HITS))
-            .clamp(1, MAX_HITS);
-        let results = engine.recall().search(&self.query, limit, &mut |_, _| {})?;
+        let limit = self.limit.map_or(HITS, WholeNumber::get).clamp(1, MAX_HITS);
+        let recall = engine.recall();
+        let results = recall.search(&self.query, limit, Patience::Request, &mut |_, _| {})?;
         let mut lines = Vec::new();
-        for (hit, title) in results.searched.hits.iter().zip(&results.titles) {
+        for (hit, title) in results.hits() {
             let title = one_line(title, 72);
             lines.push(format!("{}  {title}  ({})", hit.frame, hit.field));
             if hit.field != "title" {
@@ -204,78 +224,7 @@ impl ToolArgs for SearchArgs {
         } else if results.searched.more {
             lines.push("There is more: ask with a higher limit.".to_owned());
         }
+        lines.extend(results.partial());
         Ok(lines.join("\n"))
     }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GetStateArgs {}
-
-impl ToolArgs for GetStateArgs {
-    const NAME: &'static str = "stack_get_state";
-    const DESCRIPTION: &'static str = "The complete state as JSON, for user interfaces.";
-
-    fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
-        let state = engine.read(|reading| {
-            let mut frames = Map::new();
-            let mut roots = Vec::new();
-            let mut updated = 0;
-            let mut ids = Vec::new();
-            reading.all_rows(&mut |row| {
-                updated = updated.max(row.frame.updated_at.0);
-                ids.push(row.frame.id);
-                Ok(())
-            })?;
-            for id in ids {
-                if let Some(frame) = reading.whole_frame(&id)? {
-                    if frame.parent.is_none() {
-                        roots.push(json!(frame.id.as_str()));
-                    }
-                    frames.insert(frame.id.to_string(), metadata(&frame));
-                }
-            }
-            let active = reading
-                .session(&actor.session)?
-                .and_then(|session| session.active);
-            Ok(json!({
-                "version": 1,
-                "frames": frames,
-                "activeFrameID": active.map(|id| id.to_string()),
-                "rootFrameIDs": roots,
-                "updatedAt": updated,
-            }))
-        })?;
-        Ok(state.to_string())
-    }
-}
-
-/// Renders a frame in the layout of the predecessor's `FrameMetadata`.
-fn metadata(frame: &Frame) -> Value {
-    let texts = |wanted: fn(&Note) -> Option<&str>| -> Vec<&str> {
-        frame.notes.iter().filter_map(wanted).collect()
-    };
-    let invalidation = frame.invalidation.as_ref();
-    present(json!({
-        "sessionID": frame.id.as_str(),
-        "parentSessionID": frame.parent.as_ref().map(FrameId::as_str),
-        "status": frame.status.as_str(),
-        "title": frame.title.as_str(),
-        "successCriteria": frame.criteria.as_ref().map_or("", |text| text.as_str()),
-        "successCriteriaCompacted": frame.compacted_criteria().unwrap_or_default(),
-        "results": frame.results.as_ref().map(Text::as_str),
-        "resultsCompacted": frame.compacted_results(),
-        "createdAt": frame.created_at.0,
-        "updatedAt": frame.updated_at.0,
-        "artifacts": texts(|note| match note {
-            Note::Artifact(path) => Some(path.as_str()),
-            _ => None,
-        }),
-        "decisions": texts(|note| match note {
-            Note::Decision { text, .. } => Some(text.as_str()),
-            _ => None,
-        }),
-        "invalidationReason": invalidation.map(|known| known.reason.as_str()),
-        "invalidatedAt": invalidation.map(|known| known.at.0),
-    }))
 }

@@ -2,12 +2,13 @@
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::subagent::State;
+use flamestack_core::text::quoted;
 use flamestack_core::{Actor, Outcome, SessionRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ToolArgs;
 use super::frames::EndStatus;
+use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::settings::{Change, Settings};
@@ -230,11 +231,11 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
 pub(super) struct ConfigArgs {
     enabled: Option<bool>,
     /// Milliseconds
-    min_duration: Option<f64>,
-    min_message_count: Option<f64>,
+    min_duration: Option<WholeNumber>,
+    min_message_count: Option<WholeNumber>,
     auto_complete_on_idle: Option<bool>,
     /// Milliseconds
-    idle_completion_delay: Option<f64>,
+    idle_completion_delay: Option<WholeNumber>,
     /// A regular expression
     add_pattern: Option<String>,
     remove_pattern: Option<String>,
@@ -263,7 +264,7 @@ impl ToolArgs for ConfigArgs {
             ("min_messages", self.min_message_count),
             ("idle_delay", self.idle_completion_delay),
         ] {
-            let text = value.map(|number| format!("{number}"));
+            let text = value.map(|number| number.get().to_string());
             changes.extend(text.map(|text| Change::new(&format!("subagents.{name}"), &text)));
         }
         let settings = engine.settings()?;
@@ -289,7 +290,11 @@ fn patterns(settings: &Settings, more: Option<String>, less: Option<String>) -> 
         let before = all.len();
         all.retain(|one| *one != less);
         if all.len() == before {
-            let problem = format!("there is no pattern `{less}` among {}", all.join(", "));
+            let problem = format!(
+                "there is no pattern `{}` among {}",
+                quoted(&less),
+                all.join(", ")
+            );
             return Err(ConfigArgs::bad_argument("removePattern", &problem));
         }
     }

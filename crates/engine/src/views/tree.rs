@@ -38,6 +38,8 @@ pub struct TreeView {
     pub lines: Vec<TreeLine>,
     /// Number of frames in the project, by status.
     pub totals: Totals,
+    /// True if only the part below one frame is shown.
+    pub is_part: bool,
 }
 
 /// A line of a tree.
@@ -206,7 +208,11 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> 
         }
         lines.push(next);
     }
-    Ok(TreeView { lines, totals })
+    Ok(TreeView {
+        lines,
+        totals,
+        is_part: options.root.is_some(),
+    })
 }
 
 /// Source of levels: the store, level by level, or everything at once.
@@ -406,7 +412,8 @@ pub fn plain(view: &TreeView, session: Option<&str>, details: bool) -> String {
     let mut text: String = lines
         .map(|line| line.draw(session, details, &unpainted))
         .collect();
-    let totals = totals_in_words(&view.totals);
+    let in_all = if view.is_part { "in all, " } else { "" };
+    let totals = format!("{in_all}{}", totals_in_words(&view.totals));
     text.push_str(&format!("\n{totals}\n{}\n", legend()));
     text
 }

@@ -144,7 +144,12 @@ fn a_session_is_recorded_once_however_it_is_cut() {
     assert!(second.contains("Done too."), "{second}");
     let found = engine
         .recall()
-        .search("cookie wrong path", 5, &mut |_, _| ())
+        .search(
+            "cookie wrong path",
+            5,
+            flamestack_engine::recall::Patience::Request,
+            &mut |_, _| (),
+        )
         .unwrap();
     assert!(!found.searched.hits.is_empty());
     let frame = engine

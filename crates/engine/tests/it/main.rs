@@ -5,9 +5,11 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod bounds;
 mod briefs;
 mod contexts;
 mod deliveries;
 mod ground;
 mod ingest;
+mod search;
 mod stability;

@@ -147,8 +147,12 @@ fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, LegacyReadError> {
         Err(LegacyReadError::file(path, problem))
     };
     // Opening a pipe would block until another process writes to it.
-    if !fs_err::metadata(path)?.is_file() {
+    let metadata = fs_err::metadata(path)?;
+    if !metadata.is_file() {
         return refused("this is not a regular file");
+    }
+    if metadata.len() > limit {
+        return refused(&format!("the file has more than {limit} bytes"));
     }
     let mut bytes = Vec::new();
     fs_err::File::open(path)?

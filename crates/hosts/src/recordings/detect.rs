@@ -86,6 +86,10 @@ fn walk(dir: &Path, depth: usize, found: &mut Vec<RecordingFile>) -> Result<(), 
 
 /// Detects the format of a file, if it is a recording.
 fn detect(path: &Path) -> Result<Option<RecordingFile>, std::io::Error> {
+    // Opening a pipe would block until another process writes to it.
+    if !fs_err::metadata(path)?.is_file() {
+        return Ok(None);
+    }
     let mut head = Vec::new();
     fs_err::File::open(path)?
         .take(HEAD_BYTES)

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::SessionRef;
-use flamestack_core::text::Text;
+use flamestack_core::text::{Text, shortened};
 use flamestack_engine::compaction::Author;
 use flamestack_engine::hints::Voice;
+use flamestack_engine::views::for_model::for_model;
 use flamestack_engine::views::subagents::lines;
 use flamestack_engine::{EngineError, tools};
 use serde::Deserialize;
@@ -22,6 +23,9 @@ use super::wire::{
     HelloParams, HostEvent, Isolation, PROTOCOL, SessionRequest, ShowParams, ShowResult, ShowView,
     SummaryMode, ToolDeclaration, ToolResult, Welcome,
 };
+
+/// Maximum length of an error for a model, in characters.
+const ERROR_LIMIT: usize = 2_000;
 
 /// Handles a request of a session: answers it, then records what it has shown.
 pub(super) fn handle<W: Write>(
@@ -73,10 +77,11 @@ impl From<EngineError> for RpcError {
 
 /// Returns an error with its hint, for a model.
 fn sentence(error: &EngineError) -> String {
-    match error.hint(Voice::Tool) {
+    let text = match error.hint(Voice::Tool) {
         Some(hint) => format!("{error}\n{hint}"),
         None => error.to_string(),
-    }
+    };
+    for_model(&shortened(&text, ERROR_LIMIT)).into_owned()
 }
 
 /// Greets a host and says what is on offer.
@@ -95,7 +100,7 @@ pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welc
     }
     if format!("{}:x", hello.host).parse::<SessionRef>().is_err() {
         let problem = "at `host`: a host's name has only a-z, 0-9 and -";
-        return Err(line.bad_params(problem.to_owned()));
+        return Err(line.bad_params(problem));
     }
     tracing::info!(
         host = %hello.host,
@@ -119,6 +124,7 @@ pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welc
             Author::Host => SummaryMode::Assist,
             Author::Own(_) => SummaryMode::Own,
         },
+        notices: sidecar.notices.clone(),
     };
     let host = Host {
         name: hello.host,

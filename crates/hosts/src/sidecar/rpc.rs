@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
 
+use flamestack_core::text::{QUOTE_LIMIT, shortened};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -123,7 +124,8 @@ fn parse(text: Vec<u8>) -> Line {
     let envelope: Envelope<'_> = match serde_json::from_slice(&text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
-            return Line::Bad(None, RpcError::NotARequest(error.to_string()));
+            let problem = shortened(&error.to_string(), 2 * QUOTE_LIMIT).into_owned();
+            return Line::Bad(None, RpcError::NotARequest(problem));
         }
         Err(error) => return Line::Bad(None, RpcError::NotJson(error.to_string())),
     };
@@ -139,7 +141,8 @@ fn parse(text: Vec<u8>) -> Line {
     let params: Option<SessionParam> = params.and_then(|text| serde_json::from_str(text).ok());
     Line::Request(RequestLine {
         id: envelope.id,
-        method,
+        // No method has a longer name, and errors repeat it.
+        method: method.chars().take(80).collect(),
         session: params.and_then(|params| params.session),
         text,
     })
@@ -163,17 +166,17 @@ impl RequestLine {
             let place = path.strip_prefix("params").unwrap_or(&path);
             match place.trim_start_matches('.') {
                 "method" => RpcError::UnknownMethod(self.method.chars().take(80).collect()),
-                "" => self.bad_params(error.inner().to_string()),
-                place => self.bad_params(format!("at `{place}`: {}", error.inner())),
+                "" => self.bad_params(&error.inner().to_string()),
+                place => self.bad_params(&format!("at `{place}`: {}", error.inner())),
             }
         })
     }
 
     /// Makes the error for wrong parameters.
-    pub(super) fn bad_params(&self, problem: String) -> RpcError {
+    pub(super) fn bad_params(&self, problem: &str) -> RpcError {
         RpcError::BadParams {
-            method: self.method.clone(),
-            problem,
+            method: self.method.chars().take(80).collect(),
+            problem: shortened(problem, 2 * QUOTE_LIMIT).into_owned(),
         }
     }
 }

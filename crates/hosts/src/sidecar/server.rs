@@ -27,8 +27,12 @@ where
     thread::scope(|scope| {
         // The first request that needs tokens counted should not wait for the tokenizer's tables.
         server.start_thread(scope, || sidecar.engine.warm_up());
+        // No request waits for the search index either.
+        server.start_thread(scope, || sidecar.engine.recall().keep_indexed());
         let ended = server.read(scope, LineReader::new(input));
         server.scheduler.end_input();
+        // Searches that still run have no reader.
+        sidecar.engine.recall().stop();
         ended
     })
 }
@@ -153,6 +157,6 @@ fn session_of<'h>(
     let session = line.session.as_deref().unwrap_or("none");
     match format!("{}:{session}", host.name).parse() {
         Ok(session) => Ok((host, session)),
-        Err(problem) => Err(line.bad_params(format!("at `session`: {problem}"))),
+        Err(problem) => Err(line.bad_params(&format!("at `session`: {problem}"))),
     }
 }

@@ -141,7 +141,15 @@ fn engine(dir: &Path) -> Engine {
 
 /// Everything that the engine keeps, as text: the journal, raw text, the index and every other file.
 fn everything(engine: &Engine) -> String {
-    engine.recall().search("the id", 5, &mut |_, _| ()).unwrap();
+    engine
+        .recall()
+        .search(
+            "the id",
+            5,
+            flamestack_engine::recall::Patience::Request,
+            &mut |_, _| (),
+        )
+        .unwrap();
     let mut all = String::new();
     let events = engine.read(|reading| Ok(reading.events_after(Seq(0), usize::MAX)?));
     for recorded in events.unwrap() {

@@ -52,6 +52,7 @@ impl Served {
             summaries: Author::Host,
             patience: Duration::from_mins(2),
             restore_budget: 1000,
+            notices: Vec::new(),
         };
         change(&mut sidecar);
         let (input, to) = pipe().unwrap();

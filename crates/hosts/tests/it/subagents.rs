@@ -320,7 +320,7 @@ fn a_parent_ends_its_subagents_by_name_or_by_frame() {
 fn what_is_asked_of_the_tracking_must_make_sense() {
     let mut host = Served::new();
     let config = host.call("s", "1", "stack_config", json!({ "minMessageCount": 1.5 }));
-    assert!(config.contains("must be a whole number"), "{config}");
+    assert!(config.contains("1.5 is not a whole number"), "{config}");
     let bad = host.call("s", "1", "stack_config", json!({ "addPattern": "(" }));
     assert!(bad.contains("`(` is not a regular expression"), "{bad}");
     let unknown = host.call("s", "1", "stack_config", json!({ "removePattern": "(" }));

@@ -43,6 +43,10 @@ pub struct Welcome {
     pub isolation: Isolation,
     /// The author of the summaries.
     pub compaction: SummaryMode,
+    /// Messages to show to the user, such as settings that are ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
+    pub notices: Vec<String>,
 }
 
 /// A tool that is offered.
