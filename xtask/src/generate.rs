@@ -63,8 +63,10 @@ fn configuration() -> String {
          5. the user file: `flamestack/config.toml` in your configuration directory \
          (`flame config set KEY VALUE`);\n\
          6. the default.\n\n\
-         `flame config list` shows every value with its origin. A bad value is an \
-         error that names its place; an unknown key stops nothing and is named there.\n\n\
+         `flame config list` shows every value with its origin. A bad value is \
+         named with its place: commands that change something stop, those that only read and the sidecar \
+         go on with the default. An unknown key stops nothing and is named there. The team file \
+         cannot set what is deleted (`diagnostics.*` and `gc.*`).\n\n\
          Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory (an absolute path), \
          and `FLAME_SESSION` names the session that a command acts in.\n",
     );

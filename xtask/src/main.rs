@@ -32,6 +32,7 @@ cargo xtask stats [DIR]       print the size and shape of the Rust outside tests
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  fail if they are stale
 cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: smaller)
+cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";
@@ -61,6 +62,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["generate", "--check"] => generate::check(),
         ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["hostile"] => test::hostile(),
         ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("unknown command\n\n{USAGE}"),
     }

@@ -8,7 +8,7 @@ use crate::{cargo, generate, layers, plugin, tidy};
 
 /// Tests that take longer than all others together; names that begin with one of these are left out
 /// of the fast run.
-const SLOW: [&str; 2] = ["damage::", "large::"];
+const SLOW: [&str; 3] = ["damage::", "hostile::", "large::"];
 
 /// Snapshots are compared, never written. Property tests draw the same cases in every run, so that a
 /// result can be repeated; `PROPTEST_CASES=5000 cargo test laws` looks for new counterexamples.
@@ -37,6 +37,23 @@ pub(crate) fn run_fast() -> Result<()> {
         let arguments = ["test", "--workspace", "--"].into_iter().chain(skip);
         cargo(&arguments.collect::<Vec<_>>(), ENVIRONMENT)
     }
+}
+
+/// Measures hostile pairs of store and request at full size.
+pub(crate) fn hostile() -> Result<()> {
+    let test = [
+        "test",
+        "--release",
+        "--package",
+        "flamestack-cli",
+        "--test",
+        "it",
+    ];
+    let one = ["hostile::", "--", "--nocapture"];
+    cargo(
+        &[&test[..], &one[..]].concat(),
+        &[("FLAME_HOSTILE", "full")],
+    )
 }
 
 /// Checks what needs no run of the program.

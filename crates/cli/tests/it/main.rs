@@ -22,6 +22,8 @@ mod damage;
 mod exchange;
 mod forget;
 mod ground;
+#[cfg(target_os = "linux")]
+mod hostile;
 #[cfg(unix)]
 mod init;
 mod large;
