@@ -34,9 +34,11 @@ pub(super) fn folder() -> std::io::Result<tempfile::TempDir> {
 fn terminated() {
     let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     for folder in folders.iter() {
-        // The command is still at work in it, and may add a file in between.
-        for _ in 0..10 {
-            if fs_err::remove_dir_all(folder).is_ok() && !folder.exists() {
+        // The command is still at work in it, and may create it again until it notices.
+        for _ in 0..50 {
+            drop(fs_err::remove_dir_all(folder));
+            std::thread::sleep(Duration::from_millis(20));
+            if !folder.exists() {
                 break;
             }
         }
