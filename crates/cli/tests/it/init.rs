@@ -354,6 +354,18 @@ fn a_protected_file_is_respected_and_permissions_stay() {
 }
 
 #[test]
+fn a_trial_turn_does_not_link_the_repository_to_its_temporary_store() {
+    let project = with_opencode("1.18.33");
+    project.git(&["init", "--quiet"]);
+    project.ok(&["init"]);
+    let found = project.json(&["doctor"]);
+    assert_eq!(found["hosts"][0]["sidecar"]["ok"], true, "{found:#}");
+    assert!(!project.root().join(".git/flamestack").exists());
+    project.push("Root");
+    assert!(project.root().join(".git/flamestack").exists());
+}
+
+#[test]
 fn doctor_takes_a_turn_and_prints_hook_counts() {
     let project = with_opencode("1.18.33");
     let found = project.json(&["doctor"]);
