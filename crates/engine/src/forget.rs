@@ -18,7 +18,7 @@ const SHORTEST: usize = 4;
 /// Minimum length of a text of a forgotten frame, in characters, to be erased elsewhere too.
 const DISTINCTIVE: usize = 16;
 /// Number of events that are read at a time.
-const BATCH: usize = 1000;
+const BATCH: usize = 100;
 
 /// A choice of what to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -68,7 +68,7 @@ impl Forgotten {
 
 /// Counts what would be forgotten. Changes nothing.
 pub fn survey(dir: &Path, what: &Forget<'_>) -> Result<Forgotten> {
-    let texts = rewritten_texts(dir, what)?.len() as u64;
+    let texts = rewritten_texts(dir, what, &mut |_, _| Ok(()))?;
     let erased = surveyed(dir, &mut |event| what.event(event, &BTreeMap::new()), what)?;
     let mut found = Forgotten {
         places: erased.places,
@@ -90,19 +90,18 @@ pub fn forget(
 ) -> Result<Forgotten> {
     let mut found = Forgotten::default();
     let store = exclusively(dir)?;
-    let changed = rewritten_texts(dir, what)?;
-    let texts = changed.len() as u64;
-    found.texts = texts;
     // The new texts come first, so that no event refers to a missing one.
     let blobs = Blobs::new(dir);
     let mut renamed = BTreeMap::new();
     let mut gone = Vec::new();
-    for (name, text) in changed {
+    let texts = rewritten_texts(dir, what, &mut |name, text| {
         if let (Some(id), Some(text)) = (BlobId::from_hex(&name), text) {
             renamed.insert(id, blobs.put(&text)?);
         }
         gone.push(name);
-    }
+        Ok(())
+    })?;
+    found.texts = texts;
     let Erased { places, events } = store.erase(
         &mut |event| what.event(event, &renamed),
         what,
@@ -171,31 +170,33 @@ fn blank(text: &str) -> String {
     if is_object { "{}" } else { FORGOTTEN }.to_owned()
 }
 
-/// Returns the raw texts that change, by name, with their new text; without one if the text cannot
-/// be read, and so not be searched either.
-fn rewritten_texts(dir: &Path, what: &Forget<'_>) -> Result<BTreeMap<String, Option<String>>> {
+/// Visits the raw texts that change, one by one: name and new text; without one if the text cannot be
+/// read, and so not be searched either. Returns their number.
+fn rewritten_texts(
+    dir: &Path,
+    what: &Forget<'_>,
+    each: &mut dyn FnMut(String, Option<String>) -> Result<()>,
+) -> Result<u64> {
     let blobs = Blobs::new(dir);
     let reader = blobs.reader();
-    let mut changed = BTreeMap::new();
+    let mut number = 0;
     for name in blobs.names()? {
-        let Some(id) = BlobId::from_hex(&name) else {
-            changed.insert(name, None);
-            continue;
+        let text = match BlobId::from_hex(&name) {
+            None => None,
+            Some(id) => match reader.get(&id) {
+                Ok(None) => continue,
+                Ok(Some(text)) => match what.raw_text(&id, &text) {
+                    None => continue,
+                    changed => changed,
+                },
+                Err(StoreError::Unreadable { .. }) => None,
+                Err(other) => return Err(other),
+            },
         };
-        match reader.get(&id) {
-            Ok(Some(text)) => {
-                if let Some(text) = what.raw_text(&id, &text) {
-                    changed.insert(name, Some(text));
-                }
-            }
-            Ok(None) => {}
-            Err(StoreError::Unreadable { .. }) => {
-                changed.insert(name, None);
-            }
-            Err(other) => return Err(other),
-        }
+        number += 1;
+        each(name, text)?;
     }
-    Ok(changed)
+    Ok(number)
 }
 
 /// Gives the references of an event to raw text their new names.

@@ -153,6 +153,10 @@ fn a_text_is_in_no_file_after_it_is_forgotten() {
     )
     .unwrap();
     fs_err::write(state.join("set-aside/20260101-000000/recovered"), "").unwrap();
+    // And what a process left that died while it copied that store.
+    let leftover = state.join("set-aside/20260101-000000/cleaning-1");
+    fs_err::create_dir(&leftover).unwrap();
+    fs_err::copy(state.join("journal.db"), leftover.join("journal.db")).unwrap();
     let closed = std::process::Command::new("chmod")
         .args(["-R", "go-rwx"])
         .arg(&state)

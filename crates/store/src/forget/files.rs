@@ -12,6 +12,8 @@ use crate::store::Store as _;
 
 /// Databases that can be made again.
 const DERIVED: [&str; 3] = ["index.db", "relevance.db", "counts.db"];
+/// Beginnings of the names of folders in which a store is copied.
+const LEFTOVERS: [&str; 3] = ["cleaning-", "reading-", "restoring-"];
 /// The user's own settings, which are never rewritten.
 const SETTINGS: &str = "config.toml";
 /// Number of bytes that are searched at a time.
@@ -31,13 +33,29 @@ pub(super) fn survey(dir: &Path, what: &Forget<'_>, found: &mut Forgotten) -> Re
         }
     }
     for place in set_aside(dir)? {
-        found.in_files += rewritten_texts(&place, what)?.len() as u64;
+        found.in_files += rewritten_texts(&place, what, &mut |_, _| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Deletes the copies of stores that a process left when it died.
+fn remove_leftovers(dir: &Path) -> Result<()> {
+    for place in set_aside(dir)?.into_iter().chain([dir.to_owned()]) {
+        for entry in fs_err::read_dir(&place)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_copy = LEFTOVERS.iter().any(|prefix| name.starts_with(prefix));
+            if is_copy && path.is_dir() {
+                fs_err::remove_dir_all(&path)?;
+            }
+        }
     }
     Ok(())
 }
 
 /// Erases the text from files beside the store.
 pub(super) fn erase(dir: &Path, what: &Forget<'_>, found: &mut Forgotten) -> Result<()> {
+    remove_leftovers(dir)?;
     for path in files(dir)? {
         match kind(dir, &path) {
             Kind::Text => {
@@ -60,8 +78,11 @@ pub(super) fn erase(dir: &Path, what: &Forget<'_>, found: &mut Forgotten) -> Res
     for place in set_aside(dir)? {
         found.in_files += clean(&place, what)?;
         // Such a store is only kept for the user to look at: what it loses is not replaced.
-        let texts: Vec<String> = rewritten_texts(&place, what)?.into_keys().collect();
-        found.in_files += texts.len() as u64;
+        let mut texts = Vec::new();
+        found.in_files += rewritten_texts(&place, what, &mut |name, _| {
+            texts.push(name);
+            Ok(())
+        })?;
         Blobs::new(&place).drop_all(&texts)?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::record;
 /// Time to wait for commands that are just running.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Number of events that are read at a time.
-const BATCH: usize = 1000;
+const BATCH: usize = 100;
 
 /// Rewrites the texts of an event and returns the number of places.
 type EraseEvent<'a> = dyn FnMut(&mut Event) -> u64 + 'a;
