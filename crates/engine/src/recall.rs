@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use flamestack_core::{FrameId, SessionRef};
 use flamestack_extract::tokens::{Tokenizer, prefix};
 use flamestack_store::{
-    Hit, Index, IndexBudget, Indexed, OpenIndex, Query, Reading, Searched, StoreError, transcript,
+    Hit, Index, IndexBudget, Indexed, OpenIndex, Reading, SearchQuery, Searched, StoreError,
+    transcript,
 };
 
 use crate::Engine;
@@ -128,7 +129,7 @@ impl Recall<'_> {
         patience: Patience,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<SearchResults> {
-        let query = Query::new(query)?;
+        let query = SearchQuery::new(query)?;
         // An empty index would be the first trace of a project that has no store.
         if self.engine.workspace.is_empty() {
             return Ok(SearchResults::default());

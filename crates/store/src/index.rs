@@ -28,7 +28,7 @@ use flamestack_core::text::Text;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use self::chunk::{ChunkWriter, Class, DocId, chunk_at, next_chunk};
-pub use self::query::{BadQuery, QUERY_LIMIT, Query, WORD_LIMIT, WORDS_LIMIT};
+pub use self::query::{BadQuery, QUERY_LIMIT, SearchQuery, WORD_LIMIT, WORDS_LIMIT};
 use crate::blobs::{BlobReader, Blobs};
 use crate::disposable::{DisposableDb, Format};
 use crate::error::{Result, StoreError};
@@ -227,7 +227,12 @@ impl OpenIndex<'_> {
     }
 
     /// Finds texts that contain every word of the query, best first. Stops early if `stop` is set.
-    pub fn search(&mut self, query: &Query, limit: usize, stop: &AtomicBool) -> Result<Searched> {
+    pub fn search(
+        &mut self,
+        query: &SearchQuery,
+        limit: usize,
+        stop: &AtomicBool,
+    ) -> Result<Searched> {
         self.or_anew(|connection| find::find(connection, query, limit, stop))
     }
 

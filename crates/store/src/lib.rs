@@ -29,7 +29,7 @@ pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
 pub use gc::{Collected, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
 pub use index::{
-    BadQuery, Hit, Index, IndexBudget, Indexed, OpenIndex, QUERY_LIMIT, Query, Searched,
+    BadQuery, Hit, Index, IndexBudget, Indexed, OpenIndex, QUERY_LIMIT, SearchQuery, Searched,
     WORD_LIMIT, WORDS_LIMIT,
 };
 pub use journal::{Journal, JournalLock};

@@ -481,7 +481,7 @@ fn a_pipe_or_a_huge_file_is_not_imported() {
     hint: name a file or a folder
     [exit 1]
     ");
-    // Frames of a folder are looked for in its files, and a pipe is none.
+    // A folder is searched for frames in regular files.
     fs_err::rename(&pipe, project.root().join("state.json")).unwrap();
     project.refused(&["import", "."]);
     fs_err::remove_file(project.root().join("state.json")).unwrap();

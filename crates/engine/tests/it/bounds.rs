@@ -1,4 +1,4 @@
-//! What tools return and refuse: bounded, and harmless to the model that reads it.
+//! Answers and refusals of tools: bounded, and harmless to the model that reads them.
 
 use std::sync::Barrier;
 use std::thread;

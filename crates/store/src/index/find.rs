@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::chunk::{self, Chunk, DocId};
 use super::passage::{Passage, best_passage, contains_all, fold};
-use super::query::{Query, word_grams};
+use super::query::{SearchQuery, word_grams};
 use super::{Hit, Searched};
 use crate::error::Result;
 use crate::sqlite::rows;
@@ -26,7 +26,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 /// Finds texts that contain every word of a query, best first. Stops early if `stop` is set.
 pub(super) fn find(
     index: &Connection,
-    query: &Query,
+    query: &SearchQuery,
     limit: usize,
     stop: &AtomicBool,
 ) -> Result<Searched> {
@@ -47,7 +47,7 @@ pub(super) fn find(
 
 struct Search<'s> {
     index: &'s Connection,
-    query: &'s Query,
+    query: &'s SearchQuery,
     wanted: usize,
     /// Number of bytes that may still be read.
     room: usize,

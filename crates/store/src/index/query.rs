@@ -40,11 +40,11 @@ pub enum BadQuery {
 
 /// The words of a search, in lower case and each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     words: Vec<String>,
 }
 
-impl Query {
+impl SearchQuery {
     /// Splits a query at blanks and control characters and checks its size.
     pub fn new(text: &str) -> Result<Self, BadQuery> {
         let length = text.chars().count();
@@ -125,15 +125,15 @@ mod tests {
 
     #[test]
     fn words_are_split_at_blanks_and_control_characters() {
-        let query = Query::new(" Login\0login\u{1b}ÉTÉ\tx ").unwrap();
+        let query = SearchQuery::new(" Login\0login\u{1b}ÉTÉ\tx ").unwrap();
         assert_eq!(query.words(), ["login", "été", "x"]);
         assert_eq!(
             query.all_grams().as_deref(),
             Some("\"log\" AND \"ogi\" AND \"gin\" AND \"été\"")
         );
-        assert_eq!(Query::new("a \"b").unwrap().all_grams(), None);
+        assert_eq!(SearchQuery::new("a \"b").unwrap().all_grams(), None);
         assert_eq!(
-            Query::new("\"--\"").unwrap().all_grams().as_deref(),
+            SearchQuery::new("\"--\"").unwrap().all_grams().as_deref(),
             Some("\"\"\"--\" AND \"--\"\"\"")
         );
     }
@@ -142,20 +142,20 @@ mod tests {
     fn a_query_is_bounded() {
         let long = "x".repeat(WORD_LIMIT + 1);
         let words: Vec<String> = (0..=WORDS_LIMIT).map(|n| format!("w{n}")).collect();
-        assert_eq!(Query::new("\0 \n"), Err(BadQuery::Empty));
+        assert_eq!(SearchQuery::new("\0 \n"), Err(BadQuery::Empty));
         assert_eq!(
-            Query::new(&"y ".repeat(QUERY_LIMIT)),
+            SearchQuery::new(&"y ".repeat(QUERY_LIMIT)),
             Err(BadQuery::TooLong { length: 2_000 })
         );
         assert_eq!(
-            Query::new(&words.join(" ")),
+            SearchQuery::new(&words.join(" ")),
             Err(BadQuery::TooManyWords { words: 33 })
         );
         assert_eq!(
-            Query::new(&long),
+            SearchQuery::new(&long),
             Err(BadQuery::WordTooLong { length: 201 })
         );
-        let most = Query::new(
+        let most = SearchQuery::new(
             &(0..WORDS_LIMIT)
                 .map(|n| format!("word{n} "))
                 .collect::<String>(),
