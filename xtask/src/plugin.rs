@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::test::Steps;
 use crate::{cargo, root};
 
 /// Folder of the plugin.
@@ -23,14 +24,18 @@ pub(crate) fn build() -> Result<()> {
 }
 
 /// Tests it by itself, then with the real OpenCode and the `flame` of this tree.
-pub(crate) fn test() -> Result<()> {
-    build()?;
+pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let plugin = root()?.join(PLUGIN);
-    run(&plugin, "npm", &["run", "--silent", "test"])?;
-    cargo(&["build", "--package", "flamestack-cli"], &[])?;
-    // Once, before the tests run side by side and would all install it.
-    run(&plugin, "node", &["e2e/lab/install.mjs"])?;
-    run(&plugin, "npm", &["run", "--silent", "e2e"])
+    steps.take("plugin, build", build)?;
+    steps.take("plugin, tests", || {
+        run(&plugin, "npm", &["run", "--silent", "test"])
+    })?;
+    steps.take("plugin, in OpenCode", || {
+        cargo(&["build", "--package", "flamestack-cli"], &[])?;
+        // Once, before the tests run side by side and would all install it.
+        run(&plugin, "node", &["e2e/lab/install.mjs"])?;
+        run(&plugin, "npm", &["run", "--silent", "e2e"])
+    })
 }
 
 /// Runs a program of Node's in a folder and waits for it to succeed.

@@ -1,8 +1,9 @@
 //! Everything that has to hold before a change lands.
 
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::{cargo, generate, layers, plugin, tidy};
 
@@ -16,27 +17,69 @@ const ENVIRONMENT: &[(&str, &str)] = &[("INSTA_UPDATE", "no"), ("PROPTEST_RNG_SE
 
 /// Checks and tests everything.
 pub(crate) fn run() -> Result<()> {
-    check()?;
-    cargo(
-        &["doc", "--workspace", "--no-deps"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    )?;
-    cargo(&["test", "--workspace"], ENVIRONMENT)?;
-    plugin::test()
+    let mut steps = Steps::default();
+    check(&mut steps)?;
+    steps.take("docs", || {
+        cargo(
+            &["doc", "--workspace", "--no-deps"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        )
+    })?;
+    steps.take("tests", || cargo(&["test", "--workspace"], ENVIRONMENT))?;
+    plugin::test(&mut steps)?;
+    steps.finish();
+    Ok(())
+}
+
+/// The steps of a run and their durations.
+#[derive(Default)]
+pub(crate) struct Steps(Vec<(&'static str, Duration)>);
+
+impl Steps {
+    /// Takes a step; the run ends with the first that fails.
+    pub(crate) fn take(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        work().with_context(|| format!("the step `{name}` failed"))?;
+        self.0.push((name, begun.elapsed()));
+        Ok(())
+    }
+
+    /// Prints the steps, and that all of them succeeded.
+    fn finish(self) {
+        println!();
+        for (name, took) in &self.0 {
+            println!("{name:<22} {:>6.1} s", took.as_secs_f64());
+        }
+        let all: Duration = self.0.iter().map(|(_, took)| *took).sum();
+        println!(
+            "All is well: {} steps passed in {:.0} s.",
+            self.0.len(),
+            all.as_secs_f64()
+        );
+    }
 }
 
 /// Checks and tests what needs neither npm nor a host, without the slowest tests.
 pub(crate) fn run_fast() -> Result<()> {
-    check()?;
-    if has_nextest() {
-        let slow = SLOW.map(|name| format!("test(/^{name}/)")).join(" | ");
-        let fast = format!("not ({slow})");
-        cargo(&["nextest", "run", "--workspace", "-E", &fast], ENVIRONMENT)
-    } else {
-        let skip = SLOW.iter().flat_map(|name| ["--skip", name]);
-        let arguments = ["test", "--workspace", "--"].into_iter().chain(skip);
-        cargo(&arguments.collect::<Vec<_>>(), ENVIRONMENT)
-    }
+    let mut steps = Steps::default();
+    check(&mut steps)?;
+    steps.take("fast tests", || {
+        if has_nextest() {
+            let slow = SLOW.map(|name| format!("test(/^{name}/)")).join(" | ");
+            let fast = format!("not ({slow})");
+            cargo(&["nextest", "run", "--workspace", "-E", &fast], ENVIRONMENT)
+        } else {
+            let skip = SLOW.iter().flat_map(|name| ["--skip", name]);
+            let arguments = ["test", "--workspace", "--"].into_iter().chain(skip);
+            cargo(&arguments.collect::<Vec<_>>(), ENVIRONMENT)
+        }
+    })?;
+    steps.finish();
+    Ok(())
 }
 
 /// Measures hostile pairs of store and request at full size.
@@ -57,22 +100,20 @@ pub(crate) fn hostile() -> Result<()> {
 }
 
 /// Checks what needs no run of the program.
-fn check() -> Result<()> {
-    cargo(&["fmt", "--all", "--check"], &[])?;
-    layers::check()?;
-    tidy::check(&crate::root()?)?;
-    generate::check()?;
-    cargo(
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[],
-    )
+fn check(steps: &mut Steps) -> Result<()> {
+    steps.take("format", || cargo(&["fmt", "--all", "--check"], &[]))?;
+    steps.take("layers", layers::check)?;
+    steps.take("language", || tidy::check(&crate::root()?))?;
+    steps.take("generated files", generate::check)?;
+    let lints = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    steps.take("lints", || cargo(&lints, &[]))
 }
 
 fn has_nextest() -> bool {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands;
+use crate::{commands, complete};
 
 /// Heading of the global options, which are listed apart from a command's own.
 const EVERYWHERE: &str = "Global options";
@@ -17,17 +17,18 @@ const EXIT_CODES: &str = "Exit codes:
      store that cannot be read
   2  invalid command line: an unknown command, option, tool or setting, or an invalid value
 
-Errors go to standard error with a hint about what to do next; with --json as one object with `error`
-and `hint`.";
+Errors go to standard error, with a hint; with --json as one object with `error` and `hint`.
+Output is fitted to the terminal, or to COLUMNS; times are in your time zone, or in TZ.";
 
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
-/// `flame tree` shows the state of everything. Name a frame by its id or any unique prefix of it.
+/// `flame tree` shows the state of everything. Name a frame by its id, the beginning of its id, or its
+/// title.
 #[derive(Parser)]
 #[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Print JSON instead of text
+    /// Print JSON
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 
@@ -38,7 +39,8 @@ pub(crate) struct Cli {
         help_heading = EVERYWHERE,
         value_name = "SESSION",
         env = "FLAME_SESSION",
-        hide_env_values = true
+        hide_env_values = true,
+        add = complete::sessions()
     )]
     pub(crate) session: Option<String>,
 
@@ -60,6 +62,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     #[command(flatten)]
     Change(commands::change::Change),
+    Check(commands::check::Check),
     Status(commands::status::Status),
     Tree(commands::tree::Tree),
     Show(commands::show::Show),

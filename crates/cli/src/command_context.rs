@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use flamestack_core::command::Actor;
 use flamestack_core::folding::SpanEnd;
 use flamestack_core::id::SessionRef;
+use flamestack_core::{FrameId, Refusal};
 use flamestack_engine::context::Preferences;
 use flamestack_engine::settings::{Environment, Settings};
 use flamestack_engine::subagents::{Gather, Tracking};
@@ -71,6 +72,21 @@ impl CommandContext {
             engine,
             actor,
             session_named,
+        })
+    }
+}
+
+impl CommandContext {
+    /// Returns the session's active frame.
+    pub(crate) fn active_frame(&self) -> Result<FrameId, Failure> {
+        let session = &self.actor.session;
+        let known = self.engine.session(session)?;
+        let active = known.and_then(|known| known.frame());
+        active.ok_or_else(|| {
+            EngineError::from(Refusal::NoActiveFrame {
+                session: session.clone(),
+            })
+            .into()
         })
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod backup;
 pub(crate) mod brief;
 pub(crate) mod change;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -37,6 +38,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use flamestack_core::FrameId;
+use flamestack_engine::hints::Voice;
 use flamestack_engine::project::Found;
 use flamestack_engine::{Project, Receipt, Request, views};
 use serde_json::{Value, json};
@@ -81,6 +83,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     };
     match cli.command {
         Command::Change(command) => command.run(&checked(output)?, output),
+        Command::Check(command) => command.run(&checked(output)?, output),
         Command::Status(command) => command.run(&open(output)?, output),
         Command::Tree(command) => command.run(&reading(output)?, output),
         Command::Show(command) => command.run(&reading(output)?, output),
@@ -186,7 +189,7 @@ fn print_receipt(
     }
     let lines = ctx
         .engine
-        .read(|reading| views::receipt::lines(reading, &ctx.actor, receipt))?;
+        .read(|reading| views::receipt::lines(reading, &ctx.actor, receipt, Voice::Cli))?;
     for line in lines {
         output.line(line)?;
     }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
         /// The next step to take.
         hint: Option<String>,
     },
+    /// The exit code of another program, which has said everything itself.
+    Exit(u8),
     /// Something needs attention, and standard output already says what.
     Attention,
     /// The reader of our output went away.

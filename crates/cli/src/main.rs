@@ -5,14 +5,17 @@
 mod args;
 mod command_context;
 mod commands;
+mod complete;
 mod diagnostics;
 mod failure;
+mod help;
 mod output;
 mod parallel;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
+use clap_complete::CompleteEnv;
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -22,7 +25,10 @@ use crate::output::Output;
 const ERROR_LIMIT: usize = 4_000;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    // A shell that completes a word sets `COMPLETE`; this answers it and ends.
+    CompleteEnv::with_factory(help::command).complete();
+    let words = help::command().try_get_matches();
+    let cli = match words.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
@@ -56,6 +62,7 @@ fn report(output: &mut Output, failure: &Failure) -> ExitCode {
     match failure {
         // The reader, such as `head`, has seen enough.
         Failure::BrokenPipe => ExitCode::SUCCESS,
+        Failure::Exit(code) => ExitCode::from(*code),
         Failure::Attention => ExitCode::from(1),
         Failure::Message {
             usage,

@@ -1,15 +1,22 @@
 //! The printer: the only place that writes to standard output and standard error.
 //!
 //! Colour is used on a terminal only, `NO_COLOR` is honoured, and nothing is said by colour alone.
+//! Lines are fitted to the terminal, or to `COLUMNS`; elsewhere they have any length, so that programs
+//! read the same text everywhere.
 //! Recorded text is escaped so that it cannot drive the terminal or disguise what is around it.
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::collections::VecDeque;
+use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::process::{Child, ExitStatus};
+use std::sync::{Mutex, PoisonError};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
 use flamestack_core::text::shortened;
-use flamestack_engine::views::{Ink, disguises, printable, undisguised};
+use flamestack_engine::hints::Voice;
+use flamestack_engine::views::canvas::{columns, wrapped};
+use flamestack_engine::views::{Canvas, Ink, disguises, printable, size, undisguised};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -29,6 +36,42 @@ pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
 pub(crate) struct Output {
     out: AutoStream<Box<dyn Write>>,
     json: bool,
+    /// Columns of a line; `None` if a line may have any length.
+    width: Option<usize>,
+}
+
+/// Bytes that are kept of the beginning, and of the end, of a command's output.
+const KEPT: usize = 1_000_000;
+
+/// The output of a command, as far as it is kept.
+#[derive(Default)]
+pub(crate) struct Transcript {
+    start: Vec<u8>,
+    end: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Transcript {
+    fn add(&mut self, bytes: &[u8]) {
+        let room = KEPT.saturating_sub(self.start.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.start.extend_from_slice(first);
+        self.end.extend(rest);
+        let over = self.end.len().saturating_sub(KEPT);
+        self.end.drain(..over);
+        self.left_out += over as u64;
+    }
+
+    /// Returns the output as text; the middle of a very long one is left out, and that is said.
+    pub(crate) fn text(&self) -> String {
+        let mut bytes = self.start.clone();
+        if self.left_out > 0 {
+            let left_out = format!("\n[{} left out]\n", size(self.left_out));
+            bytes.extend_from_slice(left_out.as_bytes());
+        }
+        bytes.extend(&self.end);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
 }
 
 impl Output {
@@ -41,7 +84,23 @@ impl Output {
         Self {
             out: AutoStream::new(buffered, choice),
             json,
+            width: width_of(&std::io::stdout()),
         }
+    }
+
+    /// Returns the medium for views.
+    pub(crate) fn canvas(&self) -> Canvas<'static> {
+        Canvas {
+            paint: &paint,
+            width: self.width,
+            now: Some(jiff::Zoned::now()),
+            voice: Voice::Cli,
+        }
+    }
+
+    /// Returns true if a user reads standard output as it is written.
+    pub(crate) fn is_terminal(&self) -> bool {
+        !self.json && std::io::stdout().is_terminal()
     }
 
     /// Returns true if the output is JSON.
@@ -49,9 +108,19 @@ impl Output {
         self.json
     }
 
-    /// Prints a line of text.
+    /// Prints a line of text. On a narrow terminal it goes on in further lines, indented.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
-        written(writeln!(self.out, "{}", undisguised(text.as_ref())))
+        let fitted = fitted(&undisguised(text.as_ref()), self.width);
+        self.write(&fitted)
+    }
+
+    /// Prints a name and a value, with further lines of the value below its first.
+    pub(crate) fn fact(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        let name = painted(DIM, format!("{name:<12}"));
+        let lines = self
+            .canvas()
+            .paragraph(&format!("{name} "), &undisguised(value));
+        self.write(&lines)
     }
 
     /// Prints a line of secondary text.
@@ -73,6 +142,28 @@ impl Output {
     /// Prints text that already has its line breaks.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.write(&undisguised(text))
+    }
+
+    /// Waits for a command, printing its output as it comes, and returns what it printed. With JSON
+    /// as our own output, all of it goes to standard error.
+    pub(crate) fn relay(&mut self, mut child: Child) -> Result<(ExitStatus, Transcript), Failure> {
+        self.flush()?;
+        let kept = Mutex::new(Transcript::default());
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let json = self.json;
+        std::thread::scope(|scope| {
+            let kept = &kept;
+            scope.spawn(move || {
+                if json {
+                    copy(out, &mut std::io::stderr(), kept);
+                } else {
+                    copy(out, &mut std::io::stdout(), kept);
+                }
+            });
+            scope.spawn(move || copy(err, &mut std::io::stderr(), kept));
+        });
+        let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((child.wait()?, kept))
     }
 
     /// Prints JSON. Characters that would drive or disguise a terminal are escaped inside strings.
@@ -115,11 +206,13 @@ impl Output {
             drop(writeln!(err, "{error}"));
             return;
         }
+        let width = width_of(&std::io::stderr());
         let mut said = || -> std::io::Result<()> {
-            writeln!(err, "{red}error{red:#}: {}", printable(message))?;
+            let error = format!("{red}error{red:#}: {}", printable(message));
+            write!(err, "{}", fitted(&error, width))?;
             if let Some(hint) = &hint {
-                let hint = printable(hint);
-                writeln!(err, "{BOLD}hint{BOLD:#}: {hint}")?;
+                let hint = format!("{BOLD}hint{BOLD:#}: {}", printable(hint));
+                write!(err, "{}", fitted(&hint, width))?;
             }
             Ok(())
         };
@@ -140,9 +233,71 @@ impl Output {
         let mut err = AutoStream::auto(std::io::stderr());
         // The command itself succeeded, even if the note cannot be printed.
         let message = printable(&shortened(message, MESSAGE_LIMIT));
-        drop(writeln!(err, "{BOLD}note{BOLD:#}: {message}"));
+        let note = format!("{BOLD}note{BOLD:#}: {message}");
+        drop(write!(
+            err,
+            "{}",
+            fitted(&note, width_of(&std::io::stderr()))
+        ));
         Ok(())
     }
+}
+
+/// Copies what a command prints until it ends. The command goes on if the reader is gone.
+fn copy(from: Option<impl Read>, to: &mut impl Write, kept: &Mutex<Transcript>) {
+    let Some(mut from) = from else { return };
+    let mut piece = vec![0; 8192];
+    loop {
+        match from.read(&mut piece) {
+            Ok(0) => return,
+            Ok(length) => {
+                let bytes = piece.get(..length).unwrap_or_default();
+                drop(to.write_all(bytes).and_then(|()| to.flush()));
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.add(bytes);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Returns the columns of standard output.
+pub(crate) fn width() -> Option<usize> {
+    width_of(&std::io::stdout())
+}
+
+/// Minimum width that lines are fitted to.
+const NARROWEST: usize = 30;
+
+/// Returns the columns of a stream: `COLUMNS` if it is set, else the width of the terminal.
+fn width_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let set = std::env::var("COLUMNS").ok();
+    let set = set.and_then(|columns| columns.parse::<usize>().ok());
+    let width = set.or_else(|| {
+        let (width, _) = terminal_size::terminal_size_of(stream)?;
+        Some(usize::from(width.0))
+    });
+    width
+        .filter(|width| *width > 0)
+        .map(|width| width.max(NARROWEST))
+}
+
+/// Fits lines to a width. A line that is too long goes on in further lines, indented below it.
+fn fitted(text: &str, width: Option<usize>) -> String {
+    let mut lines = String::with_capacity(text.len() + 1);
+    // An empty text is an empty line.
+    for line in text.split('\n') {
+        if let Some(width) = width.filter(|width| columns(line) > *width) {
+            let content = line.trim_start();
+            let (lead, content) = line.split_at(line.len() - content.len());
+            lines.push_str(&wrapped(lead, &format!("{lead}  "), content, width));
+        } else {
+            lines.push_str(line);
+            lines.push('\n');
+        }
+    }
+    lines
 }
 
 fn written(result: std::io::Result<()>) -> Result<(), Failure> {

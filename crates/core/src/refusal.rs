@@ -32,7 +32,7 @@ pub enum Refusal {
         id: FrameId,
     },
     /// No frame was named and the session works on none.
-    #[error("{session} works on no frame")]
+    #[error("no frame is active in {}", place(.session))]
     NoActiveFrame {
         /// The session.
         session: SessionRef,
@@ -52,7 +52,7 @@ pub enum Refusal {
         open_above: Option<FrameId>,
     },
     /// The parent was not started.
-    #[error("{} is planned and was not begun", shown(.parent))]
+    #[error("{} is planned and was not started", shown(.parent))]
     ParentPlanned {
         /// The parent.
         parent: FrameHead,
@@ -76,7 +76,7 @@ pub enum Refusal {
         frame: FrameHead,
     },
     /// A planned frame cannot be popped or blocked.
-    #[error("{} is planned and was not begun", shown(.frame))]
+    #[error("{} is planned and was not started", shown(.frame))]
     NotBegun {
         /// The frame.
         frame: FrameHead,
@@ -215,6 +215,15 @@ pub enum Refusal {
 /// Formats a frame for a sentence: its id, which can be typed, and its title.
 fn shown(frame: &FrameHead) -> String {
     format!("{} “{}”", frame.id, short(&frame.title))
+}
+
+/// Formats a session for a sentence. A user at a terminal thinks of the worktree.
+fn place(session: &SessionRef) -> String {
+    if session.is_shell() {
+        "this worktree".to_owned()
+    } else {
+        session.to_string()
+    }
 }
 
 /// Formats the target of a move.

@@ -8,7 +8,7 @@ use flamestack_core::{FrameId, Refusal, Rejected, SessionRef};
 use flamestack_store::{BadQuery, Rejection, StoreError};
 
 use crate::hints::{Voice, refusal_hint};
-use crate::views::counted;
+use crate::views::{counted, size};
 
 /// The result of an operation of the engine.
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
@@ -20,8 +20,13 @@ pub enum EngineError {
     #[error(transparent)]
     Refused(Box<Refusal>),
     /// A name that matches no frame.
-    #[error("{}", no_frame(.0))]
-    UnknownFrame(String),
+    #[error("{}", no_frame(.name))]
+    UnknownFrame {
+        /// The name as typed.
+        name: String,
+        /// The most similar frame and its title.
+        nearest: Option<(FrameId, String)>,
+    },
     /// A name that matches several frames.
     #[error("`{name}` matches several frames: {}", listed(.candidates))]
     AmbiguousFrame {
@@ -104,7 +109,7 @@ pub enum EngineError {
     #[error("there is no store in {}", .0.display())]
     NoStore(PathBuf),
     /// A raw text that is too long, with its size in bytes.
-    #[error("the text has {}; the maximum is 16 MB", counted(*.0, "byte", "bytes"))]
+    #[error("the text has {}; the maximum is 16 MB", size(*.0))]
     TextTooLong(u64),
     /// The user has no home directory, and no other directory for state is configured.
     #[error("no home directory to keep state in")]
@@ -187,7 +192,14 @@ impl EngineError {
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
             Self::Refused(refusal) => return refusal_hint(refusal, voice),
-            Self::UnknownFrame(name) => match voice {
+            Self::UnknownFrame {
+                nearest: Some((id, title)),
+                ..
+            } => {
+                let title = flamestack_core::text::condense(title, 60);
+                return Some(format!("did you mean {id} “{title}”?"));
+            }
+            Self::UnknownFrame { name, .. } => match voice {
                 Voice::Cli if name.trim().is_empty() || name.len() > 100 => {
                     "`flame tree` shows the frames"
                 }
@@ -197,7 +209,7 @@ impl EngineError {
                 }
                 Voice::Tool => "stack_tree shows the frames",
             },
-            Self::AmbiguousFrame { .. } => "type more characters of the id",
+            Self::AmbiguousFrame { .. } => "use the id, or more characters of it",
             Self::UnboundSession(session) => {
                 return Some(format!(
                     "`flame status --session {session}` shows what it works on, \

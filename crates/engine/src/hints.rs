@@ -36,22 +36,22 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             "stack_tree shows the frames there are",
         ),
         Refusal::NoActiveFrame { .. } => voice.pick(
-            "name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`",
-            "name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate",
+            "name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`",
+            "name a frame, start one with stack_frame_push, or switch to one with stack_frame_activate",
         ),
         Refusal::ParentFinished { open_above, .. } => match (voice, open_above) {
             (Voice::Cli, Some(above)) => {
                 format!("name {above} above it instead, which is in progress")
             }
-            (Voice::Cli, None) => "use `--root` to begin a new tree".to_owned(),
+            (Voice::Cli, None) => "use `--root` to start a new tree".to_owned(),
             (Voice::Tool, Some(above)) => {
                 format!("{above} above it is in progress: call stack_frame_activate with it first")
             }
-            (Voice::Tool, None) => "call stack_frame_push to begin a new tree".to_owned(),
+            (Voice::Tool, None) => "call stack_frame_push to start a new tree".to_owned(),
         },
         Refusal::ParentPlanned { parent: frame } | Refusal::NotBegun { frame } => {
             format!(
-                "begin it with {}, or give it up with {}",
+                "start it with {}, or abandon it with {}",
                 call(voice, "activate", &frame.id),
                 call(voice, "invalidate", &frame.id)
             )
@@ -61,7 +61,7 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         }
         Refusal::NotBlocked { frame } => match frame.status {
             Status::Planned | Status::InProgress => {
-                format!("turn to it with {}", call(voice, "activate", &frame.id))
+                format!("switch to it with {}", call(voice, "activate", &frame.id))
             }
             _ => redo(voice),
         },
@@ -69,13 +69,13 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             Some(child) => {
                 let go_on = match child.status {
                     Status::Planned => {
-                        format!("begin it with {}", call(voice, "activate", &child.id))
+                        format!("start it with {}", call(voice, "activate", &child.id))
                     }
                     Status::Blocked => format!("unblock it with `flame unblock {}`", child.id),
                     _ => format!("finish it with {}", call(voice, "pop", &child.id)),
                 };
                 format!(
-                    "{go_on}, or give it up with {}",
+                    "{go_on}, or abandon it with {}",
                     call(voice, "invalidate", &child.id)
                 )
             }
@@ -105,11 +105,11 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         Refusal::BesideItself { .. } => "name another frame".to_owned(),
         Refusal::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
         Refusal::SessionBound { session, .. } | Refusal::FrameBound { session, .. } => {
-            format!("part them first: `flame unbind {session}`")
+            format!("unbind it first: `flame unbind {session}`")
         }
         Refusal::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
         Refusal::PopBesidePush => "call one now and the other in the next message".to_owned(),
-        Refusal::NothingToUndo { .. } => "undo takes back only what this session did".to_owned(),
+        Refusal::NothingToUndo { .. } => "undo reverses only what this session did".to_owned(),
         Refusal::BuiltUpon { .. } | Refusal::EndedMeanwhile { .. } => {
             "change what is there now instead: `flame log ID` shows what happened".to_owned()
         }
@@ -126,7 +126,7 @@ fn started_hint(frame: &FrameHead, verb: &str, voice: Voice) -> String {
                 .to_owned()
         }
         Status::InProgress | Status::Blocked => {
-            format!("give it up with {}", call(voice, "invalidate", &frame.id))
+            format!("abandon it with {}", call(voice, "invalidate", &frame.id))
         }
         _ => redo(voice),
     }
@@ -220,15 +220,15 @@ mod tests {
                     parent,
                     open_above: None,
                 },
-                "use `--root` to begin a new tree",
+                "use `--root` to start a new tree",
             ),
             (
                 Refusal::ParentPlanned { parent: planned() },
-                "begin it with `flame activate abcdefgh`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+                "start it with `flame activate abcdefgh`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
                 Refusal::NotBegun { frame: planned() },
-                "begin it with `flame activate abcdefgh`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+                "start it with `flame activate abcdefgh`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
                 Refusal::Blocked {
@@ -248,7 +248,7 @@ mod tests {
                     children: vec![frame(Status::InProgress)],
                     total: 1,
                 },
-                "finish it with `flame pop --frame abcdefgh RESULTS`, or give it up with `flame invalidate abcdefgh --reason WHY`",
+                "finish it with `flame pop --frame abcdefgh RESULTS`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
                 Refusal::AlreadyFinished { frame: done() },
@@ -260,7 +260,7 @@ mod tests {
             ),
             (
                 Refusal::NoActiveFrame { session: session() },
-                "name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`",
+                "name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`",
             ),
         ]);
     }
@@ -291,14 +291,14 @@ mod tests {
                     session: session(),
                     frame: planned(),
                 },
-                "part them first: `flame unbind opencode:ses_1`",
+                "unbind it first: `flame unbind opencode:ses_1`",
             ),
             (
                 Refusal::FrameBound {
                     session: session(),
                     frame: planned(),
                 },
-                "part them first: `flame unbind opencode:ses_1`",
+                "unbind it first: `flame unbind opencode:ses_1`",
             ),
             (
                 Refusal::NotBound { session: session() },
@@ -321,7 +321,7 @@ mod tests {
             ),
             (
                 Refusal::NothingToUndo { session: session() },
-                "undo takes back only what this session did",
+                "undo reverses only what this session did",
             ),
             (
                 Refusal::PopBesidePush,

@@ -138,7 +138,8 @@ impl Logs<'_> {
             .read(|reading| Ok(reading.dropped(blob.as_str())?))?;
         match dropped {
             Some((seq, bytes)) => Ok(format!(
-                "[dropped by `flame gc` at event {seq} to keep the store small: {bytes} bytes]\n"
+                "[dropped by `flame gc` at event {seq} to keep the store small: {}]\n",
+                crate::views::size(bytes)
             )),
             None => Err(EngineError::LostText(StoreError::Unreadable {
                 path: self.engine.project().dir.clone(),

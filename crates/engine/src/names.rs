@@ -4,21 +4,27 @@ use flamestack_core::{FrameId, SessionRef};
 use flamestack_store::{Named, Reading};
 
 use crate::error::{EngineError, Result};
+use crate::views::level;
 
 /// Maximum length of a name, in bytes.
 const MAX_LENGTH: usize = 300;
 
-/// Resolves a name: an id, the beginning of one, a former id, or a session.
+/// Minimum likeness of a name and a frame that is proposed instead, from 0 to 1.
+const LIKE: f64 = 0.6;
+/// Minimum length of the beginning of a title, in characters. A whole title may be shorter.
+const MIN_TITLE: usize = 3;
+/// Maximum number of frames that are compared with a name that matches none.
+const COMPARED: usize = 200;
+
+/// Resolves a name: an id, the beginning of one, a former id, a session, a title, or the beginning
+/// of one. Ids come first.
 pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     let name = name.trim();
-    let shown = || {
-        name.chars()
-            .take(80)
-            .flat_map(char::escape_debug)
-            .collect::<String>()
-    };
     if name.is_empty() || name.len() > MAX_LENGTH {
-        return Err(EngineError::UnknownFrame(shown()));
+        return Err(EngineError::UnknownFrame {
+            name: shown(name),
+            nearest: None,
+        });
     }
     let named = match reading.named(name)? {
         // Ids are lower case, but users may type them in upper case.
@@ -28,13 +34,72 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     match named {
         Named::Frame(id) => Ok(id),
         Named::Ambiguous(candidates) => Err(EngineError::AmbiguousFrame {
-            name: shown(),
+            name: shown(name),
             candidates,
         }),
         Named::Unbound(session) => Err(EngineError::UnboundSession(session)),
         Named::Gone(id) => Err(EngineError::GoneFrame(id)),
-        Named::Unknown => Err(EngineError::UnknownFrame(shown())),
+        Named::Unknown => titled(reading, name),
     }
+}
+
+/// Resolves a title or the beginning of one.
+fn titled(reading: &dyn Reading, name: &str) -> Result<FrameId> {
+    let mut candidates = reading.titled(name, false)?;
+    if candidates.is_empty() && name.chars().count() >= MIN_TITLE {
+        candidates = reading.titled(name, true)?;
+    }
+    match candidates.as_slice() {
+        [(id, _)] => Ok(*id),
+        [] => Err(EngineError::UnknownFrame {
+            name: shown(name),
+            nearest: nearest(reading, name)?,
+        }),
+        _ => Err(EngineError::AmbiguousFrame {
+            name: shown(name),
+            candidates,
+        }),
+    }
+}
+
+/// Returns the frame whose id or title is most like a name, among open frames and recent roots.
+fn nearest(reading: &dyn Reading, name: &str) -> Result<Option<(FrameId, String)>> {
+    let wanted = name.to_lowercase();
+    let mut levels = vec![None];
+    let mut compared = 0;
+    let mut best: Option<(f64, (FrameId, String))> = None;
+    while let Some(parent) = levels.pop() {
+        for row in level(reading, parent, COMPARED, COMPARED)? {
+            compared += 1;
+            let frame = row.frame;
+            let title = frame.title.as_str().to_lowercase();
+            let words = title.split_whitespace();
+            let word =
+                words.map(|word| strsim::normalized_damerau_levenshtein(&wanted, word) * 0.9);
+            let likeness = [
+                strsim::normalized_damerau_levenshtein(&wanted, frame.id.as_str()),
+                strsim::normalized_damerau_levenshtein(&wanted, &title),
+                if title.contains(&wanted) { 0.95 } else { 0.0 },
+            ];
+            let likeness = likeness.into_iter().chain(word).fold(0.0, f64::max);
+            if likeness > best.as_ref().map_or(LIKE, |(likeness, _)| *likeness) {
+                best = Some((likeness, (frame.id, frame.title.as_str().to_owned())));
+            }
+            if frame.status.is_open() {
+                levels.push(Some(frame.id));
+            }
+            if compared >= COMPARED {
+                return Ok(best.map(|(_, frame)| frame));
+            }
+        }
+    }
+    Ok(best.map(|(_, frame)| frame))
+}
+
+/// Returns a name as an error shows it.
+fn shown(name: &str) -> String {
+    let start = name.chars().take(80);
+    start.flat_map(char::escape_debug).collect()
 }
 
 /// Returns the frame with exactly this id or former id, or the one bound to exactly this session.

@@ -21,9 +21,11 @@ use serde_json::Value;
 
 use crate::Engine;
 use crate::error::{EngineError, Result};
+use crate::hints::Voice;
 use crate::request::Request;
 use crate::settings;
 use crate::views::for_model::for_model;
+use crate::views::receipt;
 
 /// A tool.
 pub struct Tool {
@@ -277,7 +279,7 @@ fn simplify(schema: &mut Value) {
 /// Executes a request and returns its receipt as text.
 fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String> {
     let receipt = engine.commands().execute(actor, request)?;
-    let lines = engine.read(|reading| crate::views::receipt::lines(reading, actor, &receipt))?;
+    let lines = engine.read(|reading| receipt::lines(reading, actor, &receipt, Voice::Tool))?;
     Ok(lines.join("\n"))
 }
 

@@ -1,13 +1,16 @@
 //! Views for users and models: plain text without colour, and the data it is rendered from.
 //!
-//! Every view is a pure rendering of recorded state, so the same journal gives the same text.
+//! Every view is a pure rendering of recorded state onto a [`Canvas`], so the same journal gives the
+//! same text. Models read the same views as users: `flame show` and `stack_frame_details` are one.
 
+pub mod canvas;
 pub mod compactions;
 pub mod context;
 pub mod details;
 pub mod for_model;
 pub mod hosted;
 pub mod log;
+pub mod markdown;
 pub mod receipt;
 pub mod status;
 pub mod story;
@@ -15,6 +18,7 @@ pub mod subagents;
 pub mod time;
 pub mod tree;
 
+pub use canvas::Canvas;
 pub use flamestack_core::text::{disguises, undisguised};
 use flamestack_core::{Frame, FrameId, Status, Title};
 use flamestack_store::{FrameRow, Reading, Slice};
@@ -42,15 +46,25 @@ pub fn unpainted(_: Ink, text: &str) -> String {
     text.to_owned()
 }
 
-/// Renders sign, id and title of a frame.
-fn frame_line(status: Status, id: &FrameId, title: &Title, paint: Paint<'_>) -> String {
-    let icon = paint(Ink::Status(status), icon(status));
-    let id = paint(Ink::Id, id.as_str());
-    format!("{icon} {id}  {}", one_line(title.as_str(), 72))
+/// Columns before a title: the sign, the id and the blanks around it.
+const BEFORE_TITLE: usize = 12;
+
+/// Renders sign, id and title of a frame, with `used` columns of the line taken by other text.
+fn frame_line(
+    canvas: &Canvas<'_>,
+    status: Status,
+    id: &FrameId,
+    title: &Title,
+    used: usize,
+) -> String {
+    let icon = canvas.ink(Ink::Status(status), icon(status));
+    let id = canvas.ink(Ink::Id, id.as_str());
+    let title = canvas.title(title.as_str(), used + BEFORE_TITLE);
+    format!("{icon} {id}  {title}")
 }
 
 /// Returns up to `open` open children of a frame, or roots, and the last `finished` ones, in order.
-fn level(
+pub(crate) fn level(
     reading: &dyn Reading,
     parent: Option<FrameId>,
     open: usize,
@@ -110,6 +124,24 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// Renders a size in its largest unit: `812 bytes`, `5.8 kB`, `50 MB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return counted(bytes, "byte", "bytes");
+    }
+    let (mut tenths, mut unit) = (bytes.saturating_add(50) / 100, 0);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths = (tenths + 500) / 1000;
+        unit += 1;
+    }
+    let name = UNITS.get(unit).copied().unwrap_or_default();
+    match (tenths / 10, tenths % 10) {
+        (whole @ 0..10, tenth @ 1..) => format!("{whole}.{tenth} {name}"),
+        (whole, tenth) => format!("{} {name}", grouped(whole + u64::from(tenth >= 5))),
+    }
+}
+
 /// Renders text as one line of a listing: without control characters, cut to a width.
 pub fn one_line(text: &str, limit: usize) -> String {
     undisguised(&flamestack_core::text::condense(text, limit)).into_owned()
@@ -142,6 +174,25 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(counted(1, "child", "children"), "1 child");
+    }
+
+    #[test]
+    fn sizes_are_in_their_largest_unit() {
+        let sizes = [
+            0,
+            1,
+            999,
+            1000,
+            5_812,
+            49_999,
+            999_960,
+            50_000_000,
+            2_340_000_000,
+        ];
+        assert_eq!(
+            sizes.map(size).join(", "),
+            "0 bytes, 1 byte, 999 bytes, 1 kB, 5.8 kB, 50 kB, 1 MB, 50 MB, 2.3 GB"
+        );
     }
 
     #[test]

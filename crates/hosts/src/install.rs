@@ -15,6 +15,7 @@
 mod change;
 mod entry;
 mod error;
+mod git;
 mod manifest;
 mod npm_stub;
 pub mod opencode;

@@ -3,10 +3,12 @@
 //! Projections are always SQLite, whatever the journal is: they are local, disposable and answer many
 //! questions. [`Reading`] is a snapshot of them; the rules ask through its supertrait [`TreeQuery`].
 
+use std::collections::BTreeMap;
+
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::subagent::Run;
 use flamestack_core::{Session, TreeQuery};
@@ -28,6 +30,9 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     /// Resolves a typed name: a frame id or a prefix of one, a former id, or a session (`host:id` or
     /// its bare id), which means the frame bound to it.
     fn named(&self, name: &str) -> Result<Named>;
+    /// Returns the first few frames with a title, in any case (of the letters A to Z), or with a title
+    /// that begins like that: open ones first.
+    fn titled(&self, title: &str, or_longer: bool) -> Result<Vec<(FrameId, String)>>;
     /// Returns a frame with everything recorded about it.
     fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>>;
     /// Lists children of a frame, or roots, in order and without their notes.
@@ -76,6 +81,12 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn all_rows(&self, each: &mut dyn FnMut(FrameRow) -> Result<()>) -> Result<()>;
     /// Returns all sessions, or only those that work on a frame.
     fn sessions(&self, live_only: bool) -> Result<Vec<Session>>;
+    /// Returns the sessions that the last few thousand events came from, each with the time of its
+    /// last one.
+    fn last_seen(&self) -> Result<BTreeMap<SessionRef, Timestamp>>;
+    /// Returns the frames that a session worked on, newest first, as far as the last few thousand
+    /// events name them. Work that was undone does not count.
+    fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>>;
     /// Returns all subagents, or those that have not ended, first to last.
     fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>>;
     /// Returns the events about a frame, oldest first.
@@ -164,6 +175,8 @@ pub struct FrameRow {
     pub frame: Frame,
     /// Number of pieces of evidence that support it.
     pub proofs: u64,
+    /// Number of those that are commits.
+    pub commits: u64,
     /// Number of commands and tests that failed.
     pub failures: u64,
 }

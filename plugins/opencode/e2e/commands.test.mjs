@@ -36,7 +36,7 @@ test("/push, /plan and /pop: the model is instructed, and the stack follows", as
   const children = ["Store", "Sum"].map((title) => ({ title, successCriteria: `${title} works` }))
   lab.model.on("without beginning any of them: store, then sum", call("stack_frame_plan_children", { children }), { text: "Planned." })
   await type(session, "plan", "store, then sum")
-  assert.match(flame(session, "status"), /→ \w{8} {2}Cart[\s\S]*2 children, 2 open[\s\S]*next: \w{8} {2}Store/)
+  assert.match(flame(session, "status"), /→ \w{8} {2}Cart[\s\S]*2 children, 0 of 2 done[\s\S]*next: \w{8} {2}Store/)
 
   // What is planned is open: a frame cannot end over it.
   const [store, sum] = [...flame(session, "tree").matchAll(/○ (\w{8})/g)].map(([, id]) => id)

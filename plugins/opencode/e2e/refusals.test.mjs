@@ -18,7 +18,7 @@ test("a prompt that the provider refused has failed, and was not stopped by the 
   lab.model.on("The third prompt", { text: "Done with the third" })
   await lab.prompt(session, "The third prompt")
   const tree = flame("tree")
-  assert.match(tree, /✓ .*Refused · claimed/, "the first prompt has the title of its session")
+  assert.match(tree, /✓ .*Refused · no evidence/, "the first prompt has the title of its session")
   assert.match(tree, /✗ .*The second prompt/)
   const frames = JSON.stringify(JSON.parse(flame("tree", "--all", "--json")))
   assert.match(frames, /Ended by an error: \w+: .*no credit/)

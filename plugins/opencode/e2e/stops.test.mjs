@@ -30,7 +30,7 @@ test("a prompt that the user stopped has failed, and the stop counts once", asyn
   lab.model.on("The third prompt", { text: "Done with the third" })
   await lab.prompt(session, "The third prompt")
   const tree = flame("tree")
-  assert.match(tree, /✓ .*Stopped · claimed/, "the first prompt has the title of its session")
+  assert.match(tree, /✓ .*Stopped · no evidence/, "the first prompt has the title of its session")
   assert.match(tree, /✗ .*The second prompt/)
   assert.match(flame("status", "--json"), /"interruptions":\s*1\b/)
   assert.deepEqual(lab.model.problems, [])

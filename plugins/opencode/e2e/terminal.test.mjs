@@ -37,7 +37,7 @@ const closes = (title) => {
   return terminal.until("the prompt", (screen) => !screen.includes(title))
 }
 
-test("/status and /tree are there beside the tree in the sidebar, and no model is asked", { skip }, async () => {
+test("/flame-status and /tree are there beside the tree in the sidebar, and no model is asked", { skip }, async () => {
   const children = Array.from({ length: 25 }, (_, index) => goal(`Step ${index + 1}.`))
   lab.model.on(
     "Build the shop",
@@ -47,7 +47,7 @@ test("/status and /tree are there beside the tree in the sidebar, and no model i
   )
   await shows("ctrl+p commands")
   await terminal.enter("Build the shop")
-  await shows("All of it is planned.", "25 children, 25 open", "27 frames: 2 in progress, 25 planned")
+  await shows("All of it is planned.", "25 children, 0 of 25 done", "27 frames: 2 in progress, 25 planned")
   const asked = lab.model.requests.length
 
   await terminal.enter("/tree")
@@ -58,9 +58,9 @@ test("/status and /tree are there beside the tree in the sidebar, and no model i
   await shows("→ in progress  ○ planned  ! blocked  ✓ completed")
   await closes("Flamestack: the tree")
 
-  await terminal.enter("/status")
-  // In one line, for which the sidebar has no room.
-  await dialog("Flamestack: status of this session", "opencode:ses_")
+  await terminal.enter("/flame-status")
+  const status = await dialog("Flamestack: status of this session", "next:")
+  assert.doesNotMatch(status, /opencode:ses_/, "a user cannot use the id")
   await closes("Flamestack: status of this session")
   assert.equal(lab.model.requests.length, asked, "no model was asked")
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource @opentui/solid */
-// The terminal's side of the plugin: `/status` and `/tree` without a model's turn, and the tree in
-// the sidebar. It runs in another process than the hooks, with its own sidecar.
+// The terminal's side of the plugin: `/flame-status` and `/tree` without a model's turn, and the status
+// in the sidebar. It runs in another process than the hooks, with its own sidecar.
 
 import type { TuiPlugin, TuiPluginModule } from "@opencode-ai/plugin/tui"
 import { type Accessor, createSignal } from "solid-js"
@@ -59,17 +59,21 @@ const tui: TuiPlugin = async (api, options = {}) => {
     api.ui.dialog.setSize("xlarge")
   }
 
-  const command = (name: "status" | "tree", title: string) => ({
+  // The host has a `/status` of its own, which ours must not hide.
+  const command = (name: "status" | "tree", slashName: string, title: string) => ({
     name: `flamestack.${name}`,
     title,
     namespace: "palette",
-    slashName: name,
+    slashName,
     run: async () => {
       read(title, (await show(name, open())) ?? "Flamestack does not answer: `flame doctor` says why.")
     },
   })
   api.keymap.registerLayer({
-    commands: [command("status", "Flamestack: status of this session"), command("tree", "Flamestack: the tree")],
+    commands: [
+      command("status", "flame-status", "Flamestack: status of this session"),
+      command("tree", "tree", "Flamestack: the tree"),
+    ],
   })
 
   // One text per session, renewed at the end of each turn.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use flamestack_engine::views::{counted, grouped};
+use flamestack_engine::views::{counted, size};
 use flamestack_store::Backup as Made;
 use serde_json::json;
 
@@ -52,11 +52,11 @@ impl Backup {
 
 fn in_words(made: &Made) -> String {
     format!(
-        "{}, {} and {} ({} kB)",
+        "{}, {} and {} ({})",
         counted(made.frames, "frame", "frames"),
         counted(made.events, "event", "events"),
         counted(made.texts, "raw text", "raw texts"),
-        grouped(made.bytes.div_ceil(1000))
+        size(made.bytes)
     )
 }
 

@@ -4,15 +4,17 @@ use clap::{Args, Subcommand, ValueEnum};
 use flamestack_core::{Outcome, SessionRef};
 use flamestack_engine::EngineError;
 use flamestack_engine::request::{EditInput, GoalInput, MoveTarget, ParentInput, Request};
+use flamestack_engine::views::{receipt, status};
 
 use super::{execute, note, plan, text_or_stdin};
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
 #[derive(Subcommand)]
 pub(crate) enum Change {
-    /// Open a frame below the active one and switch to it
+    /// Open a new frame under the active one and switch to it
     Push {
         /// A short name for the work, 2 to 5 words; `-` reads standard input
         title: String,
@@ -23,13 +25,14 @@ pub(crate) enum Change {
         #[arg(long, value_name = "TEXT")]
         criteria_compacted: Option<String>,
         /// Open it below this frame
-        #[arg(short, long, value_name = "FRAME", conflicts_with = "root")]
+        #[arg(short, long, value_name = "FRAME", conflicts_with = "root", add = complete::frames())]
         parent: Option<String>,
         /// Start a new tree
         #[arg(long)]
         root: bool,
     },
     /// Finish the active frame with its results and return to its parent
+    #[command(visible_alias = "done")]
     Pop {
         /// The results: what was done or learned; `-` reads standard input. Optional with
         /// `--summarize`
@@ -45,14 +48,15 @@ pub(crate) enum Change {
         #[arg(long, value_name = "TEXT")]
         compacted: Option<String>,
         /// Finish this frame instead of the active one
-        #[arg(short, long, value_name = "FRAME")]
+        #[arg(short, long, value_name = "FRAME", add = complete::frames())]
         frame: Option<String>,
     },
-    /// Summarise the recorded work of a frame as a checkpoint, without ending it
+    /// Save a summary of a frame as a checkpoint; the frame stays open
     ///
     /// Uses no model. `flame show` prints the summary until the frame has results.
     Summarize {
         /// The frame (default: the active one)
+        #[arg(add = complete::frames())]
         frame: Option<String>,
         /// The reason, in a few words
         #[arg(long, value_name = "TEXT")]
@@ -60,16 +64,21 @@ pub(crate) enum Change {
     },
     Plan(plan::Plan),
     /// Switch to a frame, starting it if it is planned
+    #[command(visible_alias = "start")]
     Activate {
-        /// The frame
+        /// The frame; `-` for the one that was active before
+        #[arg(add = complete::frames())]
         frame: String,
     },
+    /// Switch to the next planned frame: the first one below the active frame, or beside it
+    Next,
     Note(note::Note),
     /// Correct a frame's goal, or the results of a finished one
     ///
     /// Every version stays in the frame's log.
     Edit {
         /// The frame (default: the active one)
+        #[arg(add = complete::frames())]
         frame: Option<String>,
         /// The new title
         #[arg(short, long, value_name = "TEXT")]
@@ -87,24 +96,26 @@ pub(crate) enum Change {
         #[arg(long, value_name = "TEXT")]
         results_compacted: Option<String>,
     },
-    /// Mark a frame as waiting for something and return to its parent
+    /// Mark a frame as blocked and return to its parent
     Block {
         /// The thing it waits for
         reason: String,
         /// The frame (default: the active one)
-        #[arg(short, long, value_name = "FRAME")]
+        #[arg(short, long, value_name = "FRAME", add = complete::frames())]
         frame: Option<String>,
     },
-    /// Mark a blocked frame as in progress again
+    /// Unblock a frame
     Unblock {
         /// The frame
+        #[arg(add = complete::frames())]
         frame: String,
     },
-    /// Give up a frame and everything planned below it
+    /// Abandon a frame and everything planned under it
     ///
     /// Work in progress below it is reported and left alone; finished work stays as it is.
     Invalidate {
         /// The frame (default: the active one)
+        #[arg(add = complete::frames())]
         frame: Option<String>,
         /// The reason why it is no longer wanted
         #[arg(short, long, value_name = "WHY")]
@@ -113,36 +124,40 @@ pub(crate) enum Change {
     /// Move a planned frame to another parent or position
     Move {
         /// The frame
+        #[arg(add = complete::frames())]
         frame: String,
         #[command(flatten)]
         to: To,
     },
-    /// Delete a planned frame and everything below it
+    /// Delete a planned frame and everything under it
+    #[command(visible_alias = "rm")]
     Delete {
         /// The frame
+        #[arg(add = complete::frames())]
         frame: String,
     },
-    /// Bind a host session to a frame
+    /// Bind an agent session to a frame
     ///
     /// The session's name then means the frame wherever a frame is named. If the session works on no
     /// frame, it switches to this one.
     Bind {
         /// The frame
+        #[arg(add = complete::frames())]
         frame: String,
         /// The session, as `host:id`
-        #[arg(value_name = "SESSION")]
+        #[arg(value_name = "SESSION", add = complete::sessions())]
         bound: String,
     },
-    /// Unbind a host session from its frame
+    /// Unbind an agent session from its frame
     Unbind {
         /// The session, as `host:id`
-        #[arg(value_name = "SESSION")]
+        #[arg(value_name = "SESSION", add = complete::sessions())]
         bound: String,
     },
-    /// Undo the last command of this session
+    /// Undo this session's last command
     ///
-    /// Repeat it to undo the command before that, and so on. There is no redo. It is refused if
-    /// another session has built on the command since. Nothing is removed from the journal.
+    /// Run it again to undo the one before. There is no redo. Refused if the work of another session
+    /// depends on the command. Nothing is removed from the journal.
     Undo,
 }
 
@@ -160,16 +175,16 @@ pub(crate) enum PopStatus {
 #[group(required = true, multiple = false)]
 pub(crate) struct To {
     /// Put it last below this frame
-    #[arg(short, long, value_name = "FRAME")]
+    #[arg(short, long, value_name = "FRAME", add = complete::frames())]
     under: Option<String>,
     /// Make it a root
     #[arg(long)]
     root: bool,
     /// Put it just before this frame
-    #[arg(short, long, value_name = "FRAME")]
+    #[arg(short, long, value_name = "FRAME", add = complete::frames())]
     before: Option<String>,
     /// Put it just after this frame
-    #[arg(short, long, value_name = "FRAME")]
+    #[arg(short, long, value_name = "FRAME", add = complete::frames())]
     after: Option<String>,
 }
 
@@ -178,8 +193,19 @@ impl Change {
         if let Self::Note(note) = self {
             return note.run(ctx, output);
         }
-        for request in self.requests()? {
+        let is_undo = matches!(self, Self::Undo);
+        let this = match self {
+            Self::Activate { frame } if frame == "-" => Self::Activate {
+                frame: previous(ctx)?,
+            },
+            Self::Next => Self::Activate { frame: next(ctx)? },
+            other => other,
+        };
+        for request in this.requests()? {
             execute(ctx, output, &request)?;
+        }
+        if is_undo && output.is_terminal() {
+            output.dim("`flame undo` again undoes the command before it; there is no redo")?;
         }
         Ok(())
     }
@@ -234,6 +260,8 @@ impl Change {
             },
             Self::Plan(plan) => plan.request()?,
             Self::Activate { frame } => Request::Activate(frame),
+            // Which frame that is depends on the session: `run` has replaced it.
+            Self::Next => return Err(EngineError::Internal("`next` was not resolved").into()),
             Self::Note(note) => return note.requests(),
             Self::Edit {
                 frame,
@@ -268,6 +296,39 @@ impl Change {
             Self::Undo => Request::Undo,
         }])
     }
+}
+
+/// Returns the frame in progress that was active before.
+fn previous(ctx: &CommandContext) -> Result<String, Failure> {
+    let session = &ctx.actor.session;
+    let frame = ctx
+        .engine
+        .read(|reading| receipt::previous(reading, session))?;
+    frame.map(|frame| frame.id.to_string()).ok_or_else(|| {
+        Failure::refused(
+            "no other frame in progress was active here before",
+            "`flame tree` shows the frames",
+        )
+    })
+}
+
+/// Returns the next planned frame.
+fn next(ctx: &CommandContext) -> Result<String, Failure> {
+    let session = &ctx.actor.session;
+    let standing = ctx
+        .engine
+        .read(|reading| status::gather(reading, Some(session), ""))?;
+    // Without an active frame that is refused like any command that needs one.
+    if standing.is_empty() {
+        ctx.active_frame()?;
+    }
+    let next = standing.into_iter().find_map(|standing| standing.next);
+    next.map(|frame| frame.id.to_string()).ok_or_else(|| {
+        Failure::refused(
+            "nothing is planned below the active frame or beside it",
+            "plan something with `flame plan TITLE`, or finish the frame with `flame pop RESULTS`",
+        )
+    })
 }
 
 /// Returns a text option, or standard input if its value is `-`.

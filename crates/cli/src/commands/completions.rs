@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
+use clap_complete::env::Shells;
 use serde_json::json;
 
 use crate::args::Cli;
@@ -11,7 +12,9 @@ use crate::output::Output;
 
 /// Print completions for a shell
 ///
-/// For example `flame completions bash > ~/.local/share/bash-completion/completions/flame`.
+/// They complete commands and options, and the frames, sessions, settings and tools that exist. Put
+/// this into the start-up file of your shell: `source <(flame completions bash)`, the same with `zsh`,
+/// or `flame completions fish | source`.
 #[derive(Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -20,11 +23,19 @@ pub(crate) struct Completions {
 
 impl Completions {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let name = self.shell.to_string();
+        let shells = Shells::builtins();
+        let Some(shell) = shells.completer(&name) else {
+            return Err(Failure::usage(
+                format!("there are no completions for {name}"),
+                "use bash, elvish, fish, powershell or zsh",
+            ));
+        };
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "flame", &mut script);
+        shell.write_registration("COMPLETE", "flame", "flame", "flame", &mut script)?;
         let script = String::from_utf8_lossy(&script);
         if output.is_json() {
-            return output.data(&json!({ "shell": self.shell.to_string(), "script": script }));
+            return output.data(&json!({ "shell": name, "script": script }));
         }
         output.text(&script)
     }

@@ -1,14 +1,15 @@
 //! `flame config`
 
 use std::path::Path;
+use std::process::Command;
 
 use clap::{Args, Subcommand};
-use flamestack_engine::settings::{self, Scope, Settings};
+use flamestack_engine::settings::{self, Scope, Settings, ValueOrigin};
 use serde_json::{Value, json};
 
-use crate::command_context;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
+use crate::{command_context, complete};
 
 /// List, read and change settings
 #[derive(Args)]
@@ -22,11 +23,16 @@ enum What {
     /// List settings with their values and origins
     List {
         /// Only settings with this prefix
+        #[arg(add = complete::setting_keys())]
         prefix: Option<String>,
+        /// Print descriptions and allowed values too
+        #[arg(short, long)]
+        long: bool,
     },
     /// Print the value of a setting
     Get {
         /// The setting
+        #[arg(add = complete::setting_keys())]
         key: String,
     },
     /// Change a setting
@@ -35,6 +41,7 @@ enum What {
     /// and applies to all projects, unless a project overrides it.
     Set {
         /// The setting
+        #[arg(add = complete::setting_keys())]
         key: String,
         /// Its new value
         value: String,
@@ -42,9 +49,22 @@ enum What {
         #[arg(long)]
         project: bool,
     },
-    /// Remove the value of a setting, so that the next lower layer applies again
+    /// Print the path of the settings file
+    Path {
+        /// This project's file on this machine instead of yours
+        #[arg(long)]
+        project: bool,
+    },
+    /// Open the settings file in your editor (`VISUAL` or `EDITOR`)
+    Edit {
+        /// This project's file on this machine instead of yours
+        #[arg(long)]
+        project: bool,
+    },
+    /// Remove a value; the next layer's value applies again
     Unset {
         /// The setting
+        #[arg(add = complete::setting_keys())]
         key: String,
         /// Remove this project's value on this machine instead of the user's
         #[arg(long)]
@@ -59,7 +79,21 @@ impl Config {
         let project = command_context::project(dir, &home)?;
         let survey = || Settings::survey(&home, &project, &|name| std::env::var(name).ok());
         match self.what {
-            What::List { prefix } => list(output, &survey()?, &prefix.unwrap_or_default()),
+            What::List { prefix, long } => {
+                list(output, &survey()?, &prefix.unwrap_or_default(), long)
+            }
+            What::Path { project: only_here } => {
+                let file = scope(only_here).file(&home, &project);
+                if output.is_json() {
+                    let (file, exists) = (file.display().to_string(), file.exists());
+                    return output.data(&json!({ "file": file, "exists": exists }));
+                }
+                output.raw(&format!("{}\n", file.display()))
+            }
+            What::Edit { project: only_here } => {
+                edit(&scope(only_here).file(&home, &project))?;
+                print_ignored(output, &survey()?.problems().iter().collect::<Vec<_>>())
+            }
             What::Get { key } => get(output, &survey()?, &key),
             What::Set {
                 key,
@@ -78,8 +112,15 @@ impl Config {
                 key,
                 project: only_here,
             } => {
-                let file = settings::unset(&home, &project, scope(only_here), &key)?;
-                print_unset(output, &survey()?, &key, file.as_deref())
+                let scope = scope(only_here);
+                let changed = settings::unset(&home, &project, scope, &key)?.is_some();
+                print_unset(
+                    output,
+                    &survey()?,
+                    &key,
+                    changed,
+                    &scope.file(&home, &project),
+                )
             }
         }
     }
@@ -105,22 +146,24 @@ fn print_unset(
     output: &mut Output,
     settings: &Settings,
     key: &str,
-    file: Option<&Path>,
+    changed: bool,
+    file: &Path,
 ) -> Result<(), Failure> {
     let now = settings.get(key).ok();
-    let file = file.map(|file| file.display().to_string());
+    let file = file.display().to_string();
     if output.is_json() {
         return output.data(&json!({
             "key": key,
-            "changed": file.is_some(),
-            "file": file,
+            "changed": changed,
+            "file": changed.then_some(&file),
             "value": now.map(|value| value.text.clone()),
             "origin": now.map(|value| value.origin.to_string()),
         }));
     }
-    output.line(match file {
-        Some(file) => format!("{key} is no longer set in {file}"),
-        None => format!("{key} was not set there"),
+    output.line(if changed {
+        format!("{key} is no longer set in {file}")
+    } else {
+        format!("{key} is not set in {file}")
     })?;
     match now {
         Some(value) => {
@@ -146,7 +189,39 @@ fn scope(only_here: bool) -> Scope {
     }
 }
 
-fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Failure> {
+/// Opens a settings file in the user's editor.
+fn edit(file: &Path) -> Result<(), Failure> {
+    let chosen = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
+    let chosen = chosen.filter(|editor| !editor.trim().is_empty());
+    let editor = chosen.unwrap_or_else(|| "vi".to_owned());
+    if let Some(dir) = file.parent() {
+        fs_err::create_dir_all(dir)?;
+    }
+    // An editor may be a command with options, such as `code --wait`.
+    let words = shlex::split(&editor).unwrap_or_default();
+    let Some((program, options)) = words.split_first() else {
+        return Err(Failure::usage(
+            format!("`{editor}` is not a command"),
+            "set EDITOR",
+        ));
+    };
+    let status = Command::new(program).args(options).arg(file).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Failure::refused(
+            format!("`{editor}` failed"),
+            "set EDITOR to another program, or use `flame config set`",
+        )),
+        Err(error) => Err(Failure::refused(
+            format!("`{editor}` could not be started: {error}"),
+            "set EDITOR to your editor, or use `flame config set`",
+        )),
+    }
+}
+
+fn list(output: &mut Output, settings: &Settings, prefix: &str, long: bool) -> Result<(), Failure> {
     let chosen: Vec<_> = settings
         .iter()
         .filter(|(setting, _)| setting.key.starts_with(prefix))
@@ -172,14 +247,22 @@ fn list(output: &mut Output, settings: &Settings, prefix: &str) -> Result<(), Fa
         });
         return output.data(&Value::Array(values.collect()));
     }
+    let is_default = |value: &settings::Value| value.origin == ValueOrigin::BuiltIn;
+    let canvas = output.canvas();
     for (setting, value) in chosen {
-        output.line(format!(
-            "{} = {}  {}",
-            setting.key,
-            value.text,
-            painted(DIM, &value.origin)
-        ))?;
-        output.line(format!("    {} Takes {}.", setting.about, setting.takes()))?;
+        let origin = if is_default(value) && !long {
+            String::new()
+        } else {
+            format!("  {}", painted(DIM, &value.origin))
+        };
+        output.line(format!("{} = {}{origin}", setting.key, value.text))?;
+        if long {
+            let about = format!("{} Takes {}.", setting.about, setting.takes());
+            output.text(&canvas.paragraph("    ", &about))?;
+        }
+    }
+    if !long && output.is_terminal() {
+        output.dim("`--long` describes them; values without an origin are defaults.")?;
     }
     print_ignored(output, &problems)
 }

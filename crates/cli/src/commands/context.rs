@@ -9,6 +9,7 @@ use flamestack_engine::views;
 use serde_json::{Value, json};
 
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -16,7 +17,7 @@ use crate::output::Output;
 #[derive(Args)]
 pub(crate) struct Context {
     /// The context of this frame instead of a session's
-    #[arg(short, long, value_name = "FRAME")]
+    #[arg(short, long, value_name = "FRAME", add = complete::frames())]
     frame: Option<String>,
     /// Maximum number of tokens (default: `context.budget.total`)
     #[arg(short, long, value_name = "N")]

@@ -10,7 +10,7 @@ use flamestack_engine::hints::Voice;
 use flamestack_engine::maintenance::Examined;
 use flamestack_engine::projects;
 use flamestack_engine::settings::{self, Settings};
-use flamestack_engine::views::{counted, grouped, printable, time};
+use flamestack_engine::views::{counted, grouped, printable, size, time};
 use flamestack_store::{Finding, Sizes};
 use serde_json::{Value, json};
 
@@ -106,8 +106,8 @@ impl Report<'_> {
         let project = self.ctx.engine.project();
         let events = counted(self.examined.verified.events, "event", "events");
         let frames = counted(self.examined.verified.frames, "frame", "frames");
-        let size = grouped(self.sizes.total() / 1000);
-        let limit = &self.ctx.settings.get("gc.max_size")?.text;
+        let used = size(self.sizes.total());
+        let limit = size(self.ctx.settings.size("gc.max_size")?);
         let identity = project.identity.display();
         let mut facts = vec![
             ("project", format!("{} ({identity})", project.name())),
@@ -118,7 +118,7 @@ impl Report<'_> {
                 project.diagnostics_file().display().to_string(),
             ),
             ("journal", format!("{events}, {frames}")),
-            ("size", format!("{size} kB (limit {limit})")),
+            ("size", format!("{used} (limit {limit})")),
         ];
         facts.extend(self.opencode.facts());
         Ok(facts)
@@ -127,12 +127,11 @@ impl Report<'_> {
     fn print(&self, output: &mut Output) -> Result<(), Failure> {
         for (name, value) in self.facts()? {
             // A folder name may contain anything.
-            let value = printable(&value);
-            output.line(format!("{} {value}", painted(DIM, format!("{name:<12}"))))?;
+            output.fact(name, &printable(&value))?;
         }
         output.line("")?;
         if self.problems.is_empty() {
-            output.line("All is well: journal and projections agree.")?;
+            output.line("No problems found.")?;
         }
         for Trouble { problem, remedy } in &self.problems {
             let problem = problem.trim_end().replace('\n', "\n  ");
@@ -147,7 +146,7 @@ impl Report<'_> {
         }
         for (at, places) in &self.examined.verified.forgotten {
             let places = counted(*places, "place", "places");
-            let at = time::minute(*at);
+            let at = output.canvas().time(*at);
             output.line(format!(
                 "{} text was forgotten in {places} ({at})",
                 painted(DIM, "note:")
@@ -159,9 +158,9 @@ impl Report<'_> {
                 "project that is gone has",
                 "projects that are gone have",
             );
-            let size = grouped(bytes.div_ceil(1000));
+            let size = size(bytes);
             output.line(format!(
-                "{} {gone} {size} kB of frames: `flame projects` lists them",
+                "{} {gone} {size} of frames: `flame projects` lists them",
                 painted(DIM, "note:")
             ))?;
         }

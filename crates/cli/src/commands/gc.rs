@@ -2,7 +2,7 @@
 
 use clap::Args;
 use flamestack_engine::settings;
-use flamestack_engine::views::{counted, grouped};
+use flamestack_engine::views::{counted, size};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
@@ -16,7 +16,7 @@ use crate::output::{DIM, Output, painted};
 #[derive(Args)]
 pub(crate) struct Gc {
     /// The size limit (default: the setting `gc.max_size`)
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
     /// Print what would be deleted without deleting it
     #[arg(short = 'n', long)]
@@ -25,11 +25,11 @@ pub(crate) struct Gc {
 
 impl Gc {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        let limit = match self.max_size {
+        let max = match self.max_size {
             Some(limit) => limit,
             None => ctx.settings.size("gc.max_size")?,
         };
-        let plan = ctx.engine.maintenance().plan_collection(limit)?;
+        let plan = ctx.engine.maintenance().plan_collection(max)?;
         if !self.dry_run {
             ctx.engine.maintenance().collect(&ctx.actor, &plan)?;
         }
@@ -38,11 +38,11 @@ impl Gc {
         } else {
             flamestack_store::sizes(&ctx.engine.project().dir)?
         };
-        let over = after.total() > limit;
+        let over = after.total() > max;
         if output.is_json() {
             return output.data(&json!({
                 "dryRun": self.dry_run,
-                "limit": limit,
+                "limit": max,
                 "before": plan.before.total(),
                 "after": after.total(),
                 "journal": after.journal,
@@ -70,17 +70,18 @@ impl Gc {
             let texts = counted(plan.orphans.len() as u64, "raw text", "raw texts");
             output.line(format!("{would}: {texts} that no frame refers to"))?;
         }
-        let than = if over { "over the limit of" } else { "of" };
-        output.line(format!(
-            "{} {than} {} {}",
-            in_words(after.total()),
-            in_words(limit),
-            painted(DIM, format!("(before: {})", in_words(plan.before.total())))
-        ))?;
-        if after.journal > limit {
+        let limit = size(max);
+        let than = if over {
+            format!("still over the limit of {limit}")
+        } else {
+            format!("within the limit of {limit}")
+        };
+        let was = painted(DIM, format!("(was {})", size(plan.before.total())));
+        output.line(format!("{} now {was}, {than}", size(after.total())))?;
+        if after.journal > max {
             output.notice(&format!(
                 "the journal alone takes {} and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over",
-                in_words(after.journal)
+                size(after.journal)
             ))?;
         } else if over {
             output.notice(
@@ -92,15 +93,6 @@ impl Gc {
 }
 
 /// Parses a size.
-fn size(text: &str) -> Result<u64, &'static str> {
+fn parse_size(text: &str) -> Result<u64, &'static str> {
     settings::size(text).ok_or("a size is a whole number with a unit, such as `50 MB`")
-}
-
-/// Formats a size.
-fn in_words(bytes: u64) -> String {
-    if bytes < 1000 {
-        counted(bytes, "byte", "bytes")
-    } else {
-        format!("{} kB", grouped(bytes / 1000))
-    }
 }

@@ -171,8 +171,13 @@ impl Outcome<'_> {
             return output.line("Nothing was changed: this was a dry run.");
         }
         if self.plan.has_changes() && !self.init.remove {
-            output.line("OpenCode loads it at its next start; `flame doctor` checks it.")?;
-            if let InstallScope::Project(_) = self.scope {
+            output.line(match self.found {
+                Some(_) => "OpenCode loads it at its next start; `flame doctor` checks it.",
+                None => {
+                    "OpenCode is not on the PATH: nothing loads it until OpenCode is installed."
+                }
+            })?;
+            if self.is_visible_to_git() {
                 output.line(format!(
                     "{} the entry names files on this machine, so do not commit it; \
                      `--global` keeps it out of the project",
@@ -181,6 +186,25 @@ impl Outcome<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if git may show files that were written into the project.
+    fn is_visible_to_git(&self) -> bool {
+        let steps = self.plan.steps.iter();
+        let is_excluded = |path: &Path| path.ends_with("info/exclude");
+        match self.scope {
+            InstallScope::Project(root) => {
+                let mut inside = steps.clone().filter(|step| step.path.starts_with(root));
+                let is_edited = |path: &Path| {
+                    let configs = ["opencode.json", "opencode.jsonc", "tui.json", "tui.jsonc"];
+                    let name = path.file_name().and_then(|name| name.to_str());
+                    name.is_some_and(|name| configs.contains(&name))
+                };
+                inside.any(|step| is_edited(&step.path))
+                    && !steps.clone().any(|step| is_excluded(&step.path))
+            }
+            InstallScope::Global => false,
+        }
     }
 
     fn host(&self) -> String {

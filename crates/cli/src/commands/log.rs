@@ -2,11 +2,12 @@
 
 use clap::Args;
 use flamestack_core::frame::Status;
-use flamestack_engine::views::{self, icon, one_line};
+use flamestack_engine::views::icon;
 use flamestack_engine::{EngineError, json};
 use serde_json::{Value, json};
 
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::{DIM, ID, Output, colour, painted};
 
@@ -17,7 +18,7 @@ use crate::output::{DIM, ID, Output, colour, painted};
 #[derive(Args)]
 pub(crate) struct Log {
     /// The frame, or a piece of its raw text
-    #[arg(value_name = "FRAME[#N]")]
+    #[arg(value_name = "FRAME[#N]", add = complete::frames())]
     frame: Option<String>,
     /// Print only the path of the log file
     #[arg(long, requires = "frame")]
@@ -82,14 +83,15 @@ fn list(ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         return output
             .line("No frame is finished yet; `flame log ID` shows any frame's log so far.");
     }
+    let canvas = output.canvas();
     for row in &rows {
         let frame = &row.frame;
         output.line(format!(
             "{} {}  {}  {}",
             painted(colour(frame.status), icon(frame.status)),
             painted(ID, frame.id),
-            painted(DIM, views::time::minute(frame.updated_at)),
-            one_line(frame.title.as_str(), 72)
+            painted(DIM, canvas.time(frame.updated_at)),
+            canvas.title(frame.title.as_str(), 36)
         ))?;
     }
     Ok(())

@@ -5,21 +5,29 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::request::{NoteInput, Request};
-use flamestack_engine::views::counted;
+use flamestack_engine::views::{counted, one_line};
 
 use super::{execute, print_receipt, text_or_stdin};
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Record a decision, artifact, failed attempt, directive or evidence in a frame
+/// Record a note in a frame: free text, a decision, a failed attempt, evidence …
+///
+/// `flame note "Ask Ada about the keys"` keeps a text with the frame, where `flame show` and `flame
+/// search` find it. The kinds below are shown to models too.
 #[derive(Args)]
+#[command(subcommand_negates_reqs = true)]
 pub(crate) struct Note {
     /// The frame to record it in (default: the active one)
-    #[arg(short, long, value_name = "FRAME", global = true)]
+    #[arg(short, long, value_name = "FRAME", global = true, add = complete::frames())]
     frame: Option<String>,
+    /// A text to keep; `-` reads standard input
+    #[arg(required = true, value_name = "TEXT")]
+    text: Option<String>,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
 }
 
 #[derive(Subcommand)]
@@ -59,7 +67,7 @@ enum What {
         /// The test's name
         #[arg(value_name = "NAME")]
         id: String,
-        /// The test failed
+        /// The test failed (default: it passed)
         #[arg(long)]
         failed: bool,
     },
@@ -68,7 +76,7 @@ enum What {
         /// Its hash
         hash: String,
     },
-    /// Record a directive that the agent should follow, in your own words
+    /// Record an instruction to follow, in your own words; it holds for this frame and those under it
     ///
     /// Contexts show it in the frame and in everything below it, until the frame is popped. To make
     /// it apply to all of the work, record it in the root (`--frame`).
@@ -90,7 +98,10 @@ enum What {
 
 impl Note {
     pub(super) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        if let What::Log { file, label } = self.what {
+        if let (None, Some(text)) = (&self.what, &self.text) {
+            return keep(ctx, output, self.frame.as_deref(), &text_or_stdin(text)?);
+        }
+        if let Some(What::Log { file, label }) = self.what {
             return log(ctx, output, self.frame.as_deref(), &file, label);
         }
         for request in self.requests()? {
@@ -101,7 +112,10 @@ impl Note {
 
     /// Returns a request for each note. Raw text is stored first, so it has none.
     pub(super) fn requests(self) -> Result<Vec<Request>, Failure> {
-        let notes = match self.what {
+        let Some(what) = self.what else {
+            return Ok(Vec::new());
+        };
+        let notes = match what {
             What::Decision { text, why } => vec![NoteInput::Decision(text_or_stdin(&text)?, why)],
             What::Artifact { paths } => paths.into_iter().map(NoteInput::Artifact).collect(),
             What::Failed { text, why } => {
@@ -120,6 +134,24 @@ impl Note {
         };
         Ok(notes.into_iter().map(request).collect())
     }
+}
+
+/// Keeps a free text with a frame; its beginning is its label.
+fn keep(
+    ctx: &CommandContext,
+    output: &mut Output,
+    frame: Option<&str>,
+    text: &str,
+) -> Result<(), Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::refused(
+            "the note is empty",
+            "write it in a few words",
+        ));
+    }
+    let label = format!("note: {}", one_line(text, 70));
+    let receipt = ctx.engine.logs().append(&ctx.actor, frame, &label, text)?;
+    print_receipt(ctx, output, &receipt)
 }
 
 fn log(

@@ -10,6 +10,7 @@ use flamestack_engine::request::{GoalInput, PlanInput, Request};
 
 use super::change::{given, parent_of};
 use super::{text_or_stdin, utf8};
+use crate::complete;
 use crate::failure::Failure;
 
 /// Plan frames for later, in order, below the active one
@@ -37,7 +38,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "FILE", conflicts_with = "criteria")]
     from: Option<PathBuf>,
     /// Plan below this frame
-    #[arg(short, long, value_name = "FRAME", conflicts_with = "root")]
+    #[arg(short, long, value_name = "FRAME", conflicts_with = "root", add = complete::frames())]
     parent: Option<String>,
     /// Plan new trees
     #[arg(long)]

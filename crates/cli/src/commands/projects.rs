@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use flamestack_engine::Home;
 use flamestack_engine::project::shown;
 use flamestack_engine::projects::{self, KnownProject, Whereabouts};
-use flamestack_engine::views::{counted, grouped, printable, time};
+use flamestack_engine::views::{self, counted, printable, time};
 use serde_json::{Value, json};
 
 use super::ask;
@@ -76,13 +76,17 @@ fn list(home: &Home, output: &mut Output) -> Result<(), Failure> {
         Some(frames) => counted(frames, "frame", "frames"),
         None => "unreadable".to_owned(),
     };
-    let size = |project: &KnownProject| format!("{} kB", grouped(project.bytes.div_ceil(1000)));
+    let size = |project: &KnownProject| views::size(project.bytes);
     let wide = |column: &dyn Fn(&KnownProject) -> String| {
         known.iter().map(|it| column(it).len()).max().unwrap_or(0)
     };
+    let canvas = output.canvas();
     let (frames_width, size_width) = (wide(&frames), wide(&size));
     for project in &known {
-        let used = project.last_used.map(time::minute).unwrap_or_default();
+        let used = project
+            .last_used
+            .map(|at| canvas.time(at))
+            .unwrap_or_default();
         let word = format!("{:<7}", project.whereabouts.as_str());
         let word = match project.whereabouts {
             Whereabouts::Present => painted(DIM, word),

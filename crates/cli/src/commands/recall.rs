@@ -5,10 +5,11 @@ use flamestack_engine::recall::{Patience, RECALL_TOKENS};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
-/// Bring back what left the prompt: matching passages, or one frame's text
+/// Retrieve text that was folded out of the prompt: matching passages, or one frame's text
 ///
 /// Words find passages in the journal and in raw text, best first. A frame's id prints its record in
 /// short. `ID#N` prints the N-th entry of its session, `ID#logN` its N-th raw text; if there is more
@@ -16,7 +17,7 @@ use crate::output::{Output, Progress};
 #[derive(Args)]
 pub(crate) struct Recall {
     /// Words to look for, a frame, or an entry of its session
-    #[arg(required = true, value_name = "QUERY|FRAME[#N]")]
+    #[arg(required = true, value_name = "QUERY|FRAME[#N]", add = complete::frames())]
     words: Vec<String>,
     /// Maximum number of tokens
     #[arg(short, long, value_name = "N", default_value_t = RECALL_TOKENS)]

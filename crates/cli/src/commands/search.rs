@@ -57,15 +57,17 @@ impl Search {
                 "partial": found.partial(),
             }));
         }
+        let canvas = output.canvas();
         for (hit, title) in found.hits() {
+            let title = canvas.title(title, 12 + hit.field.len());
             output.line(format!(
-                "{}  {}  {}",
+                "{}  {title}  {}",
                 painted(ID, hit.frame),
-                one_line(title, 72),
                 painted(DIM, &hit.field)
             ))?;
             if hit.field != "title" {
-                output.line(format!("    {}", one_line(&hit.excerpt, 160)))?;
+                let excerpt = one_line(&hit.excerpt, 160);
+                output.text(&canvas.paragraph("    ", &excerpt))?;
             }
         }
         if found.searched.hits.is_empty() {

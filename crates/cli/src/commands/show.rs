@@ -1,19 +1,20 @@
 //! `flame show`
 
 use clap::Args;
-use flamestack_core::Refusal;
 use flamestack_engine::json;
-use flamestack_engine::{EngineError, views};
+use flamestack_engine::views;
 use serde_json::{Value, json};
 
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{BOLD, Output, painted};
 
 /// Show everything about a frame, including its children's results
 #[derive(Args)]
 pub(crate) struct Show {
     /// The frame (default: the active one)
+    #[arg(add = complete::frames())]
     frame: Option<String>,
 }
 
@@ -21,7 +22,7 @@ impl Show {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let id = match &self.frame {
             Some(name) => ctx.engine.frame_named(name)?,
-            None => active(ctx)?,
+            None => ctx.active_frame()?,
         };
         let details = ctx
             .engine
@@ -48,24 +49,20 @@ impl Show {
                     }
                 }
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
+                if let Some(started) = details.started {
+                    fields.insert("startedAt".to_owned(), json!(started.0));
+                }
+                if let Some(ended) = details.ended {
+                    fields.insert("endedAt".to_owned(), json!(ended.0));
+                }
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
             }
             return output.data(&value);
         }
-        output.text(&views::details::plain(&details))?;
-        output.line(format!("\nLog\n  {}", log.display()))
+        let canvas = output.canvas();
+        output.text(&views::details::render(&canvas, &details))?;
+        output.line("")?;
+        output.line(painted(BOLD, "Log"))?;
+        output.line(format!("  {}", log.display()))
     }
-}
-
-/// Returns the session's active frame.
-fn active(ctx: &CommandContext) -> Result<flamestack_core::FrameId, Failure> {
-    let session = &ctx.actor.session;
-    let known = ctx.engine.session(session)?;
-    let active = known.and_then(|known| known.frame());
-    active.ok_or_else(|| {
-        EngineError::from(Refusal::NoActiveFrame {
-            session: session.clone(),
-        })
-        .into()
-    })
 }

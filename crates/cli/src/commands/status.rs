@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
-use crate::output::{BOLD, DIM, Output, paint, painted};
+use crate::output::{BOLD, DIM, Output, painted};
 
 /// Show each session's path, position and next step
 #[derive(Args)]
@@ -40,14 +40,19 @@ impl Status {
                 "setAside": view.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }));
         }
-        for standing in &view.sessions {
-            let drawn = standing.draw(Some(&ctx.actor.session), true, &paint);
-            output.text(&drawn)?;
+        let canvas = output.canvas();
+        let you = &ctx.actor.session;
+        // Sessions that nothing was recorded of for a day come last, in short.
+        let is_idle =
+            |standing: &&SessionStatus| standing.session.key != *you && standing.is_idle(&canvas);
+        let (idle, busy): (Vec<_>, Vec<_>) = view.sessions.iter().partition(is_idle);
+        for standing in busy.into_iter().chain(idle) {
+            output.text(&standing.draw(&canvas, Some(you)))?;
         }
         if view.sessions.is_empty() {
             output.line(match only {
-                Some(session) => format!("{session} works on no frame."),
-                None => "No session works on a frame.".to_owned(),
+                Some(session) => format!("No frame is active in {session}."),
+                None => "Nothing is in progress here.".to_owned(),
             })?;
             output.line(painted(
                 DIM,
@@ -78,6 +83,7 @@ fn standing_json(standing: &SessionStatus, you: &flamestack_core::SessionRef) ->
         "you": session.key == *you,
         "here": standing.here,
         "worktree": session.worktree,
+        "lastSeenAt": standing.seen.map(|seen| seen.0),
         "path": standing.path.iter().map(json::head).collect::<Vec<_>>(),
         "pathCut": standing.cut,
         "active": standing.path.last().map(|head| head.id.to_string()),

@@ -50,6 +50,7 @@ fn terminated() {
 pub(super) struct TemporaryEngine {
     pub(super) engine: Engine,
     pub(super) actor: Actor,
+    pub(super) home: Home,
     _dir: tempfile::TempDir,
 }
 
@@ -77,6 +78,7 @@ impl TemporaryEngine {
                 worktree: None,
                 message: None,
             },
+            home,
             _dir: dir,
         })
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::text_or_stdin;
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
 
@@ -16,7 +17,7 @@ use crate::output::{DIM, Output, painted};
 #[derive(Args)]
 pub(crate) struct Tool {
     /// The tool
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", add = complete::tool_names())]
     name: Option<String>,
     /// Its arguments as JSON; `-` reads standard input
     #[arg(value_name = "JSON")]

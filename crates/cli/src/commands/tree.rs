@@ -2,19 +2,23 @@
 
 use clap::Args;
 use flamestack_engine::json;
+use flamestack_engine::views::markdown;
 use flamestack_engine::views::tree::{self, TreeLine, TreeOptions};
 use serde_json::{Value, json};
 
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
-use crate::output::{DIM, Output, paint, painted};
+use crate::output::{DIM, Output, painted};
 
 /// Draw the tree of frames
 ///
 /// Shows open work in full and finished work in part, with a count of what is left out.
 #[derive(Args)]
+#[command(visible_alias = "ls")]
 pub(crate) struct Tree {
     /// Only this frame and what is below it
+    #[arg(add = complete::frames())]
     frame: Option<String>,
     /// Show everything, including finished work
     #[arg(short, long)]
@@ -25,6 +29,9 @@ pub(crate) struct Tree {
     /// Show criteria and results too
     #[arg(long)]
     details: bool,
+    /// Print the whole tree as a Markdown list, with criteria and results
+    #[arg(long, conflicts_with_all = ["details", "json"])]
+    markdown: bool,
 }
 
 impl Tree {
@@ -38,7 +45,7 @@ impl Tree {
         let options = TreeOptions {
             root,
             depth,
-            all: self.all,
+            all: self.all || self.markdown,
         };
         let view = ctx.engine.read(|reading| tree::gather(reading, &options))?;
         if output.is_json() {
@@ -47,9 +54,13 @@ impl Tree {
                 "totals": json::totals(&view.totals),
             }));
         }
+        if self.markdown {
+            return output.raw(&markdown::list(&view));
+        }
         let you = ctx.actor.session.to_string();
+        let canvas = output.canvas();
         for line in &view.lines {
-            output.text(&line.draw(Some(&you), self.details, &paint))?;
+            output.text(&line.draw(&canvas, Some(&you), self.details))?;
         }
         if view.totals.all() == 0 {
             output.line(tree::totals_in_words(&view.totals))?;
@@ -59,7 +70,7 @@ impl Tree {
         // With a frame given, the totals still cover the whole project, and say so.
         let in_all = if self.frame.is_some() { "in all, " } else { "" };
         output.line(format!("{in_all}{}", tree::totals_in_words(&view.totals)))?;
-        output.line(painted(DIM, tree::legend()))
+        output.dim(view.legend(&canvas).trim_end())
     }
 }
 
@@ -81,7 +92,8 @@ fn line_json(line: &TreeLine) -> Value {
                 fields.insert("kind".to_owned(), json!("frame"));
                 fields.insert("depth".to_owned(), json!(line.indent.depth));
                 fields.insert("children".to_owned(), json::totals(&line.children));
-                fields.insert("activeIn".to_owned(), json!(line.sessions));
+                let sessions: Vec<&String> = line.sessions.iter().map(|(key, _)| key).collect();
+                fields.insert("activeIn".to_owned(), json!(sessions));
             }
             value
         }

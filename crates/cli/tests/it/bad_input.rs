@@ -518,6 +518,6 @@ fn an_error_quotes_a_part_of_a_long_argument() {
 fn a_title_can_be_piped() {
     let project = TestProject::new();
     let pushed = project.flame_reading(&["push", "-"], b"Password\nlogin\n");
-    assert_snapshot!(pushed, @"id-1 “Password login” is in progress");
+    assert_snapshot!(pushed, @"id-1 “Password login” is in progress, at the root of a new tree");
     project.turned_away(1, &["push", "-"], b"\n");
 }

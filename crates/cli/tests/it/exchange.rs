@@ -74,13 +74,14 @@ fn a_predecessors_stack_is_brought_in() {
     let project = beside(".opencode/stack", &predecessor());
     assert_snapshot!(project.flame(&["import", "../old"]), @"Imported 4 frames from ../old/.opencode/stack/state.json.");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
-    → id-1  Orders API · 1/2 done  ◀ opencode:ses_root
+    → id-1  Orders API · 1/2 done  ◀ opencode:ses_root (AGO)
     ├─ ○ id-2  Docs
-    └─ ✓ id-3  Auth · claimed
-    ✓ id-4  Try Actix · claimed
+    └─ ✓ id-3  Auth · no evidence
+    ✓ id-4  Try Actix · no evidence
 
     4 frames: 1 in progress, 1 planned, 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["show", "ses_auth"]), @"
     ✓ id-3  Auth
@@ -88,8 +89,9 @@ fn a_predecessors_stack_is_brought_in() {
       path       id-1 Orders API
       bound to   opencode:ses_auth
       also       ses_auth
-      opened     TIME
-      changed    TIME
+      opened     TIME UTC (AGO)
+      ended      TIME UTC (AGO)
+      changed    TIME UTC (AGO)
 
     Done when
       Auth works
@@ -187,7 +189,10 @@ fn export_and_import_are_a_round_trip() {
     // Everything is there under its own id, and the two write the same files.
     for id in &planned {
         let strip = |mut frame: Value| {
-            frame.as_object_mut().unwrap().remove("logPath");
+            // The times of events are not in the files.
+            for key in ["logPath", "startedAt", "endedAt"] {
+                frame.as_object_mut().unwrap().remove(key);
+            }
             frame
         };
         assert_eq!(

@@ -103,6 +103,7 @@ impl TestProject {
             .current_dir(&self.root)
             .env_clear()
             .env("HOME", self.dir.path().join("home"))
+            .env("TZ", "UTC")
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_STATE_HOME", self.dir.path().join("xdg-state"))
             .env("FLAME_STATE_DIR", self.dir.path().join("state"));
@@ -281,7 +282,7 @@ impl TestProject {
                 None => stable.push_str(piece),
             }
         }
-        without_sizes(&without_times(&stable))
+        without_sizes(&without_ages(&without_times(&stable)))
     }
 
     /// Returns the number of an id among those seen so far, from 1; `None` if it is not an id.
@@ -354,6 +355,29 @@ fn is_hash(word: &str) -> bool {
     (word.len() == 12 || word.len() == 64) && word.bytes().all(hex)
 }
 
+/// Text with `(AGO)` for the age of a time.
+fn without_ages(text: &str) -> String {
+    let mut stable = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" (") {
+        stable.push_str(before);
+        rest = after;
+        match after.split_once(')') {
+            Some((inside, behind)) if inside == "just now" || inside.ends_with(" ago") => {
+                stable.push_str(" (AGO)");
+                rest = behind;
+                // How long something took depends on the machine.
+                if let Some(took) = behind.strip_prefix(", after ") {
+                    stable.push_str(", after TIME");
+                    rest = took.trim_start_matches(|c| c != '\n');
+                }
+            }
+            _ => stable.push_str(" ("),
+        }
+    }
+    stable + rest
+}
+
 /// Text with `N kB` for every size: it depends on the engine's pages, which are not ours.
 fn without_sizes(text: &str) -> String {
     let mut parts = text.split(" kB").peekable();
@@ -362,7 +386,7 @@ fn without_sizes(text: &str) -> String {
         if parts.peek().is_none() {
             stable.push_str(part);
         } else {
-            let bare = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
+            let bare = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',' || c == '.');
             stable.push_str(&format!("{bare}N kB"));
         }
     }

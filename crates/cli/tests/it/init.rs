@@ -15,7 +15,7 @@ fn with_opencode(version: &str) -> TestProject {
     let program = folder.join("opencode");
     fs_err::write(&program, format!("#!/bin/sh\necho {version}\n")).unwrap();
     make_runnable(&program);
-    let path = folder.display().to_string();
+    let path = format!("{}:/usr/bin:/bin", folder.display());
     project.with_env("PATH", &path)
 }
 
@@ -73,10 +73,11 @@ fn a_fresh_project() {
     assert_snapshot!(said(&project, &["init", "--dry-run"]), @"
     OpenCode 1.18.33 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
-    + DIR/config/opencode  prepared, so that the first request does not wait for an npm install
-    + .opencode  prepared, so that the first request does not wait for an npm install
+    + DIR/config/opencode  prepared, so the first request does not wait for npm
+    + .opencode  prepared, so the first request does not wait for npm
     + .opencode/opencode.json  the plugin's entry
-    + .opencode/tui.json  the entry of the plugin's terminal part
+    + .opencode/tui.json  the TUI plugin's entry
+    ~ .git/info/exclude  keeps these files out of git
     Nothing was changed: this was a dry run.
     ");
     assert!(!project.dir().join("state").exists());
@@ -85,12 +86,12 @@ fn a_fresh_project() {
     assert_snapshot!(said(&project, &["init"]), @"
     OpenCode 1.18.33 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
-    + DIR/config/opencode  prepared, so that the first request does not wait for an npm install
-    + .opencode  prepared, so that the first request does not wait for an npm install
+    + DIR/config/opencode  prepared, so the first request does not wait for npm
+    + .opencode  prepared, so the first request does not wait for npm
     + .opencode/opencode.json  the plugin's entry
-    + .opencode/tui.json  the entry of the plugin's terminal part
+    + .opencode/tui.json  the TUI plugin's entry
+    ~ .git/info/exclude  keeps these files out of git
     OpenCode loads it at its next start; `flame doctor` checks it.
-    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert_snapshot!(config(&project, ".opencode/opencode.json"), @r#"
     {
@@ -100,7 +101,7 @@ fn a_fresh_project() {
     "#);
     assert_eq!(
         project.git(&["status", "--short", "--untracked-files=all"]),
-        "?? .opencode/opencode.json\n?? .opencode/tui.json\n"
+        ""
     );
     for folder in [
         project.root().join(".opencode"),
@@ -119,6 +120,7 @@ fn a_fresh_project() {
 
     assert_snapshot!(said(&project, &["init", "--remove", "--dry-run"]), @"
     OpenCode 1.18.33 · DIR/shop
+    - .git/info/exclude  the lines for the plugin's entries
     - DIR/config/opencode  3 files
     - .opencode  5 files
     - DIR/state/flamestack-opencode  ALL files
@@ -127,6 +129,7 @@ fn a_fresh_project() {
     assert_eq!(everything(project.dir()), before);
     assert_snapshot!(said(&project, &["init", "--remove"]), @"
     OpenCode 1.18.33 · DIR/shop
+    - .git/info/exclude  the lines for the plugin's entries
     - DIR/config/opencode  3 files
     - .opencode  5 files
     - DIR/state/flamestack-opencode  ALL files
@@ -139,6 +142,71 @@ fn a_fresh_project() {
     OpenCode 1.18.33 · DIR/shop
     Nothing to remove: `flame init` has written nothing here.
     ");
+}
+
+#[test]
+fn what_a_team_shares_stays_as_it_is() {
+    let project = with_opencode("1.18.33");
+    let shared = "{ \"model\": \"a/b\" }\n";
+    for name in ["opencode.json", ".opencode/opencode.json"] {
+        fs_err::create_dir_all(project.root().join(".opencode")).unwrap();
+        fs_err::write(project.root().join(name), shared).unwrap();
+    }
+    project.git(&["add", "--all", "--force"]);
+    project.git(&["commit", "--quiet", "--message=Configure"]);
+    let exclude = project.root().join(".git/info/exclude");
+    let before = fs_err::read_to_string(&exclude).unwrap();
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
+    + DIR/config/opencode  prepared, so the first request does not wait for npm
+    + .opencode  prepared, so the first request does not wait for npm
+    + .opencode/opencode.jsonc  the plugin's entry
+    + .opencode/tui.json  the TUI plugin's entry
+    ~ .git/info/exclude  keeps these files out of git
+    OpenCode loads it at its next start; `flame doctor` checks it.
+    ");
+    assert_eq!(
+        project.git(&["status", "--short", "--untracked-files=all"]),
+        ""
+    );
+    assert!(config(&project, ".opencode/opencode.jsonc").contains("flamestack-opencode"));
+    project.ok(&["init", "--remove"]);
+    assert_eq!(fs_err::read_to_string(&exclude).unwrap(), before);
+    assert_eq!(
+        project.git(&["status", "--short", "--untracked-files=all"]),
+        ""
+    );
+    assert!(!project.root().join(".opencode/opencode.jsonc").exists());
+}
+
+#[test]
+fn the_readme_counts_the_files() {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/opencode/src");
+    let files = fs_err::read_dir(sources).unwrap().count();
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs_err::read_to_string(readme).unwrap();
+    let project = with_opencode("1.18.33");
+    let said = project.ok(&["init"]);
+    let count = said
+        .lines()
+        .find(|line| line.contains("the plugin "))
+        .unwrap();
+    let count = count.rsplit("  ").next().unwrap();
+    assert!(
+        readme.contains(count),
+        "the README says {files} files: {count}"
+    );
+}
+
+#[test]
+fn without_opencode_nothing_is_promised() {
+    let project = TestProject::in_git().with_env("PATH", "/usr/bin:/bin");
+    let said = said(&project, &["init"]);
+    assert!(
+        said.ends_with("nothing loads it until OpenCode is installed.\n"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -220,6 +288,7 @@ fn what_was_changed_is_left_and_named() {
     fs_err::write(project.root().join(".opencode/notes.md"), "mine").unwrap();
     assert_snapshot!(said(&project, &["init", "--remove"]), @"
     OpenCode 1.18.33 · DIR/shop
+    - .git/info/exclude  the lines for the plugin's entries
     - DIR/config/opencode  3 files
     - .opencode  3 files
     - DIR/state/flamestack-opencode  ALL files
@@ -272,11 +341,11 @@ fn folders_with_something_of_their_own_are_left_alone() {
     OpenCode 1.18.33 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.json  the plugin's entry
-    + .opencode/tui.json  the entry of the plugin's terminal part
+    + .opencode/tui.json  the TUI plugin's entry
+    ~ .git/info/exclude  keeps these files out of git
     ! DIR/config/opencode  not prepared, because it has other packages: OpenCode installs @opencode-ai/plugin there before its first answer, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
     ! .opencode  not prepared, because it has other plugins or tools: OpenCode installs @opencode-ai/plugin there before its first answer, which takes about a minute; `npm install @opencode-ai/plugin` in that folder does it now
     OpenCode loads it at its next start; `flame doctor` checks it.
-    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert!(!project.root().join(".opencode/package.json").exists());
     assert!(!global.join("package-lock.json").exists());
@@ -402,7 +471,7 @@ fn doctor_takes_a_turn_and_prints_hook_counts() {
                  plugin 0.1.0, ALL of ALL files in place
                  hook chat.message: 4 calls, 1 failed, 2.5 ms on average, 6.5 ms at most
 
-    All is well: journal and projections agree.
+    No problems found.
     ");
     let found = project.well();
     assert_eq!(found["hosts"][0]["sidecar"]["ok"], true);
@@ -416,9 +485,9 @@ fn the_second_opencode_is_named_with_what_is_unverified() {
     OpenCode 2.0.3 · DIR/shop
     + DIR/state/flamestack-opencode  the plugin 0.1.0, ALL files
     + .opencode/opencode.jsonc  the plugin's entry
+    ~ .git/info/exclude  keeps these files out of git
     note: OpenCode 2: the plugin carries a part for it, which was tried with recorded shapes and never with a released version; how it is configured, whether hooks fire and what a first start costs are unverified
     OpenCode loads it at its next start; `flame doctor` checks it.
-    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     assert_snapshot!(config(&project, ".opencode/opencode.jsonc"), @r#"
     {

@@ -20,8 +20,10 @@ mod briefs;
 mod context;
 mod damage;
 mod exchange;
+mod fitting;
 mod forget;
 mod ground;
+mod habits;
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(unix)]

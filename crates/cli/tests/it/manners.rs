@@ -275,8 +275,8 @@ fn completions_and_manual_pages_come_out() {
     let project = TestProject::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = project.ok(&["completions", shell]);
-        for word in ["flame", "push", "invalidate"] {
-            assert!(script.contains(word), "{shell} completes {word}");
+        for word in ["flame", "COMPLETE"] {
+            assert!(script.contains(word), "{shell} asks {word}");
         }
     }
     let pages = project.dir().join("man");
@@ -362,7 +362,7 @@ fn text_cannot_disguise_itself() {
     let refused = project.refused(&["activate", &frame]);
     assert!(!refused.stderr.contains(raw), "{refused}");
     let tree = project.flame(&["tree", "--all"]).to_string();
-    assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · claimed");
+    assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · no evidence");
     // The recorded text is unchanged for scripts; a model reads what a user reads.
     assert_eq!(project.json(&["show", &frame])["title"], title);
     assert!(!project.ok(&["context", "--frame", &frame]).contains(raw));
@@ -408,7 +408,7 @@ fn an_invalid_command_line_is_reported_in_json_too() {
     "#);
     assert_snapshot!(project.flame(&["note", "--json"]), @r#"
     --- stderr
-    {"error":"'flame note' requires a subcommand but one was not provided [subcommands: decision, artifact, failed, command, test, commit, directive, log, help]","hint":"Usage: flame note [OPTIONS] <COMMAND> · For more information, try '--help'."}
+    {"error":"the following required arguments were not provided: <TEXT>","hint":"Usage: flame note --json <TEXT> · For more information, try '--help'."}
     [exit 2]
     "#);
     // Asking for help is no error.
@@ -485,7 +485,7 @@ fn part_of_a_tree_says_that_it_is_one() {
     let index = project.json(&["show", &root])["children"][0]["id"].clone();
     let index = index.as_str().unwrap();
     assert_snapshot!(project.flame(&["tree", index]), @"
-    ✓ id-2  Index · 1 proof
+    ✓ id-2  Index · 1 check passed
 
     in all, 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
@@ -498,7 +498,7 @@ fn part_of_a_tree_says_that_it_is_one() {
     project.ok(&["block", "the bank"]);
     project.ok(&["unblock", &root]);
     assert_snapshot!(project.flame(&["status"]), @"
-    No session works on a frame.
+    Nothing is in progress here.
     `flame activate ID` switches to one that is in progress, `flame push TITLE` starts another.
 
     shop · 4 frames: 1 in progress, 1 planned, 1 completed, 1 invalidated

@@ -32,7 +32,7 @@ fn an_ambiguous_beginning_names_the_candidates() {
     assert!(
         output
             .stderr
-            .contains("hint: type more characters of the id"),
+            .contains("hint: use the id, or more characters of it"),
         "{output}"
     );
 }

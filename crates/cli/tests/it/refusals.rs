@@ -9,8 +9,8 @@ fn the_life_of_a_frame_has_rules() {
     let project = TestProject::new();
     assert_snapshot!(project.refused(&["pop", "done"]), @"
     --- stderr
-    error: shell:main works on no frame
-    hint: name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`
+    error: no frame is active in this worktree
+    hint: name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`
     [exit 1]
     ");
     let root = project.push("Root");
@@ -18,31 +18,31 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["pop", "done"]), @"
     --- stderr
     error: id-1 “Root” has 4 open children: id-2 “Index” (planned), id-3 “Rank” (planned), id-4 “Index” (planned), id-5 “Rank” (planned)
-    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
+    hint: start it with `flame activate id-2`, or abandon it with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["pop", "done", "--frame", &planned]), @"
     --- stderr
-    error: id-2 “Index” is planned and was not begun
-    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
+    error: id-2 “Index” is planned and was not started
+    hint: start it with `flame activate id-2`, or abandon it with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["block", "x", "--frame", &planned]), @"
     --- stderr
-    error: id-2 “Index” is planned and was not begun
-    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
+    error: id-2 “Index” is planned and was not started
+    hint: start it with `flame activate id-2`, or abandon it with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["push", "Below a plan", "--parent", &planned]), @"
     --- stderr
-    error: id-2 “Index” is planned and was not begun
-    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
+    error: id-2 “Index” is planned and was not started
+    hint: start it with `flame activate id-2`, or abandon it with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["unblock", &planned]), @"
     --- stderr
     error: id-2 “Index” is planned, not blocked
-    hint: turn to it with `flame activate id-2`
+    hint: switch to it with `flame activate id-2`
     [exit 1]
     ");
 
@@ -163,7 +163,7 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["delete", &root]), @"
     --- stderr
     error: id-1 “Root” is in progress: only planned frames can be deleted
-    hint: give it up with `flame invalidate id-1 --reason WHY`
+    hint: abandon it with `flame invalidate id-1 --reason WHY`
     [exit 1]
     ");
     project.ok(&["invalidate", &other, "--reason", "no"]);
@@ -209,7 +209,7 @@ fn a_frame_is_never_its_own_ancestor() {
     assert_snapshot!(project.refused(&["move", &a, "--under", &d]), @"
     --- stderr
     error: id-4 “D” is invalidated, so nothing can be added below it
-    hint: use `--root` to begin a new tree
+    hint: use `--root` to start a new tree
     [exit 1]
     ");
     project.well();
@@ -224,13 +224,13 @@ fn a_session_and_a_frame_are_bound_once() {
     assert_snapshot!(project.refused(&["bind", &two, "opencode:ses_a"]), @"
     --- stderr
     error: opencode:ses_a is bound to id-1 “One” already
-    hint: part them first: `flame unbind opencode:ses_a`
+    hint: unbind it first: `flame unbind opencode:ses_a`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["bind", &one, "opencode:ses_b"]), @"
     --- stderr
     error: id-1 “One” is bound to opencode:ses_a already
-    hint: part them first: `flame unbind opencode:ses_a`
+    hint: unbind it first: `flame unbind opencode:ses_a`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["unbind", "opencode:ses_b"]), @"
@@ -260,7 +260,7 @@ fn undo_is_refused_once_others_have_built_on_it() {
     assert_snapshot!(project.refused(&["undo"]), @"
     --- stderr
     error: shell:main has nothing to undo
-    hint: undo takes back only what this session did
+    hint: undo reverses only what this session did
     [exit 1]
     ");
     let root = project.push("Root");

@@ -39,8 +39,8 @@ fn two_sessions_never_see_each_others_active_frame() {
     assert_eq!(active(a), *one);
     assert_snapshot!(project.refused(&["pop", "done", "--session", "opencode:ses_c"]), @"
     --- stderr
-    error: opencode:ses_c works on no frame
-    hint: name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`
+    error: no frame is active in opencode:ses_c
+    hint: name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`
     [exit 1]
     ");
     // A person who looks sees both.
@@ -48,7 +48,7 @@ fn two_sessions_never_see_each_others_active_frame() {
     assert_snapshot!(project.flame(&["status"]), @"
     opencode:ses_a
       → id-1  Frontend
-      1 child, 1 open
+      1 child, 0 of 1 done
       next: id-3  Buttons
 
     opencode:ses_b
@@ -59,11 +59,12 @@ fn two_sessions_never_see_each_others_active_frame() {
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Frontend · 0/1 done  ◀ opencode:ses_a
     └─ ○ id-3  Buttons
-    ✓ id-2  Backend · claimed
+    ✓ id-2  Backend · no evidence
     → id-4  Database  ◀ opencode:ses_b
 
     4 frames: 2 in progress, 1 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit (`flame check` records one)
     ");
 }
 
@@ -94,8 +95,8 @@ fn worktrees_share_the_store_but_not_the_shell() {
     // Nothing is active here, yet everything is visible.
     assert_snapshot!(project.refused(&["pop", "done"]), @"
     --- stderr
-    error: shell:shop-fix works on no frame
-    hint: name a frame, begin one with `flame push TITLE`, or turn to one with `flame activate ID`
+    error: no frame is active in this worktree
+    hint: name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`
     [exit 1]
     ");
     assert_eq!(project.json(&["show", &here])["title"], "Main work");

@@ -8,7 +8,7 @@ use crate::ground::TestProject;
 fn a_piece_of_work_from_push_to_pop() {
     let project = TestProject::new();
     assert_snapshot!(project.flame(&["status"]), @"
-    No session works on a frame.
+    Nothing is in progress here.
     `flame push TITLE` starts one.
 
     shop · no frames yet
@@ -17,7 +17,7 @@ fn a_piece_of_work_from_push_to_pop() {
     no frames yet
     `flame push TITLE` starts one.
     ");
-    assert_snapshot!(project.flame(&["push", "Password login", "--criteria", "Users can log in; tests pass"]), @"id-1 “Password login” is in progress");
+    assert_snapshot!(project.flame(&["push", "Password login", "--criteria", "Users can log in; tests pass"]), @"id-1 “Password login” is in progress, at the root of a new tree");
     assert_snapshot!(project.flame(&["plan", "Store users", "Login routes", "Rate limiting"]), @"
     ○ id-2  Store users
     ○ id-3  Login routes
@@ -27,7 +27,7 @@ fn a_piece_of_work_from_push_to_pop() {
     shell:main (you)
       → id-1  Password login
         done when: Users can log in; tests pass
-      3 children, 3 open
+      3 children, 0 of 3 done
       next: id-2  Store users
 
     shop · 4 frames: 1 in progress, 3 planned
@@ -52,7 +52,7 @@ fn a_piece_of_work_from_push_to_pop() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Password login · 1/3 done  ◀ you are here
-    ├─ ✓ id-2  Store users · 3 proofs
+    ├─ ✓ id-2  Store users · 2 checks passed · 1 commit
     ├─ ○ id-3  Login routes
     └─ ○ id-4  Rate limiting
 
@@ -63,9 +63,9 @@ fn a_piece_of_work_from_push_to_pop() {
     ✓ id-2  Store users
       status     completed
       path       id-1 Password login
-      happened   in shell:main
-      opened     TIME
-      changed    TIME
+      worked in  shell:main
+      opened     TIME UTC (AGO)
+      ended      TIME UTC (AGO), after TIME
 
     Results
       Users are stored with argon2id hashes; 7 tests pass.
@@ -125,20 +125,20 @@ fn a_piece_of_work_from_push_to_pop() {
 
     ## Timeline
 
-    - TIME planned: Store users (shell:main)
-    - TIME begun (shell:main)
-    - TIME failed attempt: bcrypt (because no C compiler in the image) (shell:main)
-    - TIME decision: argon2id for hashes (because pure Rust) (shell:main)
-    - TIME artifact: src/users.rs (shell:main)
-    - TIME artifact: src/hash.rs (shell:main)
-    - TIME evidence: `cargo test users` exited 0 (shell:main)
-    - TIME evidence: test users::round_trip passed (shell:main)
-    - TIME evidence: commit 4f2c1a9 (shell:main)
-    - TIME log: cargo test (9 bytes) (shell:main)
-    - TIME completed: Users are stored with argon2id hashes; 7 tests pass. (shell:main)
+    - TIME UTC planned: Store users (shell:main)
+    - TIME UTC begun (shell:main)
+    - TIME UTC failed attempt: bcrypt (because no C compiler in the image) (shell:main)
+    - TIME UTC decision: argon2id for hashes (because pure Rust) (shell:main)
+    - TIME UTC artifact: src/users.rs (shell:main)
+    - TIME UTC artifact: src/hash.rs (shell:main)
+    - TIME UTC evidence: `cargo test users` exited 0 (shell:main)
+    - TIME UTC evidence: test users::round_trip passed (shell:main)
+    - TIME UTC evidence: commit 4f2c1a9 (shell:main)
+    - TIME UTC log: cargo test (9 bytes) (shell:main)
+    - TIME UTC completed: Users are stored with argon2id hashes; 7 tests pass. (shell:main)
     ");
     assert_snapshot!(project.flame(&["log", &format!("{users}#1")]), @"7 passed");
-    assert_snapshot!(project.flame(&["log"]), @"✓ id-2  TIME  Store users");
+    assert_snapshot!(project.flame(&["log"]), @"✓ id-2  TIME UTC  Store users");
     assert_snapshot!(project.flame(&["search", "argon2id"]), @"
     id-2  Store users  decision
         [argon2id] for hashes (pure Rust)
@@ -167,26 +167,27 @@ fn finishing_the_root_finishes_the_tree() {
     no frame is active now
     ");
     assert_snapshot!(project.flame(&["status"]), @"
-    No session works on a frame.
+    Nothing is in progress here.
     `flame push TITLE` starts one.
 
     shop · 2 frames: 2 completed
     ");
     assert_snapshot!(project.flame(&["tree", "--all", "--details"]), @"
-    ✓ id-1  Ship it · 1/1 done · claimed
+    ✓ id-1  Ship it · 1/1 done · no evidence
     │ results: Version 1.0 is out
-    └─ ✓ id-2  Write the notes · claimed
+    └─ ✓ id-2  Write the notes · no evidence
          results: see CHANGELOG
 
     2 frames: 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["show", &root]), @"
     ✓ id-1  Ship it
       status     completed
-      happened   in shell:main
-      opened     TIME
-      changed    TIME
+      worked in  shell:main
+      opened     TIME UTC (AGO)
+      ended      TIME UTC (AGO), after TIME
 
     Results
       Version 1.0 is out
@@ -199,7 +200,7 @@ fn finishing_the_root_finishes_the_tree() {
       DIR/state/projects/shop-HASH/logs/id-1.md
     ");
     // A push after that is a tree of its own, never a child of what is finished.
-    assert_snapshot!(project.flame(&["push", "Next release"]), @"id-3 “Next release” is in progress");
+    assert_snapshot!(project.flame(&["push", "Next release"]), @"id-3 “Next release” is in progress, at the root of a new tree");
     assert_eq!(project.json(&["show", &child])["parent"], *root);
 }
 
@@ -264,8 +265,8 @@ fn plans_are_nested_moved_and_given_up() {
     6 frames: 1 in progress, 5 planned
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
-    assert_snapshot!(project.flame(&["delete", &id("Old UI")]), @"id-6 is deleted");
-    assert_snapshot!(project.flame(&["delete", &id("Docs")]), @"id-5 is deleted, with 1 frame below it");
+    assert_snapshot!(project.flame(&["delete", &id("Old UI")]), @"id-6 “Old UI” is deleted");
+    assert_snapshot!(project.flame(&["delete", &id("Docs")]), @"id-5 “Docs” is deleted, with 1 frame below it");
     project.ok(&["plan", "Cart", "Checkout", "--parent", &id("API")]);
     let checkout = id("Checkout");
     assert_snapshot!(project.flame(&["activate", &checkout]), @"
@@ -313,10 +314,10 @@ fn goals_and_results_are_corrected() {
 
     ## Timeline
 
-    - TIME opened: Lgoin (shell:main)
-    - TIME corrected title: Login, criteria: A session begins (shell:main)
-    - TIME completed: Sessions last 24 minutes (shell:main)
-    - TIME corrected results: Sessions last 24 hours (shell:main)
+    - TIME UTC opened: Lgoin (shell:main)
+    - TIME UTC corrected title: Login, criteria: A session begins (shell:main)
+    - TIME UTC completed: Sessions last 24 minutes (shell:main)
+    - TIME UTC corrected results: Sessions last 24 hours (shell:main)
     ");
 }
 
@@ -355,7 +356,7 @@ fn the_last_command_is_taken_back() {
     assert_snapshot!(project.flame(&["undo"]), @"
     --- stderr
     error: shell:main has nothing to undo
-    hint: undo takes back only what this session did
+    hint: undo reverses only what this session did
     [exit 1]
     ");
     project.well();
@@ -384,11 +385,23 @@ fn the_demo_plays() {
         "Password login",
         "Store users",
         "argon2id",
-        "## Timeline",
+        "no evidence: completed without",
+        "<stack-context",
+        "## Stage-Aware Continuation",
         "throw-away",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    assert!(!said.contains(" ms,"), "{said}");
+    assert!(
+        project
+            .ok(&["demo", "--timings"])
+            .contains(" ms, 3 events)")
+    );
+    let prompts = project.json(&["demo"])["prompts"].clone();
+    let tokens = |key: &str| prompts[0][key].as_u64().unwrap();
+    // The output of the first step's commands is most of the conversation.
+    assert!(tokens("tokensFolded") * 5 < tokens("tokens"), "{prompts}");
     assert!(!project.dir().join("state").exists());
 }
 
@@ -407,7 +420,6 @@ fn a_binding_can_be_taken_back() {
     project.ok(&["bind", &root, "opencode:ses_a"]);
     assert_snapshot!(project.flame(&["undo"]), @"
     undone: id-1 bound to opencode:ses_a
-    `flame undo` again undoes the command before it; there is no redo
     now at → id-1 “Login”
     ");
     assert_eq!(
@@ -418,7 +430,6 @@ fn a_binding_can_be_taken_back() {
     project.ok(&["unbind", "opencode:ses_b"]);
     assert_snapshot!(project.flame(&["undo"]), @"
     undone: id-1 unbound from opencode:ses_b
-    `flame undo` again undoes the command before it; there is no redo
     now at → id-1 “Login”
     ");
     // The worktree of a session that was only named is known once it acts.

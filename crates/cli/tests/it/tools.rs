@@ -119,7 +119,7 @@ fn the_tools_are_the_seeds() {
 fn an_agent_works_through_a_plan() {
     let project = agents();
     assert_snapshot!(say(&project, "stack_status", &json!({})), @"
-    this session works on no frame
+    no active frame
 
     no frames yet
     ");
@@ -127,7 +127,7 @@ fn an_agent_works_through_a_plan() {
         "title": "Password login",
         "successCriteria": "Users can log in; tests pass",
         "successCriteriaCompacted": "login works",
-    })), @"id-1 “Password login” is in progress");
+    })), @"id-1 “Password login” is in progress, at the root of a new tree");
     assert_snapshot!(say(&project, "stack_frame_plan_children", &json!({ "children": [
         { "title": "Store users", "successCriteria": "hashes only" },
         { "title": "Routes", "successCriteria": "all answer", "successCriteriaCompacted": "routes",
@@ -162,9 +162,9 @@ fn an_agent_works_through_a_plan() {
     ✓ id-2  Store users
       status     completed
       path       id-1 Password login
-      happened   in opencode:ses_a
-      opened     TIME
-      changed    TIME
+      worked in  opencode:ses_a
+      opened     TIME UTC
+      ended      TIME UTC, after 0 s
 
     Done when
       hashes only
@@ -186,7 +186,7 @@ fn an_agent_works_through_a_plan() {
     assert_snapshot!(say(&project, "stack_tree", &json!({ "showFull": true, "showDetails": true })), @"
     → id-1  Password login · 1/3 done  ◀ you are here
     │ done when: login works
-    ├─ ✓ id-2  Store users · claimed
+    ├─ ✓ id-2  Store users · no evidence
     │    done when: hashes only
     │    results: stored
     ├─ ○ id-3  Routes · 0/1 done
@@ -198,12 +198,14 @@ fn an_agent_works_through_a_plan() {
 
     5 frames: 1 in progress, 3 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit
     ");
     assert_snapshot!(say(&project, "stack_tree", &json!({ "rootID": next })), @"
-    ✓ id-2  Store users · claimed
+    ✓ id-2  Store users · no evidence
 
     in all, 5 frames: 1 in progress, 3 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit
     ");
     assert_snapshot!(say(&project, "stack_get_summary", &json!({ "sessionID": next })), @"
     Store users (completed)
@@ -215,7 +217,7 @@ fn an_agent_works_through_a_plan() {
     no frame is active now
     ");
     assert_snapshot!(say(&project, "stack_status", &json!(null)), @"
-    this session works on no frame
+    no active frame
 
     5 frames: 1 completed, 4 invalidated
     ");
@@ -248,8 +250,8 @@ fn a_refusal_speaks_to_the_agent() {
     let pop = json!({ "status": "completed", "results": "done" });
     assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
     --- stderr
-    error: opencode:ses_a works on no frame
-    hint: name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate
+    error: no frame is active in opencode:ses_a
+    hint: name a frame, start one with stack_frame_push, or switch to one with stack_frame_activate
     [exit 1]
     ");
     project.push("Root");
@@ -257,14 +259,14 @@ fn a_refusal_speaks_to_the_agent() {
     assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
     --- stderr
     error: id-1 “Root” has 1 open child: id-2 “Child” (planned)
-    hint: begin it with stack_frame_activate (id-2), or give it up with stack_frame_invalidate (id-2)
+    hint: start it with stack_frame_activate (id-2), or abandon it with stack_frame_invalidate (id-2)
     [exit 1]
     ");
     let pop = json!({ "status": "completed", "results": "done", "frameID": planned[0] });
     assert_snapshot!(call(&project, "stack_frame_pop", &pop), @"
     --- stderr
-    error: id-2 “Child” is planned and was not begun
-    hint: begin it with stack_frame_activate (id-2), or give it up with stack_frame_invalidate (id-2)
+    error: id-2 “Child” is planned and was not started
+    hint: start it with stack_frame_activate (id-2), or abandon it with stack_frame_invalidate (id-2)
     [exit 1]
     ");
     assert_snapshot!(call(&project, "stack_frame_details", &json!({ "frameID": "nothing" })), @"

@@ -43,19 +43,19 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     };
 
     // Enough room: nothing goes.
-    assert_snapshot!(project.flame(&["gc"]), @"N kB of N kB (before: N kB)");
+    assert_snapshot!(project.flame(&["gc"]), @"1 MB now (was 1 MB), within the limit of 50 MB");
     assert!(project.file("index.db").exists());
 
     // A little less: the index and the rendered logs.
     let limit = (all() - 1_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit, "--dry-run"]), @"
     would delete: search index and rendered logs (made again when needed)
-    N kB of N kB (before: N kB)
+    N kB now (was 1 MB), within the limit of 1 MB
     ");
     assert!(project.file("index.db").exists(), "a dry run drops nothing");
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
     deleted: search index and rendered logs (made again when needed)
-    N kB of N kB (before: N kB)
+    N kB now (was 1 MB), within the limit of 1 MB
     ");
     assert!(!project.file("index.db").exists() && !project.file("logs").exists());
     assert_eq!(
@@ -67,16 +67,12 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     let limit = (all() - 1_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
     deleted: 1 raw text of finished frames
-    N kB of N kB (before: N kB)
+    N kB now (was N kB), within the limit of N kB
     ");
     let log = project.flame(&["log", &first]).stdout;
     let raw = log.split_once("## Raw text").unwrap().1;
-    assert_snapshot!(project.stable(raw.split_once("##").unwrap().0), @"
-
-
-    - `id-1#1` build (40000 bytes; dropped by `flame gc` at event 15)
-    ");
-    assert_snapshot!(project.flame(&["log", &format!("{first}#1")]), @"[dropped by `flame gc` at event 15 to keep the store small: 40000 bytes]");
+    assert_snapshot!(project.stable(raw.split_once("##").unwrap().0), @"- `id-1#1` build (N kB; dropped by `flame gc` at event 15)");
+    assert_snapshot!(project.flame(&["log", &format!("{first}#1")]), @"[dropped by `flame gc` at event 15 to keep the store small: N kB]");
     assert_eq!(
         project.ok(&["log", &format!("{second}#1")]),
         noise(2, 40_000)
@@ -87,7 +83,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
     deleted: search index and rendered logs (made again when needed)
     deleted: 1 raw text of finished frames
-    N kB over the limit of 1 byte (before: N kB)
+    N kB now (was N kB), still over the limit of 1 byte
     --- stderr
     note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
     ");
@@ -99,7 +95,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert_eq!(project.ok(&["log", &format!("{open}#1")]), noise(3, 40_000));
     let limit = (bytes("journal") + 10_000).to_string();
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
-    N kB over the limit of N kB (before: N kB)
+    N kB now (was N kB), still over the limit of N kB
     --- stderr
     note: the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)
     ");
@@ -174,7 +170,7 @@ fn text_that_no_frame_speaks_of_is_swept_up() {
     blobs.put("orphaned").unwrap();
     assert_snapshot!(project.flame(&["gc"]), @"
     deleted: 1 raw text that no frame refers to
-    N kB of N kB (before: N kB)
+    N kB now (was N kB), within the limit of 50 MB
     ");
     assert_eq!(blobs.names().unwrap(), Vec::<String>::new());
     assert_eq!(project.json(&["gc"])["orphans"], 0);
@@ -317,9 +313,9 @@ fn a_limit_that_cannot_be_met_is_reported() {
     let project = TestProject::new();
     project.push("Root");
     assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
-    N kB over the limit of 1 byte (before: N kB)
+    N kB now (was N kB), still over the limit of 1 byte
     --- stderr
     note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
     ");
-    assert_snapshot!(project.flame(&["gc", "--max-size", "10 MB"]), @"N kB of N kB (before: N kB)");
+    assert_snapshot!(project.flame(&["gc", "--max-size", "10 MB"]), @"N kB now (was N kB), within the limit of 10 MB");
 }

@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::tree_query::TreeQuery;
 
 /// Results of a frame without any.
-const UNKNOWN: &str = "Ended without results, and no summary of it was made.";
+const UNKNOWN: &str = "Closed without results.";
 
 impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     /// Makes a frame wait for a summary. Refuses whatever a pop would refuse, before the summary

@@ -310,7 +310,7 @@ fn push_below_a_frame_not_in_progress_is_refused() {
     let mut story = Story::new("root > (done+, lost~, planned?, stuck!, gone-)");
     insta::assert_snapshot!(refused(&mut story, below("done")), @"<done> “done” is completed, so nothing can be added below it");
     insta::assert_snapshot!(refused(&mut story, below("gone")), @"<gone> “gone” is invalidated, so nothing can be added below it");
-    insta::assert_snapshot!(refused(&mut story, below("planned")), @"<planned> “planned” is planned and was not begun");
+    insta::assert_snapshot!(refused(&mut story, below("planned")), @"<planned> “planned” is planned and was not started");
     insta::assert_snapshot!(refused(&mut story, below("stuck")), @"<stuck> “stuck” is blocked (keys)");
     let mut story = Story::new("root+");
     insta::assert_snapshot!(refused(&mut story, below("root")), @"<root> “root” is completed, so nothing can be added below it");
@@ -341,7 +341,7 @@ fn a_failed_frame_takes_its_plan_with_it() {
 fn pop_of_a_planned_or_finished_frame_is_refused() {
     let pop = |name, outcome| move |story: &mut Story| story.pop(name, outcome);
     let mut story = Story::new("root > (planned?, done+, stuck!, gone-)");
-    insta::assert_snapshot!(refused(&mut story, pop("planned", Outcome::Completed)), @"<planned> “planned” is planned and was not begun");
+    insta::assert_snapshot!(refused(&mut story, pop("planned", Outcome::Completed)), @"<planned> “planned” is planned and was not started");
     insta::assert_snapshot!(refused(&mut story, pop("done", Outcome::Failed)), @"<done> “done” is completed already");
     insta::assert_snapshot!(refused(&mut story, pop("gone", Outcome::Completed)), @"<gone> “gone” is invalidated already");
     insta::assert_snapshot!(refused(&mut story, pop("stuck", Outcome::Completed)), @"<stuck> “stuck” is blocked (keys)");
@@ -360,7 +360,7 @@ fn commands_without_an_active_frame_are_refused() {
             results: results("x"),
         })
     };
-    insta::assert_snapshot!(refused(&mut story, pop), @"shell:main works on no frame");
+    insta::assert_snapshot!(refused(&mut story, pop), @"no frame is active in this worktree");
 }
 
 #[test]

@@ -24,7 +24,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn file(self, home: &Home, project: &Project) -> PathBuf {
+    /// Returns the path of the file, which may not exist.
+    pub fn file(self, home: &Home, project: &Project) -> PathBuf {
         match self {
             Self::User => user_file(home),
             Self::Project => project.settings_file(),

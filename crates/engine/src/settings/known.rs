@@ -214,7 +214,7 @@ impl Setting {
             Kind::Word(words) => format!("one of {}", words.join(", ")),
             _ => self.takes(),
         };
-        Err(format!("is `{value}`, but must be {valid}"))
+        Err(format!("cannot be `{value}`; use {valid}"))
     }
 
     /// Describes the valid values.

@@ -372,7 +372,7 @@ pub(super) mod tests {
         let environment: Environment<'_> =
             &|name| (name == "FLAME_GC_MAX_SIZE").then(|| "lots".to_owned());
         let error = Settings::gather(&home, &project, environment).unwrap_err();
-        insta::assert_snapshot!(error, @"the setting `gc.max_size` is `lots`, but must be a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)");
+        insta::assert_snapshot!(error, @"the setting `gc.max_size` cannot be `lots`; use a size such as `50 MB` (from environment variable FLAME_GC_MAX_SIZE)");
     }
 
     #[test]
@@ -431,7 +431,7 @@ pub(super) mod tests {
         ] {
             assert_eq!(with(value).unwrap(), on);
         }
-        insta::assert_snapshot!(with("1").unwrap_err(), @"the setting `subagents.enabled` is `1`, but must be `on` or `off` (from environment variable STACK_SUBAGENT_ENABLED)");
+        insta::assert_snapshot!(with("1").unwrap_err(), @"the setting `subagents.enabled` cannot be `1`; use `on` or `off` (from environment variable STACK_SUBAGENT_ENABLED)");
     }
 
     #[test]

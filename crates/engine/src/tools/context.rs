@@ -11,8 +11,9 @@ use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::context::{ContextOptions, ContextTarget};
 use crate::error::Result;
+use crate::hints::Voice;
 use crate::names::resolve;
-use crate::views::{compactions, context as view, counted};
+use crate::views::{Canvas, compactions, context as view, counted};
 
 /// Default length of a preview, in characters.
 const PREVIEW: usize = 2000;
@@ -150,6 +151,6 @@ impl ToolArgs for CompactionInfoArgs {
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let history = engine.read(|reading| Ok(compactions::gather(reading, &actor.session)?))?;
-        Ok(compactions::plain(&history))
+        Ok(compactions::plain(&Canvas::plain(Voice::Tool), &history))
     }
 }

@@ -7,11 +7,12 @@ use serde::Deserialize;
 use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::error::Result;
+use crate::hints::Voice;
 use crate::names::resolve;
 use crate::recall::{Patience, RECALL_TOKENS};
 use crate::views::status::StatusView;
 use crate::views::tree::TreeOptions;
-use crate::views::{details, finished_results, grouped, one_line, printable, status, tree};
+use crate::views::{Canvas, details, finished_results, grouped, one_line, printable, status, tree};
 
 /// Default number of search hits.
 const HITS: usize = 10;
@@ -55,7 +56,7 @@ impl ToolArgs for StatusArgs {
                 set_aside: Vec::new(),
             })
         })?;
-        Ok(status::plain(&view, session))
+        Ok(status::own(&Canvas::plain(Voice::Tool), &view))
     }
 }
 
@@ -87,7 +88,7 @@ impl ToolArgs for TreeArgs {
         })?;
         let here = actor.session.to_string();
         let details = self.show_details.unwrap_or(false);
-        let text = tree::plain(&view, Some(&here), details);
+        let text = tree::render(&Canvas::plain(Voice::Tool), &view, Some(&here), details);
         Ok(limited(
             &text,
             "stack_tree with rootID shows one part of it",
@@ -111,7 +112,7 @@ impl ToolArgs for DetailsArgs {
         let details =
             engine.read(|reading| details::gather(reading, &resolve(reading, &self.frame)?))?;
         let (_, log) = engine.logs().render(&details.frame.id)?;
-        let text = details::plain(&details);
+        let text = details::render(&Canvas::plain(Voice::Tool), &details);
         let recall = format!("stack_recall {} shows it in parts", details.frame.id);
         let text = limited(&text, &recall);
         Ok(format!("{text}\nlog: {}\n", log.display()))

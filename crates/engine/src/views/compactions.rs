@@ -6,7 +6,7 @@ use flamestack_core::{FrameId, Session, SessionRef};
 use flamestack_store::{Reading, StoreError};
 use serde_json::{Value, json};
 
-use super::{counted, grouped, one_line, time};
+use super::{Canvas, counted, grouped, one_line};
 
 /// Maximum number of compactions shown.
 const SHOWN: usize = 20;
@@ -50,14 +50,14 @@ impl History {
     }
 }
 
-/// Renders the history as plain text, one line for each compaction.
-pub fn plain(history: &History) -> String {
+/// Renders the history, one line for each compaction.
+pub fn plain(canvas: &Canvas<'_>, history: &History) -> String {
     let mut text = String::new();
     if history.is_empty() {
         return format!("{} was never compacted\n", history.session.key);
     }
     for (n, one) in (history.first()..).zip(&history.compactions) {
-        text.push_str(&line(n, one));
+        text.push_str(&line(canvas, n, one));
     }
     for (frame, awaiting) in &history.waiting {
         let what = match awaiting.outcome {
@@ -66,7 +66,7 @@ pub fn plain(history: &History) -> String {
         };
         text.push_str(&format!(
             "{frame} has waited for a summary since {}, {what}\n",
-            time::minute(awaiting.since)
+            canvas.time(awaiting.since)
         ));
     }
     let compaction_loop = &history.session.activity.compaction_loop;
@@ -79,9 +79,9 @@ pub fn plain(history: &History) -> String {
     text
 }
 
-fn line(n: u64, one: &Compaction) -> String {
+fn line(canvas: &Canvas<'_>, n: u64, one: &Compaction) -> String {
     let kind = one.kind.map_or("unknown", CompactionKind::label);
-    let when = one.ended.or(one.begun).map(time::minute);
+    let when = one.ended.or(one.begun).map(|at| canvas.time(at));
     let mut text = format!("{n}. {}, {kind}", when.unwrap_or_default());
     if one.ended.is_none() {
         text.push_str(", in progress");

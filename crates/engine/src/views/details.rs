@@ -1,14 +1,19 @@
 //! One frame with everything recorded about it.
 
 use flamestack_core::frame::Origin;
+use flamestack_core::id::Timestamp;
 use flamestack_core::note::NoteKind;
-use flamestack_core::{Frame, FrameHead, FrameId, Note};
+use flamestack_core::{Event, Frame, FrameHead, FrameId, Note, Recorded, Status};
 use flamestack_store::{FrameRow, Reading, Totals};
 
 use super::compactions::{self, History};
 use super::hosted::Hosted;
-use super::{counted, finished_results, icon, level, one_line, printable, story, time};
+use super::{
+    BEFORE_TITLE, Canvas, Ink, finished_results, frame_line, icon, level, one_line, printable,
+    size, story, time, tree,
+};
 use crate::error::{EngineError, Result};
+use crate::hints::Voice;
 
 /// Maximum number of open and of finished children listed.
 const CHILDREN: usize = 20;
@@ -28,6 +33,10 @@ pub struct Details {
     pub sessions: Vec<String>,
     /// The session bound to it, with its compactions.
     pub bound: Option<History>,
+    /// The time when work on it began, as far as its history goes back.
+    pub started: Option<Timestamp>,
+    /// The time when it ended.
+    pub ended: Option<Timestamp>,
 }
 
 /// Gathers the details of a frame.
@@ -44,7 +53,20 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
     let totals = reading.child_totals(Some(id))?;
     let session = frame.session.as_ref();
     let bound = session.map(|session| compactions::gather(reading, session));
+    let history = reading.history(id)?;
+    let first = |wanted: fn(&Event) -> bool| {
+        let found = history.iter().find(|recorded| wanted(&recorded.event));
+        found.map(|recorded| recorded.at)
+    };
+    let ended = |recorded: &&Recorded| Some(recorded.seq) == frame.closed;
     Ok(Details {
+        started: first(|event| {
+            matches!(
+                event,
+                Event::FrameStarted { .. } | Event::FrameOpened { planned: false, .. }
+            )
+        }),
+        ended: history.iter().find(ended).map(|recorded| recorded.at),
         bound: bound.transpose()?,
         frame,
         path,
@@ -54,35 +76,34 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
     })
 }
 
-/// Renders the details as plain text.
-pub fn plain(details: &Details) -> String {
+/// Renders the details.
+pub fn render(canvas: &Canvas<'_>, details: &Details) -> String {
     let frame = &details.frame;
-    let mut text = format!(
-        "{} {}  {}\n",
-        icon(frame.status),
-        frame.id,
-        one_line(frame.title.as_str(), 500)
-    );
-    facts(details, &mut |name, value| {
-        text.push_str(&format!("  {name:<10} {value}\n"));
+    let sign = canvas.ink(Ink::Status(frame.status), icon(frame.status));
+    let id = canvas.ink(Ink::Id, frame.id.as_str());
+    let title = canvas.ink(Ink::Bold, &one_line(frame.title.as_str(), 500));
+    let mut text = canvas.hanging(&format!("{sign} {id}  "), &" ".repeat(BEFORE_TITLE), &title);
+    facts(canvas, details, &mut |name, value| {
+        let name = canvas.ink(Ink::Dim, &format!("  {name:<10} "));
+        text.push_str(&canvas.paragraph(&name, value));
     });
-    text.push_str(&outcome(details));
+    outcome(canvas, &mut text, details);
     for (kind, heading) in [
-        (NoteKind::Directive, "What the user said"),
+        (NoteKind::Directive, "Directives"),
         (NoteKind::Artifact, "Artifacts"),
         (NoteKind::Decision, "Decisions"),
         (NoteKind::FailedAttempt, "Failed attempts"),
         (NoteKind::Evidence, "Evidence"),
     ] {
-        section(&mut text, heading, notes(frame, kind));
+        section(canvas, &mut text, heading, notes(frame, kind));
     }
-    section(&mut text, "Raw text", raw_texts(frame));
-    section(&mut text, "Children", children(details));
+    section(canvas, &mut text, "Raw text", raw_texts(canvas, frame));
+    section(canvas, &mut text, "Children", children(canvas, details));
     text
 }
 
 /// Passes the facts about a frame to `fact`, each with its name.
-fn facts(details: &Details, fact: &mut dyn FnMut(&str, &str)) {
+fn facts(canvas: &Canvas<'_>, details: &Details, fact: &mut dyn FnMut(&str, &str)) {
     let frame = &details.frame;
     fact("status", frame.status.label());
     if frame.origin != Origin::Asked {
@@ -126,19 +147,35 @@ fn facts(details: &Details, fact: &mut dyn FnMut(&str, &str)) {
             (Some(first), None) => format!(", from {first}"),
             _ => String::new(),
         };
-        fact("happened", &format!("in {}{messages}", span.session));
+        fact("worked in", &format!("{}{messages}", span.session));
     }
     if !frame.aliases.is_empty() {
         fact("also", &frame.aliases.join(", "));
     }
-    fact("opened", &time::minute(frame.created_at));
-    fact("changed", &time::minute(frame.updated_at));
+    let opened = canvas.time_and_age(frame.created_at);
+    fact("opened", &opened);
+    let started = details.started.map(|at| canvas.time_and_age(at));
+    if let Some(started) = started.filter(|started| *started != opened) {
+        fact("started", &started);
+    }
+    let ended = details.ended;
+    if let Some(ended) = ended {
+        let mut text = canvas.time_and_age(ended);
+        if let Some(started) = details.started {
+            let took = time::duration(ended.0.saturating_sub(started.0));
+            text.push_str(&format!(", after {took}"));
+        }
+        fact("ended", &text);
+    }
+    let changed = canvas.time_and_age(frame.updated_at);
+    if changed != ended.map_or(opened, |at| canvas.time_and_age(at)) {
+        fact("changed", &changed);
+    }
 }
 
 /// Renders criteria, results and compactions.
-fn outcome(details: &Details) -> String {
+fn outcome(canvas: &Canvas<'_>, text: &mut String, details: &Details) {
     let frame = &details.frame;
-    let mut text = String::new();
     let open_summary = frame.summary.as_ref().filter(|_| frame.results.is_none());
     for (heading, body) in [
         ("Done when", frame.criteria.as_ref()),
@@ -146,23 +183,23 @@ fn outcome(details: &Details) -> String {
         ("Results, compacted", frame.results_compacted.as_ref()),
         ("Summary so far", open_summary),
     ] {
-        section(
-            &mut text,
-            heading,
-            body.map(|body| printable(body.as_str())),
-        );
+        let body = body.map(|body| printable(body.as_str()));
+        section(canvas, text, heading, body);
     }
     let bound = details.bound.as_ref().filter(|bound| !bound.is_empty());
-    section(&mut text, "Compactions", bound.map(compactions::plain));
-    text
+    let compactions = bound.map(|bound| compactions::plain(canvas, bound));
+    section(canvas, text, "Compactions", compactions);
 }
 
-fn section(text: &mut String, heading: &str, body: Option<String>) {
-    if let Some(body) = body {
-        text.push_str(&format!("\n{heading}\n"));
-        for line in body.lines() {
-            text.push_str(&format!("  {line}\n"));
-        }
+/// Renders a heading and the lines below it. A line that is broken goes on below its first word.
+fn section(canvas: &Canvas<'_>, text: &mut String, heading: &str, body: Option<String>) {
+    let Some(body) = body else { return };
+    text.push_str(&format!("\n{}\n", canvas.ink(Ink::Bold, heading)));
+    for line in body.lines() {
+        let content = line.trim_start_matches([' ', '-', '*', '•']);
+        let lead = line.len() - content.len();
+        let (lead, content) = line.split_at_checked(lead).unwrap_or(("", line));
+        text.push_str(&canvas.paragraph(&format!("  {lead}"), content));
     }
 }
 
@@ -185,45 +222,59 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
 }
 
 /// Lists raw texts with the command that shows each.
-fn raw_texts(frame: &Frame) -> Option<String> {
+fn raw_texts(canvas: &Canvas<'_>, frame: &Frame) -> Option<String> {
+    let call = match canvas.voice {
+        Voice::Cli => "flame log",
+        Voice::Tool => "stack_recall",
+    };
     let lines: Vec<String> = (1..)
         .zip(&frame.log)
         .map(|(n, entry)| {
-            let size = counted(entry.bytes, "byte", "bytes");
-            format!("- {} ({size}): flame log {}#{n}", entry.label, frame.id)
+            let size = size(entry.bytes);
+            format!("- {} ({size}): {call} {}#{n}", entry.label, frame.id)
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Lists children with their results.
-fn children(details: &Details) -> Option<String> {
+/// Lists children with their results. Finished ones that are left out came before those shown, open
+/// ones come after them.
+fn children(canvas: &Canvas<'_>, details: &Details) -> Option<String> {
     if details.children.is_empty() {
         return None;
     }
+    let rows = &details.children;
+    let (mut earlier, mut later) = (Totals::default(), Totals::default());
+    for status in Status::ALL {
+        let shown = rows.iter().filter(|row| row.frame.status == status);
+        let hidden = details.totals.of(status);
+        let hidden = hidden.saturating_sub(shown.count() as u64);
+        let side = if status.is_open() {
+            &mut later
+        } else {
+            &mut earlier
+        };
+        side.add(status, hidden);
+    }
+    let left_out = |totals: &Totals| {
+        let id = Some(&details.frame.id);
+        (totals.all() > 0).then(|| tree::hidden(canvas.voice, id, totals))
+    };
+    let first_finished = rows.iter().position(|row| !row.frame.status.is_open());
     let mut lines = Vec::new();
-    for row in &details.children {
+    for (place, row) in rows.iter().enumerate() {
+        if Some(place) == first_finished {
+            lines.extend(left_out(&earlier));
+        }
         let frame = &row.frame;
-        lines.push(format!(
-            "{} {}  {}",
-            icon(frame.status),
-            frame.id,
-            one_line(frame.title.as_str(), 72)
-        ));
+        lines.push(frame_line(canvas, frame.status, &frame.id, &frame.title, 2));
         if let Some(results) = finished_results(frame) {
             lines.push(format!("    {}", one_line(&results, 280)));
         }
     }
-    let hidden = details
-        .totals
-        .all()
-        .saturating_sub(details.children.len() as u64);
-    if hidden > 0 {
-        lines.push(format!(
-            "… {} more (flame tree {} --all)",
-            super::grouped(hidden),
-            details.frame.id
-        ));
+    if first_finished.is_none() {
+        lines.extend(left_out(&earlier));
     }
+    lines.extend(left_out(&later));
     Some(lines.join("\n"))
 }

@@ -9,7 +9,7 @@ use flamestack_core::note::NoteKind;
 use flamestack_core::{Frame, FrameId, Note, Recorded};
 use flamestack_store::{FrameRow, Reading, Slice};
 
-use super::{finished_results, one_line, printable, story, time};
+use super::{finished_results, one_line, printable, size, story, time};
 use crate::error::Result;
 
 /// Maximum number of children in a log.
@@ -110,7 +110,7 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
         }
     }
     for (kind, heading) in [
-        (NoteKind::Directive, "What the user said"),
+        (NoteKind::Directive, "Directives"),
         (NoteKind::Decision, "Decisions"),
         (NoteKind::FailedAttempt, "Failed attempts"),
         (NoteKind::Artifact, "Artifacts"),
@@ -135,8 +135,10 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
                     None => String::new(),
                 };
                 format!(
-                    "- `{}#{n}` {} ({} bytes{dropped})",
-                    frame.id, entry.label, entry.bytes
+                    "- `{}#{n}` {} ({}{dropped})",
+                    frame.id,
+                    entry.label,
+                    size(entry.bytes)
                 )
             })
             .collect();

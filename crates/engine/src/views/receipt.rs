@@ -6,18 +6,24 @@ use flamestack_core::command::Place;
 use flamestack_core::event::Closing;
 use flamestack_core::id::Seq;
 use flamestack_core::note::NoteKind;
-use flamestack_core::{Actor, Command, Event, FrameHead, FrameId, Remark};
+use flamestack_core::{Actor, Command, Event, FrameHead, FrameId, Remark, SessionRef, Status};
 use flamestack_store::{Reading, StoreError};
 
-use super::{counted, icon, one_line, status, story};
+use super::{counted, icon, one_line, size, status, story};
 use crate::commands::Receipt;
 use crate::error::Result;
+use crate::hints::Voice;
 
 /// Maximum number of frames in a receipt.
 const LISTED: usize = 20;
 
-/// Renders a receipt, one line for each event.
-pub fn lines(reading: &dyn Reading, actor: &Actor, receipt: &Receipt) -> Result<Vec<String>> {
+/// Renders a receipt, one line for each event, with calls that its reader can make.
+pub fn lines(
+    reading: &dyn Reading,
+    actor: &Actor,
+    receipt: &Receipt,
+    voice: Voice,
+) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
@@ -29,9 +35,25 @@ pub fn lines(reading: &dyn Reading, actor: &Actor, receipt: &Receipt) -> Result<
                 lines.push(format!("… {} before this", more(skipped)));
             }
             for recorded in receipt.events.iter().skip(skipped) {
-                lines.extend(sentence(reading, &recorded.event)?);
+                lines.extend(sentence(reading, &recorded.event, voice)?);
             }
         }
+    }
+    let starts_tree = receipt.events.iter().any(|recorded| {
+        matches!(
+            recorded.event,
+            Event::FrameOpened {
+                parent: None,
+                planned: false,
+                ..
+            }
+        )
+    });
+    if starts_tree && matches!(receipt.command, Command::Push { .. }) {
+        if let Some(line) = lines.last_mut() {
+            line.push_str(", at the root of a new tree");
+        }
+        lines.extend(left_behind(reading, actor, voice)?);
     }
     if let Command::Move { to, .. } = &receipt.command
         && let (Some(line), Some(beside)) = (lines.last_mut(), beside(reading, to)?)
@@ -45,6 +67,11 @@ pub fn lines(reading: &dyn Reading, actor: &Actor, receipt: &Receipt) -> Result<
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
+    if let Command::Activate { frame } = &receipt.command
+        && !receipt.events.is_empty()
+    {
+        lines.extend(also_active(reading, actor, frame)?);
+    }
     lines.extend(receipt.remarks.iter().take(LISTED).map(remark));
     let skipped = receipt.remarks.len().saturating_sub(LISTED);
     if skipped > 0 {
@@ -54,12 +81,16 @@ pub fn lines(reading: &dyn Reading, actor: &Actor, receipt: &Receipt) -> Result<
         receipt.command,
         Command::Pop { .. } | Command::Block { .. } | Command::Invalidate { .. } | Command::Undo
     ) {
-        lines.extend(back_at(reading, actor)?);
+        lines.extend(back_at(reading, actor, voice)?);
     }
     Ok(lines)
 }
 
-fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, StoreError> {
+fn sentence(
+    reading: &dyn Reading,
+    event: &Event,
+    voice: Voice,
+) -> Result<Option<String>, StoreError> {
     let name = |id: &FrameId| name(reading, id);
     Ok(Some(match event {
         Event::FrameOpened {
@@ -110,8 +141,12 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             summary: Some(_),
         } => format!("{} has a summary", name(frame)?),
         Event::FrameUnblocked { frame } => {
+            let switch = match voice {
+                Voice::Cli => format!("`flame activate {frame}`"),
+                Voice::Tool => format!("stack_frame_activate ({frame})"),
+            };
             format!(
-                "{} is in progress again; `flame activate {frame}` switches to it",
+                "{} is in progress again; {switch} switches to it",
                 name(frame)?
             )
         }
@@ -125,13 +160,13 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
             Some(parent) => format!("{} is now below {}", name(frame)?, name(parent)?),
             None => format!("{} is now a root", name(frame)?),
         },
-        Event::FrameDeleted { frame, with } => match with.len() as u64 {
-            0 => format!("{frame} is deleted"),
-            n => format!(
-                "{frame} is deleted, with {} below it",
-                counted(n, "frame", "frames")
-            ),
-        },
+        Event::FrameDeleted { frame, with } => {
+            let below = match with.len() as u64 {
+                0 => String::new(),
+                n => format!(", with {} below it", counted(n, "frame", "frames")),
+            };
+            format!("{} is deleted{below}", former_name(reading, frame)?)
+        }
         Event::Noted { frame, note } => {
             let what = match note.kind() {
                 NoteKind::Evidence => "new evidence".to_owned(),
@@ -141,10 +176,10 @@ fn sentence(reading: &dyn Reading, event: &Event) -> Result<Option<String>, Stor
         }
         Event::Logged { frame, entry } => {
             format!(
-                "{} stores “{}” ({} bytes)",
+                "{} stores “{}” ({})",
                 name(frame)?,
                 entry.label,
-                entry.bytes
+                size(entry.bytes)
             )
         }
         Event::SessionBound { session, frame } => format!("{} is bound to {session}", name(frame)?),
@@ -168,6 +203,20 @@ fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
     Ok(reading
         .frame(id)?
         .map_or_else(|| id.to_string(), |head| shown(&head)))
+}
+
+/// Names a frame that no longer exists by its last title.
+fn former_name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
+    let history = reading.history(id)?;
+    let mut titles = history.iter().filter_map(|recorded| match &recorded.event {
+        Event::FrameOpened { goal, .. } => Some(&goal.title),
+        Event::FrameEdited { edit, .. } => edit.title.as_ref(),
+        _ => None,
+    });
+    Ok(match titles.next_back() {
+        Some(title) => format!("{id} “{}”", one_line(title.as_str(), 72)),
+        None => id.to_string(),
+    })
 }
 
 fn along(cascaded: &[FrameId]) -> String {
@@ -217,18 +266,31 @@ fn more(count: usize) -> String {
 fn undo(reading: &dyn Reading, lines: &mut Vec<String>, receipt: &Receipt) -> Result<()> {
     for recorded in &receipt.events {
         if let Event::CommandUndone { batch } = &recorded.event {
+            let mut switched = None;
             for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
                 let shown = !matches!(
                     undone.event,
                     Event::SessionOpened { .. } | Event::SessionFocused { .. }
                 );
-                if undone.batch == *batch && shown {
-                    lines.push(format!("undone: {}", story::line(&undone)));
+                let switch = match &undone.event {
+                    Event::SessionFocused { to: Some(to), .. } => Some(*to),
+                    _ => None,
+                };
+                if undone.batch != *batch {
+                    continue;
                 }
+                if shown {
+                    lines.push(format!("undone: {}", story::line(&undone)));
+                } else if let Some(to) = switch {
+                    switched = Some(to);
+                }
+            }
+            // A switch is the whole command only if it did nothing else.
+            if let Some(to) = switched.filter(|_| lines.is_empty()) {
+                lines.push(format!("undone: the switch to {}", name(reading, &to)?));
             }
         }
     }
-    lines.push("`flame undo` again undoes the command before it; there is no redo".to_owned());
     Ok(())
 }
 
@@ -254,11 +316,47 @@ pub fn remark(remark: &Remark) -> String {
     }
 }
 
-/// Names the active frame and the next planned one.
-fn back_at(reading: &dyn Reading, actor: &Actor) -> Result<Vec<String>> {
+/// Names the sessions besides this one that work on a frame.
+fn also_active(reading: &dyn Reading, actor: &Actor, frame: &FrameId) -> Result<Option<String>> {
+    let mut others = reading.focused_on(frame)?;
+    others.retain(|session| *session != actor.session);
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    Ok((!others.is_empty()).then(|| format!("careful: also active in {}", others.join(", "))))
+}
+
+/// Returns the frame in progress that a session worked on before its active one.
+pub fn previous(reading: &dyn Reading, session: &SessionRef) -> Result<Option<FrameHead>> {
+    let active = reading.session(session)?.and_then(|known| known.active);
+    for id in reading.visited(session)? {
+        let frame = reading.frame(&id)?.filter(|_| Some(id) != active);
+        if let Some(frame) = frame.filter(|frame| frame.status == Status::InProgress) {
+            return Ok(Some(frame));
+        }
+    }
+    Ok(None)
+}
+
+/// Names the frame in progress that a session is no longer at, and the way back to it.
+fn left_behind(reading: &dyn Reading, actor: &Actor, voice: Voice) -> Result<Option<String>> {
+    Ok(previous(reading, &actor.session)?.map(|frame| {
+        let back = match voice {
+            Voice::Cli => "`flame activate -`".to_owned(),
+            Voice::Tool => format!("stack_frame_activate ({})", frame.id),
+        };
+        format!(
+            "{} is still in progress; {back} returns to it",
+            shown(&frame)
+        )
+    }))
+}
+
+/// Names the active frame and the next planned one, or the way back to work.
+fn back_at(reading: &dyn Reading, actor: &Actor, voice: Voice) -> Result<Vec<String>> {
     let standings = status::gather(reading, Some(&actor.session), "")?;
     let Some(standing) = standings.first() else {
-        return Ok(vec!["no frame is active now".to_owned()]);
+        let mut lines = vec!["no frame is active now".to_owned()];
+        lines.extend(left_behind(reading, actor, voice)?);
+        return Ok(lines);
     };
     let mut lines = Vec::new();
     if let Some(active) = standing.path.last() {

@@ -1,11 +1,15 @@
 //! Status of each session: its path, its position, what comes next.
 
+use std::collections::BTreeMap;
+
+use flamestack_core::id::Timestamp;
 use flamestack_core::{FrameHead, FrameId, Session, SessionRef, Status};
 use flamestack_store::{Reading, Totals};
 
+use super::canvas::{IDLE, QUIET};
 use super::hosted::Hosted;
 use super::subagents::spent;
-use super::{Ink, Paint, counted, frame_line, one_line, unpainted};
+use super::{Canvas, Ink, counted, frame_line, one_line};
 use crate::error::Result;
 use crate::subagents::{Family, family};
 
@@ -30,6 +34,8 @@ pub struct SessionStatus {
     pub session: Session,
     /// True if it runs in the current worktree.
     pub here: bool,
+    /// The time of the last event about it or its active frame.
+    pub seen: Option<Timestamp>,
     /// Frames from the root to the active one; at most the last few.
     pub path: Vec<FrameHead>,
     /// True if frames above the first one of the path were left out.
@@ -58,11 +64,12 @@ pub fn gather(
         Some(session) => reading.session(session)?.into_iter().collect(),
         None => reading.sessions(true)?,
     };
+    let seen = reading.last_seen()?;
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {
             let active = *active;
-            standings.push(standing(reading, known, worktree, &active)?);
+            standings.push(standing(reading, known, worktree, &active, &seen)?);
         }
     }
     // This worktree first, and in it the shell last: users mostly ask about agents.
@@ -78,6 +85,7 @@ fn standing(
     session: Session,
     worktree: &str,
     active: &FrameId,
+    seen: &BTreeMap<SessionRef, Timestamp>,
 ) -> Result<SessionStatus> {
     let (path, cut) = path(reading, Some(active))?;
     let frame = reading.whole_frame(active)?;
@@ -99,7 +107,9 @@ fn standing(
         },
         (None, None) => None,
     };
+    let changed = frame.as_ref().map(|frame| frame.updated_at);
     Ok(SessionStatus {
+        seen: seen.get(&session.key).copied().max(changed),
         here: session.worktree.as_deref() == Some(worktree),
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
@@ -136,17 +146,14 @@ pub(super) fn path(
 /// Maximum number of siblings among which a position is determined.
 const COUNTABLE: u64 = 10_000;
 
-/// Renders the status as plain text, without colour.
-pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {
+/// Renders the status of one session, for that session: without its name, which it cannot use.
+pub fn own(canvas: &Canvas<'_>, view: &StatusView) -> String {
     let mut text = String::new();
     for standing in &view.sessions {
-        text.push_str(&standing.draw(session, false, &unpainted));
+        text.push_str(&standing.body(canvas, false));
     }
     if view.sessions.is_empty() {
-        text.push_str(match session {
-            Some(_) => "this session works on no frame\n\n",
-            None => "no session works on a frame\n\n",
-        });
+        text.push_str("no active frame\n\n");
     }
     text.push_str(&super::tree::totals_in_words(&view.totals));
     text.push('\n');
@@ -154,41 +161,75 @@ pub fn plain(view: &StatusView, session: Option<&SessionRef>) -> String {
 }
 
 impl SessionStatus {
-    /// Draws path, position and next step; `with_host` adds what the host says of the session. `you`
-    /// is the session that reads it.
-    pub fn draw(&self, you: Option<&SessionRef>, with_host: bool, paint: Paint<'_>) -> String {
+    /// Returns true if nothing was recorded about the session for a day.
+    pub fn is_idle(&self, canvas: &Canvas<'_>) -> bool {
+        self.seen
+            .and_then(|seen| canvas.age_from(seen, IDLE))
+            .is_some()
+    }
+
+    /// Draws the session with path, position and next step. `you` is the session that reads it.
+    pub fn draw(&self, canvas: &Canvas<'_>, you: Option<&SessionRef>) -> String {
         let key = &self.session.key;
-        let mut text = paint(Ink::Bold, &key.to_string());
+        let mut remarks = Vec::new();
         if you == Some(key) {
-            text.push_str(&paint(Ink::Dim, " (you)"));
+            remarks.push("you".to_owned());
         }
         let worktree = self.session.worktree.as_ref();
-        if let Some(worktree) = worktree.filter(|_| with_host && !self.here) {
-            text.push_str(&paint(Ink::Dim, &format!(" (worktree {worktree})")));
+        if let Some(worktree) = worktree.filter(|_| !self.here) {
+            remarks.push(format!("worktree {worktree}"));
         }
-        text.push_str(if self.cut { "\n  …\n" } else { "\n" });
+        let age = self.seen.and_then(|seen| canvas.age_from(seen, QUIET));
+        if let Some(age) = age.filter(|_| you != Some(key)) {
+            remarks.push(format!("last active {age}"));
+        }
+        let mut text = canvas.ink(Ink::Bold, &key.to_string());
+        if !remarks.is_empty() {
+            text.push_str(&canvas.ink(Ink::Dim, &format!(" ({})", remarks.join(", "))));
+        }
+        let head = canvas.hanging("", "  ", &text);
+        if self.is_idle(canvas) && you != Some(key) {
+            let last = self.path.last();
+            let frame = last.map(|head| {
+                let line = frame_line(canvas, head.status, &head.id, &head.title, 2);
+                format!("  {line}\n")
+            });
+            return format!("{head}{}\n", frame.unwrap_or_default());
+        }
+        head + &self.body(canvas, true)
+    }
+
+    /// Draws path, position and next step; `with_host` adds what the host says of the session.
+    fn body(&self, canvas: &Canvas<'_>, with_host: bool) -> String {
+        let mut text = String::from(if self.cut { "  …\n" } else { "" });
+        let levels = canvas
+            .width
+            .map_or(12, |width| width.saturating_sub(30) / 2);
+        let levels = levels.clamp(1, 12);
         let mut indent = String::new();
         for (level, head) in self.path.iter().enumerate() {
-            indent = "  ".repeat(level.min(12) + 1);
-            let line = frame_line(head.status, &head.id, &head.title, paint);
+            indent = "  ".repeat(level.min(levels) + 1);
+            let line = frame_line(canvas, head.status, &head.id, &head.title, indent.len());
             text.push_str(&format!("{indent}{line}\n"));
         }
         if let Some(criteria) = self.criteria.as_ref().filter(|_| !self.path.is_empty()) {
-            let criteria = format!("done when: {}", one_line(criteria, 100));
-            text.push_str(&format!("{indent}  {}\n", paint(Ink::Dim, &criteria)));
+            let criteria = canvas.excerpt(criteria, 100, indent.len() + 14);
+            let criteria = canvas.ink(Ink::Dim, &format!("done when: {criteria}"));
+            let indent = format!("{indent}  ");
+            text.push_str(&canvas.hanging(&indent, &indent, &criteria));
         }
         if let Some(host) = Hosted(&self.session).line().filter(|_| with_host) {
-            text.push_str(&format!("  {}\n", paint(Ink::Dim, &host)));
+            text.push_str(&canvas.hanging("  ", "    ", &canvas.ink(Ink::Dim, &host)));
         }
-        for fact in facts(self) {
-            text.push_str(&format!("  {fact}\n"));
+        for fact in facts(canvas, self) {
+            text.push_str(&canvas.hanging("  ", "    ", &fact));
         }
         text + "\n"
     }
 }
 
 /// Renders position, children and next step, one line each.
-fn facts(standing: &SessionStatus) -> Vec<String> {
+fn facts(canvas: &Canvas<'_>, standing: &SessionStatus) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(position) = standing.position.filter(|_| standing.siblings.all() > 1) {
         let siblings = &standing.siblings;
@@ -200,11 +241,16 @@ fn facts(standing: &SessionStatus) -> Vec<String> {
         ));
     }
     if standing.children.all() > 0 {
-        facts.push(format!(
-            "{}, {} open",
-            counted(standing.children.all(), "child", "children"),
-            standing.children.open()
-        ));
+        let children = &standing.children;
+        let wanted = children.all() - children.of(Status::Invalidated);
+        let count = counted(children.all(), "child", "children");
+        facts.push(match wanted {
+            0 => format!("{count}, none open"),
+            wanted => format!(
+                "{count}, {} of {wanted} done",
+                children.of(Status::Completed)
+            ),
+        });
     }
     let subagents = &standing.subagents;
     for listed in &subagents.listed {
@@ -226,7 +272,7 @@ fn facts(standing: &SessionStatus) -> Vec<String> {
         facts.push(format!(
             "next: {}  {}",
             next.id,
-            one_line(next.title.as_str(), 72)
+            canvas.title(next.title.as_str(), 18)
         ));
     }
     facts

@@ -5,7 +5,7 @@ use flamestack_core::event::Edit;
 use flamestack_core::text::condense;
 use flamestack_core::{Event, Evidence, Model, Note, Recorded, Text};
 
-use super::counted;
+use super::{counted, size};
 
 /// Renders an event with the id of its frame.
 pub fn line(recorded: &Recorded) -> String {
@@ -110,7 +110,7 @@ pub fn happened(event: &Event) -> String {
         },
         Event::FrameDeleted { .. } => "deleted".to_owned(),
         Event::Noted { note, .. } => noted(note),
-        Event::Logged { entry, .. } => format!("log: {} ({} bytes)", entry.label, entry.bytes),
+        Event::Logged { entry, .. } => format!("log: {} ({})", entry.label, size(entry.bytes)),
         Event::FrameImported { frame } => format!("imported: {}", frame.title),
         Event::FrameCopied { of, frame } => format!("copied from {of}: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
@@ -121,7 +121,7 @@ pub fn happened(event: &Event) -> String {
             None => format!("the model is {name}"),
         },
         Event::ContextSent(sending) => sent(&sending.delivery),
-        Event::BlobDropped { bytes, .. } => format!("raw text dropped ({bytes} bytes)"),
+        Event::BlobDropped { bytes, .. } => format!("raw text dropped ({})", size(*bytes)),
         Event::TextForgotten { places, texts } => {
             let places = counted(*places, "place", "places");
             let texts = counted(*texts, "raw text", "raw texts");
@@ -163,8 +163,8 @@ fn with_words(what: &str, words: Option<&Text>) -> String {
 fn sent(delivery: &Delivery) -> String {
     match delivery {
         Delivery::Nothing => "nothing new was sent".to_owned(),
-        Delivery::Update(text) => format!("an update was sent ({} bytes)", text.len()),
-        Delivery::Header(text) => format!("a header was sent ({} bytes)", text.len()),
+        Delivery::Update(text) => format!("an update was sent ({})", size(text.len() as u64)),
+        Delivery::Header(text) => format!("a header was sent ({})", size(text.len() as u64)),
     }
 }
 

@@ -7,11 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::{FrameId, Note, Status};
+use flamestack_core::id::Timestamp;
+use flamestack_core::{Evidence, FrameId, Note, Status};
 use flamestack_store::{FrameRow, Reading, Totals};
 
-use super::{Ink, Paint, counted, frame_line, icon, level, one_line, unpainted};
+use super::canvas::{IDLE, columns, shortened};
+use super::{BEFORE_TITLE, Canvas, Ink, counted, frame_line, icon, level, one_line};
 use crate::error::Result;
+use crate::hints::Voice;
 
 /// Maximum number of finished frames shown on one level.
 const FINISHED: usize = 5;
@@ -19,6 +22,12 @@ const FINISHED: usize = 5;
 const OPEN: usize = 25;
 /// Maximum depth of indentation.
 const DEEPEST_INDENT: usize = 24;
+/// Columns of a level's indentation.
+const INDENT: usize = 3;
+/// Columns that a line keeps for its frame, whatever the depth.
+const FRAME: usize = 32;
+/// Minimum number of columns of a title beside its remarks; below that they go to the next line.
+const BESIDE: usize = 20;
 
 /// Options of a tree.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +56,8 @@ pub struct TreeView {
 pub enum TreeLine {
     /// A frame.
     Frame(Box<FrameLine>),
-    /// Frames that are not shown.
+    /// Frames that are not shown: finished ones before the first finished one that is, or open ones
+    /// after the last.
     Hidden {
         /// Branches before the line.
         indent: Indent,
@@ -73,36 +83,20 @@ impl TreeLine {
 
 impl TreeLine {
     /// Draws the line; with `details` also criteria and results. `you` is the session that reads it.
-    pub fn draw(&self, you: Option<&str>, details: bool, paint: Paint<'_>) -> String {
-        let line = match self {
+    pub fn draw(&self, canvas: &Canvas<'_>, you: Option<&str>, details: bool) -> String {
+        match self {
             Self::Hidden {
                 indent,
                 parent,
                 totals,
             } => {
-                let hidden = format!("{}{}", indent.draw(), hidden(parent.as_ref(), totals));
-                return paint(Ink::Dim, &hidden) + "\n";
+                let (first, rest) = (indent.draw(canvas), indent.draw_beneath(canvas, false));
+                let hidden = hidden(canvas.voice, parent.as_ref(), totals);
+                let lines = canvas.hanging(&first, &rest, &hidden);
+                canvas.ink(Ink::Dim, lines.trim_end()) + "\n"
             }
-            Self::Frame(line) => line,
-        };
-        let frame = &line.row.frame;
-        let mut text = paint(Ink::Dim, &line.indent.draw());
-        text.push_str(&frame_line(frame.status, &frame.id, &frame.title, paint));
-        for remark in line.remarks() {
-            text.push_str(&paint(Ink::Dim, &format!(" · {remark}")));
+            Self::Frame(line) => line.draw(canvas, you, details),
         }
-        for session in &line.sessions {
-            let here = you == Some(session.as_str());
-            let who = if here { "you are here" } else { session };
-            text.push_str(&format!("  {}", paint(Ink::Bold, &format!("◀ {who}"))));
-        }
-        text.push('\n');
-        let beneath = line.indent.draw_beneath(line.children.all() > 0);
-        for detail in line.details().into_iter().filter(|_| details) {
-            text.push_str(&paint(Ink::Dim, &format!("{beneath}{detail}")));
-            text.push('\n');
-        }
-        text
     }
 }
 
@@ -115,8 +109,8 @@ pub struct FrameLine {
     pub row: FrameRow,
     /// Number of its children, by status.
     pub children: Totals,
-    /// The sessions that work on it.
-    pub sessions: Vec<String>,
+    /// The sessions that work on it, each with the time of the last event about it.
+    pub sessions: Vec<(String, Option<Timestamp>)>,
     /// True if its children are left out because of the maximum depth.
     pub folded: bool,
 }
@@ -145,9 +139,16 @@ impl Indent {
         }
     }
 
+    /// Returns the number of levels that are indented. A narrow terminal has room for a few.
+    fn levels(canvas: &Canvas<'_>) -> usize {
+        let room = |width: usize| width.saturating_sub(FRAME) / INDENT;
+        let room = canvas.width.map_or(DEEPEST_INDENT, room);
+        room.clamp(1, DEEPEST_INDENT)
+    }
+
     /// Returns the branches before further lines about the same frame.
-    fn draw_beneath(&self, has_children: bool) -> String {
-        let mut text = self.branches();
+    fn draw_beneath(&self, canvas: &Canvas<'_>, has_children: bool) -> String {
+        let mut text = self.branches(canvas);
         if self.depth > 0 {
             text.push_str(if self.last { "   " } else { "│  " });
         }
@@ -156,19 +157,20 @@ impl Indent {
     }
 
     /// Returns the branches of the levels above.
-    fn branches(&self) -> String {
+    fn branches(&self, canvas: &Canvas<'_>) -> String {
         let branch = |goes_on: &bool| if *goes_on { "│  " } else { "   " };
-        self.goes_on.iter().map(branch).collect()
+        let shown = self.goes_on.iter().take(Self::levels(canvas));
+        shown.map(branch).collect()
     }
 
     /// Renders the branches.
-    fn draw(&self) -> String {
-        let mut text = self.branches();
+    fn draw(&self, canvas: &Canvas<'_>) -> String {
+        let mut text = self.branches(canvas);
         if self.depth == 0 {
             return text;
         }
         text.push_str(if self.last { "└─ " } else { "├─ " });
-        if self.depth > DEEPEST_INDENT {
+        if self.depth > Self::levels(canvas) {
             text.push_str(&format!("({}) ", self.depth));
         }
         text
@@ -178,13 +180,13 @@ impl Indent {
 /// Gathers a tree.
 pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> {
     let totals = reading.totals()?;
-    let mut sessions: BTreeMap<FrameId, Vec<String>> = BTreeMap::new();
+    let mut sessions: BTreeMap<FrameId, Vec<(String, Option<Timestamp>)>> = BTreeMap::new();
+    let seen = reading.last_seen()?;
     for session in reading.sessions(true)? {
         if let Some(active) = session.active {
-            sessions
-                .entry(active)
-                .or_default()
-                .push(session.key.to_string());
+            let seen = seen.get(&session.key).copied();
+            let session = (session.key.to_string(), seen);
+            sessions.entry(active).or_default().push(session);
         }
     }
     let mut source = Source::new(reading, options)?;
@@ -213,6 +215,30 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> 
         totals,
         is_part: options.root.is_some(),
     })
+}
+
+/// A line of a level, before its place is known.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a level has at most two hidden lines"
+)]
+enum Level {
+    Row(FrameRow),
+    Hidden(Totals),
+}
+
+/// Splits totals into those of finished and those of open frames.
+fn split(totals: &Totals) -> (Totals, Totals) {
+    let (mut finished, mut open) = (Totals::default(), Totals::default());
+    for status in Status::ALL {
+        let side = if status.is_open() {
+            &mut open
+        } else {
+            &mut finished
+        };
+        side.add(status, totals.of(status));
+    }
+    (finished, open)
 }
 
 /// Source of levels: the store, level by level, or everything at once.
@@ -251,9 +277,12 @@ impl<'r> Source<'r> {
         };
         let proofs = evidence().filter(|speaks_for| *speaks_for).count() as u64;
         let failures = evidence().count() as u64 - proofs;
+        let is_commit = |note: &&Note| matches!(note, Note::Evidence(Evidence::Commit(_)));
+        let commits = frame.notes.iter().filter(is_commit).count() as u64;
         let row = FrameRow {
             frame,
             proofs,
+            commits,
             failures,
         };
         Ok(vec![TreeLine::unfilled(Indent::default(), row)])
@@ -270,7 +299,7 @@ impl<'r> Source<'r> {
         Ok(totals)
     }
 
-    /// Returns the frames of one level to show, and a line for the rest.
+    /// Returns the frames of one level to show, and lines for the rest.
     fn level(
         &mut self,
         parent: Option<&FrameId>,
@@ -284,23 +313,35 @@ impl<'r> Source<'r> {
             ),
             None => self.some_of(parent, totals)?,
         };
-        let mut level = Vec::with_capacity(rows.len() + 1);
-        let shown = rows.len();
-        let hides = hidden.all() > 0;
+        let (earlier, later) = split(&hidden);
+        let first_finished = rows.iter().position(|row| !row.frame.status.is_open());
+        let mut level = Vec::with_capacity(rows.len() + 2);
         for (place, row) in rows.into_iter().enumerate() {
-            let last = place + 1 == shown && !hides;
+            if Some(place) == first_finished && earlier.all() > 0 {
+                level.push(Level::Hidden(earlier));
+            }
+            level.push(Level::Row(row));
+        }
+        if first_finished.is_none() && earlier.all() > 0 {
+            level.push(Level::Hidden(earlier));
+        }
+        if later.all() > 0 {
+            level.push(Level::Hidden(later));
+        }
+        let count = level.len();
+        let lines = level.into_iter().enumerate().map(|(place, line)| {
+            let last = place + 1 == count;
             let indent = above.map(|above| above.below(last)).unwrap_or_default();
-            level.push(TreeLine::unfilled(indent, row));
-        }
-        if hides {
-            let indent = above.map(|above| above.below(true)).unwrap_or_default();
-            level.push(TreeLine::Hidden {
-                indent,
-                parent: parent.copied(),
-                totals: hidden,
-            });
-        }
-        Ok(level)
+            match line {
+                Level::Row(row) => TreeLine::unfilled(indent, row),
+                Level::Hidden(totals) => TreeLine::Hidden {
+                    indent,
+                    parent: parent.copied(),
+                    totals,
+                },
+            }
+        });
+        Ok(lines.collect())
     }
 
     /// Returns open frames and the last finished ones, in order, and the number of those left out.
@@ -322,6 +363,67 @@ impl<'r> Source<'r> {
 }
 
 impl FrameLine {
+    fn draw(&self, canvas: &Canvas<'_>, you: Option<&str>, details: bool) -> String {
+        let frame = &self.row.frame;
+        let indent = self.indent.draw(canvas);
+        let beneath = self.indent.draw_beneath(canvas, self.children.all() > 0);
+        let mut remarks = self.remarks().join(" · ");
+        if !remarks.is_empty() {
+            remarks.insert_str(0, " · ");
+        }
+        let sessions = self.sessions.iter().map(|(session, seen)| {
+            let who = if you == Some(session.as_str()) {
+                "◀ you are here".to_owned()
+            } else {
+                let seen = (*seen).max(Some(frame.updated_at));
+                let idle = seen.and_then(|seen| canvas.age_from(seen, IDLE));
+                let idle = idle.map(|age| format!(" (last active {age})"));
+                format!("◀ {session}{}", idle.unwrap_or_default())
+            };
+            match canvas.width {
+                Some(width) => shortened(&who, width.saturating_sub(columns(&beneath)).max(FRAME)),
+                None => who,
+            }
+        });
+        let sessions: Vec<String> = sessions.collect();
+        let session_columns: usize = sessions.iter().map(|it| columns(it) + 2).sum();
+        let tail = columns(&remarks) + session_columns;
+        let used = columns(&indent) + BEFORE_TITLE;
+        let title = columns(&one_line(frame.title.as_str(), usize::MAX)).min(BESIDE);
+        let is_beside = canvas
+            .width
+            .is_none_or(|width| used + title + tail <= width);
+        let after_title = if is_beside { tail } else { 0 };
+        let mut text = canvas.ink(Ink::Dim, &indent);
+        let taken = columns(&indent) + after_title;
+        text.push_str(&frame_line(
+            canvas,
+            frame.status,
+            &frame.id,
+            &frame.title,
+            taken,
+        ));
+        let sessions = sessions
+            .iter()
+            .map(|session| canvas.ink(Ink::Bold, session));
+        if is_beside {
+            text.push_str(&canvas.ink(Ink::Dim, &remarks));
+            text.extend(sessions.map(|session| format!("  {session}")));
+            text.push('\n');
+        } else {
+            text.push('\n');
+            let remarks = canvas.ink(Ink::Dim, remarks.trim_start_matches(" · "));
+            let rest: Vec<String> = std::iter::once(remarks).chain(sessions).collect();
+            let rest = rest.join("  ");
+            text.push_str(&canvas.hanging(&beneath, &beneath, rest.trim_start()));
+        }
+        for detail in self.details(canvas).into_iter().filter(|_| details) {
+            let lines = canvas.hanging(&beneath, &beneath, &detail);
+            text.push_str(&(canvas.ink(Ink::Dim, lines.trim_end()) + "\n"));
+        }
+        text
+    }
+
     /// Returns the remarks after the title: progress, evidence, reason of a block.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -337,13 +439,18 @@ impl FrameLine {
                 remarks.push(format!("{given_up} invalidated{hidden}"));
             }
         }
-        if self.row.proofs > 0 {
-            remarks.push(counted(self.row.proofs, "proof", "proofs"));
-        } else if self.row.frame.status == Status::Completed {
-            remarks.push("claimed".to_owned());
+        let checks = self.row.proofs.saturating_sub(self.row.commits);
+        if checks > 0 {
+            remarks.push(counted(checks, "check passed", "checks passed"));
         }
         if self.row.failures > 0 {
-            remarks.push(counted(self.row.failures, "failed check", "failed checks"));
+            remarks.push(counted(self.row.failures, "check failed", "checks failed"));
+        }
+        if self.row.commits > 0 {
+            remarks.push(counted(self.row.commits, "commit", "commits"));
+        }
+        if self.is_unproven() {
+            remarks.push(NO_EVIDENCE.to_owned());
         }
         if let Some(reason) = &self.row.frame.blocked_on {
             remarks.push(format!("blocked: {}", one_line(reason.as_str(), 40)));
@@ -351,26 +458,59 @@ impl FrameLine {
         remarks
     }
 
+    /// Returns true if the frame is completed and nothing that was recorded supports it.
+    fn is_unproven(&self) -> bool {
+        self.row.frame.status == Status::Completed && self.row.proofs == 0
+    }
+
     /// Returns criteria and results, one line each.
-    fn details(&self) -> Vec<String> {
+    fn details(&self, canvas: &Canvas<'_>) -> Vec<String> {
         let frame = &self.row.frame;
-        let criteria = frame
-            .compacted_criteria()
-            .map(|text| format!("done when: {}", one_line(&text, 100)));
-        let results = frame
-            .compacted_results()
-            .map(|text| format!("results: {}", one_line(&text, 100)));
+        let used = 12 + INDENT * (self.indent.depth.min(DEEPEST_INDENT) + 1);
+        let detail =
+            |name: &str, text: String| format!("{name}: {}", canvas.excerpt(&text, 100, used));
+        let criteria = frame.compacted_criteria();
+        let criteria = criteria.map(|text| detail("done when", text));
+        let results = frame.compacted_results();
+        let results = results.map(|text| detail("results", text));
         criteria.into_iter().chain(results).collect()
     }
 }
 
-/// Renders a line of hidden frames.
-fn hidden(parent: Option<&FrameId>, totals: &Totals) -> String {
-    let call = match parent {
-        Some(parent) => format!("flame tree {parent} --all"),
-        None => "flame tree --all".to_owned(),
+/// Renders a line of hidden frames: finished ones are earlier, open ones later than those shown.
+pub(super) fn hidden(voice: Voice, parent: Option<&FrameId>, totals: &Totals) -> String {
+    let call = match (voice, parent) {
+        (Voice::Cli, Some(parent)) => format!("flame tree {parent} --all"),
+        (Voice::Cli, None) => "flame tree --all".to_owned(),
+        (Voice::Tool, Some(parent)) => format!("stack_tree with rootID {parent} and showFull"),
+        (Voice::Tool, None) => "stack_tree with showFull".to_owned(),
     };
-    format!("… {} more ({call})", by_status(totals))
+    let side = if totals.open() > 0 {
+        "later"
+    } else {
+        "earlier"
+    };
+    let statuses: Vec<Status> = Status::ALL
+        .into_iter()
+        .filter(|status| totals.of(*status) > 0)
+        .collect();
+    let frames = match statuses.as_slice() {
+        [status] => counted(
+            totals.all(),
+            &format!("{side} {status} frame"),
+            &format!("{side} {status} frames"),
+        ),
+        _ => format!(
+            "{}: {}",
+            counted(
+                totals.all(),
+                &format!("{side} frame"),
+                &format!("{side} frames")
+            ),
+            by_status(totals)
+        ),
+    };
+    format!("… {frames} ({call})")
 }
 
 fn by_status(totals: &Totals) -> String {
@@ -382,8 +522,11 @@ fn by_status(totals: &Totals) -> String {
     parts.join(", ")
 }
 
+/// Remark on a completed frame without evidence.
+const NO_EVIDENCE: &str = "no evidence";
+
 /// Returns the legend of the signs.
-pub fn legend() -> String {
+fn legend(canvas: &Canvas<'_>) -> String {
     let signs = [
         Status::InProgress,
         Status::Planned,
@@ -393,7 +536,7 @@ pub fn legend() -> String {
         Status::Invalidated,
     ];
     signs
-        .map(|status| format!("{} {status}", icon(status)))
+        .map(|status| canvas.unbroken(&format!("{} {status}", icon(status))))
         .join("  ")
 }
 
@@ -406,14 +549,42 @@ pub fn totals_in_words(totals: &Totals) -> String {
     format!("{all}: {}", by_status(totals))
 }
 
-/// Renders the tree as plain text, without colour; with `details` also criteria and results.
-pub fn plain(view: &TreeView, session: Option<&str>, details: bool) -> String {
+impl TreeView {
+    /// Returns the legend: the signs, and the remarks of this tree that need words.
+    pub fn legend(&self, canvas: &Canvas<'_>) -> String {
+        let mut text = canvas.paragraph("", &legend(canvas));
+        let is_unproven = |line: &TreeLine| match line {
+            TreeLine::Frame(line) => line.is_unproven(),
+            TreeLine::Hidden { .. } => false,
+        };
+        if self.lines.iter().any(is_unproven) {
+            let record = match canvas.voice {
+                Voice::Cli => " (`flame check` records one)",
+                Voice::Tool => "",
+            };
+            let words = format!(
+                "{NO_EVIDENCE}: completed without a recorded check, test or commit{record}"
+            );
+            text.push_str(&canvas.paragraph("", &words));
+        }
+        text
+    }
+}
+
+/// Renders the tree; with `details` also criteria and results.
+pub fn render(
+    canvas: &Canvas<'_>,
+    view: &TreeView,
+    session: Option<&str>,
+    details: bool,
+) -> String {
     let lines = view.lines.iter();
     let mut text: String = lines
-        .map(|line| line.draw(session, details, &unpainted))
+        .map(|line| line.draw(canvas, session, details))
         .collect();
     let in_all = if view.is_part { "in all, " } else { "" };
     let totals = format!("{in_all}{}", totals_in_words(&view.totals));
-    text.push_str(&format!("\n{totals}\n{}\n", legend()));
+    let totals = canvas.paragraph("", &totals);
+    text.push_str(&format!("\n{totals}{}", view.legend(canvas)));
     text
 }

@@ -20,6 +20,8 @@ pub(super) struct Manifest {
     pub(super) folders: BTreeMap<PathBuf, BTreeSet<String>>,
     /// Entries in configuration files.
     pub(super) entries: BTreeMap<PathBuf, InstalledEntry>,
+    /// Lines that we added to lists of ignored files, with the scopes that need them.
+    pub(super) lines: BTreeMap<PathBuf, BTreeMap<String, BTreeSet<String>>>,
 }
 
 /// A file that we wrote.
@@ -77,7 +79,10 @@ impl Manifest {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.folders.is_empty() && self.entries.is_empty()
+        self.files.is_empty()
+            && self.folders.is_empty()
+            && self.entries.is_empty()
+            && self.lines.is_empty()
     }
 
     /// Returns true if a file still has the content that we wrote.

@@ -8,6 +8,7 @@ use etcetera::BaseStrategy as _;
 use super::change;
 use super::entry::{ConfigFormat, Document, PluginEntry};
 use super::error::InstallError;
+use super::git;
 use super::npm_stub::{self, FolderState};
 use super::plan::{Direction, InstallPlan, InstallScope, Planner, StepKind};
 use super::plugin;
@@ -90,18 +91,71 @@ pub fn install(
             add_npm_stub(&mut planner, &folder, &server)?;
         }
     }
+    let is_new = |path: &Path| fs_err::symlink_metadata(path).is_err();
+    let mut created: Vec<PathBuf> = Vec::new();
+    created.extend(is_new(&config).then(|| config.clone()));
     planner.add_entry(&config, SCHEMA, &server, "the plugin's entry")?;
     if format == ConfigFormat::V1 && plugin::has_terminal() {
         let terminal = paths.entry(format, plugin::TERMINAL, command)?;
         let beside = config.parent().unwrap_or_else(|| Path::new("."));
-        let mut candidates = TERMINAL_CONFIGS.iter().map(|name| beside.join(name));
-        let path = candidates
-            .find(|path| fs_err::symlink_metadata(path).is_ok())
-            .unwrap_or_else(|| beside.join("tui.json"));
-        let about = "the entry of the plugin's terminal part";
-        planner.add_entry(&path, TERMINAL_SCHEMA, &terminal, about)?;
+        let candidates: Vec<PathBuf> = TERMINAL_CONFIGS
+            .iter()
+            .map(|name| beside.join(name))
+            .collect();
+        let path = own_file(scope, &candidates, "tui.json", beside);
+        created.extend(is_new(&path).then(|| path.clone()));
+        planner.add_entry(&path, TERMINAL_SCHEMA, &terminal, "the TUI plugin's entry")?;
+    }
+    if let InstallScope::Project(root) = scope {
+        keep_out_of_git(&mut planner, root, &created)?;
     }
     Ok(planner.finish(Direction::Install))
+}
+
+/// Plans lines that keep new files out of this clone's commits: they name files on this machine.
+fn keep_out_of_git(
+    planner: &mut Planner,
+    root: &Path,
+    created: &[PathBuf],
+) -> Result<(), InstallError> {
+    let inside = created
+        .iter()
+        .filter_map(|path| path.strip_prefix(root).ok());
+    let patterns = inside.map(|path| format!("/{}", path.display().to_string().replace('\\', "/")));
+    let patterns: Vec<String> = patterns.collect();
+    match git::exclude_file(root).filter(|_| !patterns.is_empty()) {
+        Some(file) => planner.add_lines(&file, &patterns, "keeps these files out of git"),
+        None => Ok(()),
+    }
+}
+
+/// Returns true if git shares a file with the team.
+fn is_shared(scope: &InstallScope, file: &Path) -> bool {
+    match scope {
+        InstallScope::Project(root) => file.exists() && git::is_tracked(root, file),
+        InstallScope::Global => false,
+    }
+}
+
+/// Returns the first existing file that is not shared with a team, else a new one; OpenCode reads a
+/// `.json` and a `.jsonc` of one name. If both are shared, the first is edited after all.
+fn own_file(scope: &InstallScope, candidates: &[PathBuf], name: &str, folder: &Path) -> PathBuf {
+    let exists = |path: &&PathBuf| fs_err::symlink_metadata(path).is_ok();
+    let existing: Vec<&PathBuf> = candidates.iter().filter(exists).collect();
+    let own = existing.iter().find(|path| !is_shared(scope, path));
+    if let Some(own) = own {
+        return (*own).clone();
+    }
+    let other = match name.strip_suffix('c') {
+        Some(json) => json.to_owned(),
+        None => format!("{name}c"),
+    };
+    let fresh = [name, &other].map(|name| folder.join(name));
+    let fresh = fresh
+        .into_iter()
+        .find(|path| fs_err::symlink_metadata(path).is_err());
+    let first = existing.first().map(|path| (*path).clone());
+    fresh.or(first).unwrap_or_else(|| folder.join(name))
 }
 
 /// Plans the removal of what was installed.
@@ -177,31 +231,31 @@ fn config_files(paths: &InstallPaths, scope: &InstallScope) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the file for the entry: the one that contains it, else the first existing one, else a new
-/// one.
+/// Returns the file for the entry: the one that contains it, else the first existing one that is not
+/// shared with a team, else a new one.
 fn target_config(
     paths: &InstallPaths,
     scope: &InstallScope,
     entry: &PluginEntry,
 ) -> Result<PathBuf, InstallError> {
-    let mut first = None;
-    for file in config_files(paths, scope) {
-        let Some(text) = change::read(&file)? else {
+    let candidates = config_files(paths, scope);
+    for file in &candidates {
+        let Some(text) = change::read(file)? else {
             continue;
         };
-        if Document::parse(&file, &text)?.find(entry)?.is_some() {
-            return Ok(file);
+        if Document::parse(file, &text)?.find(entry)?.is_some() {
+            return Ok(file.clone());
         }
-        first.get_or_insert(file);
     }
     let name = match entry.format {
         ConfigFormat::V1 => "opencode.json",
         ConfigFormat::V2 => "opencode.jsonc",
     };
-    Ok(first.unwrap_or_else(|| match scope {
-        InstallScope::Global => paths.config.join(name),
-        InstallScope::Project(root) => root.join(FOLDER).join(name),
-    }))
+    let folder = match scope {
+        InstallScope::Global => paths.config.clone(),
+        InstallScope::Project(root) => root.join(FOLDER),
+    };
+    Ok(own_file(scope, &candidates, name, &folder))
 }
 
 /// Returns the folders that OpenCode installs packages into when it starts.
@@ -286,7 +340,7 @@ fn add_npm_stub(
         is_new |= planner.add_file(&folder.join(name), text)?.is_some();
     }
     if is_new {
-        let about = "prepared, so that the first request does not wait for an npm install";
+        let about = "prepared, so the first request does not wait for npm";
         planner.step(StepKind::Add, folder, about);
     }
     let (name, text) = npm_stub::GITIGNORE;

@@ -240,6 +240,79 @@ impl Planner {
         Ok(())
     }
 
+    /// Plans lines at the end of a list of ignored files.
+    pub(super) fn add_lines(
+        &mut self,
+        path: &Path,
+        lines: &[String],
+        about: &str,
+    ) -> Result<(), InstallError> {
+        let mut text = change::read(path)?.unwrap_or_default();
+        let mut is_changed = false;
+        for line in lines {
+            if !text.lines().any(|known| known == line) {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                text.push_str(&format!("{line}\n"));
+                is_changed = true;
+            } else if self.recorded(path, line).is_none() {
+                // The user's own line, which is not ours to remove.
+                continue;
+            }
+            let recorded = self.manifest.lines.entry(path.to_owned()).or_default();
+            let needed_by = recorded.entry(line.clone()).or_default();
+            needed_by.insert(self.scope.clone());
+        }
+        if is_changed {
+            if let Some(folder) = path.parent() {
+                self.add_folder(folder);
+            }
+            self.write(path, text);
+            self.step(StepKind::Update, path, about);
+        }
+        Ok(())
+    }
+
+    fn recorded(&self, path: &Path, line: &str) -> Option<&BTreeSet<String>> {
+        self.manifest.lines.get(path)?.get(line)
+    }
+
+    /// Plans to remove the lines that no scope needs any more.
+    fn remove_lines(&mut self, is_removed: &dyn Fn(&String) -> bool) -> Result<(), InstallError> {
+        for (path, lines) in self.before.lines.clone() {
+            let mut removed = BTreeSet::new();
+            for (line, mut needed_by) in lines {
+                needed_by.retain(|name| !is_removed(name));
+                let recorded = self.manifest.lines.entry(path.clone()).or_default();
+                if needed_by.is_empty() {
+                    recorded.remove(&line);
+                    removed.insert(line);
+                } else {
+                    recorded.insert(line, needed_by);
+                }
+            }
+            self.manifest.lines.retain(|_, lines| !lines.is_empty());
+            let Some(text) = change::read(&path)? else {
+                continue;
+            };
+            let kept: Vec<&str> = text
+                .split_inclusive('\n')
+                .filter(|line| !removed.contains(line.trim_end_matches(['\r', '\n'])))
+                .collect();
+            let kept = kept.concat();
+            if kept != text {
+                self.write(&path, kept);
+                self.step(
+                    StepKind::Remove,
+                    &path,
+                    "the lines for the plugin's entries",
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn record_entry(&mut self, path: &Path, entry: &PluginEntry, created_list: bool) {
         let installed = InstalledEntry {
             scope: self.scope.clone(),
@@ -264,6 +337,7 @@ impl Planner {
                 self.remove_entry(&path, &installed)?;
             }
         }
+        self.remove_lines(&is_removed)?;
         let mut deleted: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         for (path, installed) in self.before.files.clone() {
             let Some(now) = self.manifest.files.get_mut(&path) else {

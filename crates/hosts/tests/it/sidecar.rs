@@ -429,8 +429,8 @@ fn a_model_that_never_calls_us_still_has_a_tree() {
     host.turn("s", 3, "And the docs", "Written.");
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
-    ├─ ✓ we79889v  Fix the login · claimed
-    ├─ ✓ qnhe4wn9  Now the logout · claimed
+    ├─ ✓ we79889v  Fix the login · no evidence
+    ├─ ✓ qnhe4wn9  Now the logout · no evidence
     ├─ ○ rk49779d  Write tests
     ├─ → shq5bkyj  Ship it
     └─ → mr19669z  And the docs

@@ -266,8 +266,8 @@ fn what_a_parent_tells_a_conversation_made_for_a_frame_is_no_users_word() {
     host.pop("c", "c3", "It holds ten items");
     let again = host.pop("c", "c4", "And the shop is built");
     insta::assert_snapshot!(again, @"
-    opencode:c works on no frame
-    name a frame, begin one with stack_frame_push, or turn to one with stack_frame_activate
+    no frame is active in opencode:c
+    name a frame, start one with stack_frame_push, or switch to one with stack_frame_activate
     ");
 }
 

@@ -388,6 +388,19 @@ pub(super) fn counting(
     )
 }
 
+/// Returns the unmasked events of a session among the last ones of the journal, newest first.
+pub(super) fn latest(connection: &Connection, session: &str, recent: i64) -> Result<Vec<Recorded>> {
+    journal::select(
+        connection,
+        &format!(
+            "FROM events e
+             WHERE e.seq > (SELECT max(seq) FROM events) - ?2 AND e.session = ?1 AND {COUNTS}
+             ORDER BY e.seq DESC"
+        ),
+        params![session, recent],
+    )
+}
+
 /// Returns a frame as it would be without one command; `None` if it would not exist.
 pub(super) fn without(
     connection: &Connection,

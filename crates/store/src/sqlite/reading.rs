@@ -1,15 +1,16 @@
 //! The questions of the engine and the fronts, answered from the projections.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::subagent::Run;
 use flamestack_core::text::Text;
-use flamestack_core::{Session, TreeQuery};
+use flamestack_core::{Event, Session, TreeQuery};
 use rusqlite::params;
 
 use super::journal::SqliteJournal;
@@ -34,6 +35,9 @@ static ENDED: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Number of events at the end of the journal that are searched for the work of a session.
+const RECENT: i64 = 5_000;
+
 /// Maximum number of frames listed for an ambiguous name.
 const CANDIDATES: i64 = 6;
 
@@ -46,7 +50,8 @@ fn row_columns() -> String {
         "n.kind = 'commit' OR n.kind = 'command' AND n.code = 0 OR n.kind = 'test' AND n.code = 1",
     );
     let failures = count("n.kind = 'command' AND n.code <> 0 OR n.kind = 'test' AND n.code = 0");
-    format!("{columns}, {proofs}, {failures}")
+    let commits = count("n.kind = 'commit'");
+    format!("{columns}, {proofs}, {failures}, {commits}")
 }
 
 fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
@@ -55,6 +60,7 @@ fn frame_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<FrameRow> {
         frame: rows::frame(row)?,
         proofs: count(rows::COUNT)?,
         failures: count(rows::COUNT + 1)?,
+        commits: count(rows::COUNT + 2)?,
     })
 }
 
@@ -83,6 +89,26 @@ impl Reading for SqliteView<'_> {
             return Ok(Named::Unbound(known.key));
         }
         self.by_prefix(name)
+    }
+
+    fn titled(&self, title: &str, or_longer: bool) -> Result<Vec<(FrameId, String)>> {
+        // The highest character ends the range of everything that begins with the title.
+        let end = format!("{title}\u{10ffff}");
+        let range = if or_longer {
+            "title >= ?1 COLLATE NOCASE AND title < ?2 COLLATE NOCASE"
+        } else {
+            "title = ?1 COLLATE NOCASE AND ?2 = ?2"
+        };
+        self.connection.many(
+            &format!(
+                "SELECT id, title FROM
+                     (SELECT id, title, status, changed FROM frames WHERE {range} LIMIT 200)
+                 ORDER BY status NOT IN ('planned', 'in_progress', 'blocked'), changed DESC
+                 LIMIT ?3"
+            ),
+            params![title, end, CANDIDATES],
+            |row| Ok((rows::id(row, 0)?, row.get(1)?)),
+        )
     }
 
     fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>> {
@@ -317,6 +343,32 @@ impl Reading for SqliteView<'_> {
 
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>> {
         project::counting(self.connection, frame.as_str(), Role::Frame, Seq(i64::MAX))
+    }
+
+    fn last_seen(&self) -> Result<BTreeMap<SessionRef, Timestamp>> {
+        let seen = self.connection.many(
+            "SELECT session, max(at) FROM events
+             WHERE seq > (SELECT max(seq) FROM events) - ?1 GROUP BY session",
+            params![RECENT],
+            |row| Ok((row.get::<_, String>(0)?, Timestamp(row.get(1)?))),
+        )?;
+        let seen = seen.into_iter();
+        Ok(seen
+            .filter_map(|(key, at)| Some((key.parse().ok()?, at)))
+            .collect())
+    }
+
+    fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>> {
+        let events = project::latest(self.connection, &session.to_string(), RECENT)?;
+        let visited = events.iter().filter_map(|recorded| match &recorded.event {
+            Event::SessionFocused {
+                session: of,
+                from,
+                to,
+            } if of == session => Some([*to, *from]),
+            _ => None,
+        });
+        Ok(visited.flatten().flatten().collect())
     }
 
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>> {

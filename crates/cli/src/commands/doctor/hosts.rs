@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flamestack_engine::project::TEMPORARY;
+use flamestack_engine::views::counted;
 use flamestack_hosts::install::opencode::{self, ConfiguredEntry};
 use flamestack_hosts::install::program::Program;
 use flamestack_hosts::install::{ConfigFormat, InstallError, InstallScope};
@@ -189,8 +190,8 @@ impl OpenCode {
         }
         for (name, hook) in &self.hooks {
             lines.push(format!(
-                "hook {name}: {} calls, {} failed, {:.1} ms on average, {:.1} ms at most",
-                hook.calls,
+                "hook {name}: {}, {} failed, {:.1} ms on average, {:.1} ms at most",
+                counted(hook.calls, "call", "calls"),
                 hook.failures,
                 hook.average_ms(),
                 hook.slowest_ms

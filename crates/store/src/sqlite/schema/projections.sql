@@ -42,6 +42,9 @@ CREATE INDEX frames_amended ON frames (parent, changed)
 -- The few frames that wait for a summary.
 CREATE INDEX frames_awaiting ON frames (id) WHERE awaiting IS NOT NULL;
 
+-- Users name frames by their titles.
+CREATE INDEX frames_by_title ON frames (title COLLATE NOCASE);
+
 -- A host's to-do list names its items by their text.
 CREATE INDEX frames_todo ON frames (parent, title, rank, id) WHERE origin = 'todo';
 
