@@ -192,26 +192,28 @@ pub fn condense(text: &str, limit: usize) -> String {
     let mut last_blank = None;
     let mut last_sentence = None;
     let mut blank_pending = false;
+    let mut before = ' ';
     for c in without_escapes(text).chars() {
         if c.is_whitespace() || c.is_control() {
             blank_pending = !line.is_empty();
             continue;
         }
         if blank_pending {
-            if line.ends_with(['.', '!', '?', ';']) && length * 2 >= limit {
+            if matches!(before, '.' | '!' | '?' | ';') && length * 2 >= limit {
                 last_sentence = Some(line.len());
             }
             last_blank = Some(line.len());
             line.push(' ');
             length += 1;
             blank_pending = false;
-        } else if line.ends_with(['。', '！', '？']) && length * 2 >= limit {
+        } else if matches!(before, '。' | '！' | '？') && length * 2 >= limit {
             last_sentence = Some(line.len());
         }
         if length + 1 > limit {
             return cut(line, last_sentence, last_blank);
         }
         line.push(c);
+        before = c;
         length += 1;
     }
     line
