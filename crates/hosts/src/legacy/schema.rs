@@ -345,7 +345,7 @@ impl Serialize for Sorted<'_> {
             Value::Array(items) => serializer.collect_seq(items.iter().map(Sorted)),
             Value::Object(fields) => {
                 let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-                fields.sort_by_key(|(name, _)| (field_position(name), *name));
+                fields.sort_by_cached_key(|(name, _)| (field_position(name), *name));
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
                 for (name, value) in fields {
                     map.serialize_entry(name, &Sorted(value))?;
