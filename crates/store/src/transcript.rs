@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use flamestack_core::id::Timestamp;
@@ -275,7 +276,7 @@ fn redacted_json<S: Serializer>(arguments: &str, serializer: S) -> Result<S::Ok,
     fn walk(value: &mut serde_json::Value, changed: &mut bool) {
         match value {
             serde_json::Value::String(text) => {
-                if let std::borrow::Cow::Owned(redacted) = redact(text) {
+                if let Cow::Owned(redacted) = redact(text) {
                     *text = redacted;
                     *changed = true;
                 }
@@ -324,6 +325,15 @@ enum Length {
     Whole,
 }
 
+impl Length {
+    fn shown(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Cut => trimmed(text),
+            Self::Whole => text.into(),
+        }
+    }
+}
+
 fn rendered(transcript: &str, length: Length) -> String {
     let mut text = String::with_capacity(transcript.len());
     for line in transcript.lines() {
@@ -346,10 +356,6 @@ fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
         // Writing into a string cannot fail.
         let _ = write!(text, "### {heading}{inside}\n\n{}\n\n", body.trim_end());
     };
-    let trimmed = |text: &str| match length {
-        Length::Cut => trimmed(text),
-        Length::Whole => text.to_owned(),
-    };
     match what {
         EntryKind::User { speaker, text } => {
             let who = match speaker {
@@ -358,10 +364,10 @@ fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
                 Speaker::Shell => "User (shell)",
                 Speaker::Host => "Host",
             };
-            part(who, &trimmed(text));
+            part(who, &length.shown(text));
         }
         EntryKind::Assistant { text } => part("Assistant", text),
-        EntryKind::Thinking { text } => part("Reasoning", &trimmed(text)),
+        EntryKind::Thinking { text } => part("Reasoning", &length.shown(text)),
         EntryKind::Call(call) => match &call.command {
             Some(command) => part(&call.tool, &fenced(command)),
             None => part(
@@ -378,15 +384,18 @@ fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
                 (true, None) => "Answer".to_owned(),
                 (false, None) => "Answer (failed)".to_owned(),
             };
-            part(&heading, &fenced(&trimmed(&answer.text)));
+            part(&heading, &fenced(&length.shown(&answer.text)));
         }
         EntryKind::Attached { paths, text } => {
-            part(&format!("Attached {}", paths.join(", ")), &trimmed(text));
+            part(
+                &format!("Attached {}", paths.join(", ")),
+                &length.shown(text),
+            );
         }
         EntryKind::SubagentStarted { title, prompt, .. } => {
             part(
                 &format!("Subagent: {}", condense(title, 120)),
-                &trimmed(prompt),
+                &length.shown(prompt),
             );
         }
         EntryKind::SubagentEnded { ok, text, .. } => part(
@@ -395,7 +404,7 @@ fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
             } else {
                 "Subagent failed"
             },
-            &trimmed(text),
+            &length.shown(text),
         ),
         EntryKind::Compacted { summary, .. } => {
             part(
@@ -429,22 +438,22 @@ fn check_list(items: &[Todo]) -> String {
 
 fn fenced(text: &str) -> String {
     // A fence longer than any run of backticks in the text.
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
+    let runs = text.as_bytes().split(|byte| *byte != b'`');
+    let longest = runs.map(<[u8]>::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{}\n{fence}", text.trim_end())
 }
 
-fn trimmed(text: &str) -> String {
+fn trimmed(text: &str) -> Cow<'_, str> {
     let length = text.chars().count();
     if length <= SHOWN_FIRST + SHOWN_LAST {
-        return text.to_owned();
+        return text.into();
     }
-    let first: String = text.chars().take(SHOWN_FIRST).collect();
-    let last: String = text.chars().skip(length - SHOWN_LAST).collect();
     let left_out = length - SHOWN_FIRST - SHOWN_LAST;
-    format!("{first}\n… {left_out} characters left out …\n{last}")
+    let places = || text.char_indices().map(|(at, _)| at);
+    let first = places().nth(SHOWN_FIRST).and_then(|end| text.get(..end));
+    let last = places().nth_back(SHOWN_LAST - 1);
+    let last = last.and_then(|start| text.get(start..));
+    let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+    format!("{first}\n… {left_out} characters left out …\n{last}").into()
 }

@@ -1,8 +1,8 @@
 //! The stored format is a contract: each of these lines was written by an earlier version.
 
-use flamestack_core::transcript::{CallKind, EntryKind, TodoStatus};
+use flamestack_core::transcript::{Answer, CallKind, Entry, EntryKind, TodoStatus};
 
-use super::{decode, encode};
+use super::{decode, encode, markdown};
 
 /// Each kind of entry, with each optional field once present and once absent.
 const LINES: &str = include_str!("lines.jsonl");
@@ -44,4 +44,25 @@ fn secrets_are_removed_before_escapes_hide_them() {
     assert!(!written.contains(secret), "{written}");
     let todo = format!(r#"{{"t":"todos","items":[{{"text":"{secret}","status":"done"}}]}}"#);
     assert!(!encode(&decode(&todo).unwrap()).contains(secret));
+}
+
+#[test]
+fn long_answers_are_cut_in_the_middle() {
+    let shown = |text: String| {
+        let answer = EntryKind::Answer(Answer {
+            call: "c1".to_owned(),
+            ok: true,
+            exit_code: None,
+            text,
+        });
+        markdown(&encode(&Entry::from(answer)))
+    };
+    let (first, last) = ("é".repeat(1200), "ö".repeat(600));
+    let whole = shown(format!("{first}{last}"));
+    assert_eq!(whole, format!("### Answer\n\n```\n{first}{last}\n```\n\n"));
+    let cut = shown(format!("{first}日日{last}"));
+    assert_eq!(
+        cut,
+        format!("### Answer\n\n```\n{first}\n… 2 characters left out …\n{last}\n```\n\n")
+    );
 }
