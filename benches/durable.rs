@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use flamestack_bench::{Series, Setting, Table, WORKER, actor, finished, print, ratio, titled};
+use flamestack_core::Author;
 use flamestack_core::command::{Actor, Command, Under};
 use flamestack_core::decide;
 use flamestack_core::frame::Outcome;
@@ -126,6 +127,7 @@ fn note(round: usize) -> Result<Command> {
         note: Note::Decision {
             text: Text::new(&format!("Tokens last an hour, see round {round}"))?,
             why: Some(Text::new("refreshing is cheap")?),
+            by: Author::default(),
         },
     })
 }

@@ -12,7 +12,7 @@ use flamestack_core::command::{Actor, Command, Under};
 use flamestack_core::id::FrameId;
 use flamestack_core::note::Note;
 use flamestack_core::text::Text;
-use flamestack_core::{Outcome, decide};
+use flamestack_core::{Author, Outcome, decide};
 use flamestack_engine::{Clock as _, SystemClock};
 use flamestack_store::{SqliteStore, Store as _};
 
@@ -103,6 +103,7 @@ impl Measured {
             note: Note::Decision {
                 text: Text::new(&format!("Tokens last an hour, see round {round}"))?,
                 why: Some(Text::new("refreshing is cheap")?),
+                by: Author::default(),
             },
         };
         let pop = Command::Pop {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use flamestack_bench::{History, actor};
+use flamestack_core::Author;
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
@@ -129,6 +130,7 @@ impl Story {
                 note: Note::Decision {
                     text: Text::new(&format!("Money is counted in cents, rule {level}"))?,
                     why: Some(Text::new("rounding errors cost us a day")?),
+                    by: Author::Agent,
                 },
             });
         }

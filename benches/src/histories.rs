@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::decide::Decision;
 use flamestack_core::event::{Closing, Event, Goal, Results};
@@ -88,6 +89,7 @@ pub fn actor(session: &str) -> Result<Actor> {
         session: session.parse()?,
         worktree: Some("main".to_owned()),
         message: None,
+        by: Author::Agent,
     })
 }
 
@@ -329,6 +331,7 @@ pub fn stands_here(history: &mut History, frame: &FrameId) -> Result<()> {
         session: session.clone(),
         worktree: Some("main".to_owned()),
         message: None,
+        by: Author::User,
     };
     let events = vec![
         // The sessions that worked in a kept history before.

@@ -92,7 +92,7 @@ impl Anchors {
         }
         for frame in around.ancestors.iter().rev().chain([current]) {
             for note in &frame.notes {
-                if let Note::Decision { text, why } = note {
+                if let Note::Decision { text, why, .. } = note {
                     self.add(AnchorKind::Decision, text.as_str());
                     self.add(AnchorKind::Decision, why.as_ref().map_or("", Text::as_str));
                 }

@@ -98,7 +98,7 @@ impl Subject {
     }
 }
 
-/// The nearest frame counts, and its last decision or directive about the approval.
+/// The nearest frame counts, and the user's last decision or directive about the approval in it.
 fn in_frames(
     subject: &impl Deref<Target = Subject>,
     names: &WordSet,
@@ -114,7 +114,8 @@ fn in_frames(
         let texts: Vec<&str> = goals.chain(notes).collect();
         let statements = frame.notes.iter().rev();
         statements
-            .filter(|note| matches!(note, Note::Decision { .. } | Note::Directive(_)))
+            // A model does not approve its own work.
+            .filter(|note| note.needs_the_user())
             .find_map(|note| {
                 let text = note.text().as_str();
                 let given = says_approved(text, Some(names))?;

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
-use flamestack_core::folding::SpanEnd;
 use flamestack_core::id::SessionRef;
 use flamestack_core::{FrameId, Refusal};
 use flamestack_engine::context::Preferences;
@@ -12,6 +11,7 @@ use flamestack_engine::subagents::{Gather, Tracking};
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
 use flamestack_hosts::install::opencode;
 
+use crate::caller;
 use crate::diagnostics;
 use crate::failure::Failure;
 
@@ -65,7 +65,8 @@ impl CommandContext {
         let actor = Actor {
             session,
             worktree: Some(worktree),
-            message: session_named.then(message).flatten(),
+            message: caller::call().filter(|_| session_named),
+            by: caller::author(),
         };
         Ok(Self {
             settings,
@@ -89,13 +90,6 @@ impl CommandContext {
             .into()
         })
     }
-}
-
-/// Returns the host's tool call that runs this command, if the host says so. Events recorded here
-/// then belong to the message that holds the call.
-fn message() -> Option<String> {
-    let call = std::env::var("FLAME_CALL").ok()?;
-    (!call.is_empty()).then(|| SpanEnd::in_call(&call))
 }
 
 /// Returns the user's directories; `FLAME_STATE_DIR` moves the state elsewhere.

@@ -3,6 +3,7 @@
 //! This crate parses, wires and prints. Deciding, storing and rendering happen in the crates below.
 
 mod args;
+mod caller;
 mod command_context;
 mod commands;
 mod complete;

@@ -172,22 +172,35 @@ impl<'a> Attempt<'a> {
     }
 
     /// Gives the tokens that sections did not use to those that left something out, in order of
-    /// [`priority`].
+    /// [`priority`]. Irrelevant items come last: they are shown where nothing else wants the room.
     fn lend<'r>(&self, filled: &mut [(&'r SectionDraft<'_>, Section<'r>)], room: usize) {
         let used = filled.iter().map(|(_, rendered)| rendered.tokens);
         let mut left = room.saturating_sub(used.sum());
         let mut wanting: Vec<usize> = (0..filled.len()).collect();
         wanting.sort_by_key(|at| filled.get(*at).map(|(draft, _)| priority(draft.kind)));
-        for at in wanting {
+        let rounds = [false, true];
+        for (everything, at) in rounds
+            .into_iter()
+            .flat_map(|round| wanting.iter().map(move |at| (round, *at)))
+        {
             let Some((draft, rendered)) = filled.get_mut(at) else {
                 continue;
             };
-            let omitted = &rendered.omitted;
-            if left < LOAN || !omitted.iter().any(|omission| omission.why == Why::Budget) {
+            let mut omitted = rendered.omitted.iter();
+            let wants_more = if everything {
+                draft.has_irrelevant()
+            } else {
+                omitted.any(|omission| omission.why == Why::Budget)
+            };
+            if left < LOAN || !wants_more {
                 continue;
             }
             let before = rendered.tokens;
-            let more = draft.measure(before + left, self.counter);
+            let more = if everything {
+                draft.measure_all(before + left, self.counter)
+            } else {
+                draft.measure(before + left, self.counter)
+            };
             if let Some(more) = more.fill(before + left, self.counter)
                 && more.tokens > before
             {

@@ -13,10 +13,11 @@ use crate::section_draft::{Item, SectionDraft};
 use crate::surroundings::Surroundings;
 use crate::xml::Element;
 use crate::{ContextSettings, Provenance, SectionKind, calls};
+use flamestack_core::Author;
 use flamestack_core::delivery::{Delivery, Reason, Sending, Sent};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef};
+use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Directive;
 use flamestack_core::text::Text;
 use flamestack_extract::tokens::Tokenizer;
@@ -82,8 +83,8 @@ fn all_frames(around: &Surroundings) -> impl Iterator<Item = &Frame> {
 struct Changes<'a> {
     around: &'a Surroundings,
     here: BTreeMap<&'a FrameId, &'a Frame>,
-    /// Session that switched this one to another frame, if another one did.
-    switched_by: Option<&'a SessionRef>,
+    /// The event that switched the session to another frame, if another one or the user did.
+    switched_by: Option<&'a Recorded>,
     /// Last change of each frame.
     touched: BTreeMap<&'a FrameId, Touch<'a>>,
     /// Directives that the user gave in other sessions.
@@ -114,8 +115,7 @@ impl<'a> Reverts<'a> {
 }
 
 struct Touch<'a> {
-    seq: Seq,
-    by: &'a SessionRef,
+    by: &'a Recorded,
     /// End of the frame, if it is no longer in the context.
     fate: Fate<'a>,
 }
@@ -132,7 +132,10 @@ impl<'a> Changes<'a> {
             touched: BTreeMap::new(),
             directives: Vec::new(),
         };
-        let foreign = |recorded: &Recorded| Some(&recorded.session) != around.session.as_ref();
+        // The user may act for the session from a terminal, which its model does not see.
+        let foreign = |recorded: &Recorded| {
+            recorded.by == Author::User || Some(&recorded.session) != around.session.as_ref()
+        };
         let mut undone: BTreeMap<Seq, &Recorded> = BTreeMap::new();
         let mut reverts = Reverts::default();
         for recorded in since {
@@ -167,7 +170,7 @@ impl<'a> Changes<'a> {
             changes.switched_by = None;
         }
         let elsewhere = |directive: &&Directive| {
-            directive.said > sent.position && Some(&directive.session) != around.session.as_ref()
+            directive.said > sent.position && !directive.is_said_in(around.session.as_ref())
         };
         changes.directives = around.directives.iter().filter(elsewhere).collect();
         changes
@@ -177,7 +180,7 @@ impl<'a> Changes<'a> {
         if let Event::SessionFocused { session, .. } = &recorded.event
             && Some(session) == self.around.session.as_ref()
         {
-            self.switched_by = Some(&recorded.session);
+            self.switched_by = Some(recorded);
         }
         for (frame, fate) in visible(&recorded.event) {
             self.touch(sent, frame, recorded, fate);
@@ -200,16 +203,11 @@ impl<'a> Changes<'a> {
     fn touch(&mut self, sent: &Sent, frame: &'a FrameId, by: &'a Recorded, fate: Fate<'a>) {
         let here = self.here.get(frame);
         // The to-do list of another session is no news, unless the user edits it at a terminal.
-        if here.is_some_and(|frame| frame.origin.is_mirror()) && !by.session.is_shell() {
+        if here.is_some_and(|frame| frame.origin.is_mirror()) && by.by != Author::User {
             return;
         }
         if here.is_some() || (fate.is_some() && sent.known.contains(frame)) {
-            let touch = Touch {
-                seq: by.seq,
-                by: &by.session,
-                fate,
-            };
-            self.touched.insert(frame, touch);
+            self.touched.insert(frame, Touch { by, fate });
         }
     }
 
@@ -251,7 +249,7 @@ impl<'a> Changes<'a> {
         }
         let shown = self.switched_by.map(|_| &current.id);
         for (id, touch) in self.touched.iter().filter(|(id, _)| Some(**id) != shown) {
-            items.push((touch.seq, self.change(id, touch)));
+            items.push((touch.by.seq, self.change(id, touch)));
         }
         items.sort_by_key(|(seq, _)| *seq);
         let call = calls::details(&current.id);
@@ -285,11 +283,10 @@ impl<'a> Changes<'a> {
 }
 
 /// Adds the author of a change: the user at a terminal, or another session.
-fn attributed<'d>(mut draft: ElementDraft<'d>, by: &'d SessionRef) -> ElementDraft<'d> {
-    let by = if by.is_shell() {
-        Provenance::User.as_str().into()
-    } else {
-        by.to_string().into()
+fn attributed<'d>(mut draft: ElementDraft<'d>, change: &'d Recorded) -> ElementDraft<'d> {
+    let by = match change.by {
+        Author::User => Provenance::User.as_str().into(),
+        Author::Agent => change.session.to_string().into(),
     };
     draft.attributes.retain(|(name, _)| *name != "from");
     draft.attributes.push(("by", by));

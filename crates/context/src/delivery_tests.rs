@@ -9,8 +9,10 @@ use super::*;
 use crate::Guidance;
 use crate::fixtures::{O200k, directive, drawn, frame, prose, recorded, us};
 use crate::grammar::{Grammar, read};
+use flamestack_core::Author;
 use flamestack_core::event::{Closing, Edit, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
+use flamestack_core::id::SessionRef;
 use flamestack_core::note::Note;
 use flamestack_core::session::ActivitySnapshot;
 use flamestack_core::text::Title;
@@ -426,6 +428,63 @@ fn how_another_conversation_goes_about_its_work_is_no_news() {
     "#);
 }
 
+/// The user acts for the session from a terminal: its model did not see that.
+#[test]
+fn what_the_user_does_for_the_session_from_a_terminal_is_news() {
+    let mut conversation = Conversation::about("* Prices\n  criteria = They are right");
+    conversation.hear(None);
+    let frame = conversation.current;
+    let note = |text: &str| Note::Decision {
+        text: prose(text),
+        why: None,
+        by: Author::User,
+    };
+    let by_the_user = |conversation: &mut Conversation, event: Event| {
+        let seq = conversation.next_seq();
+        let event = Recorded {
+            by: Author::User,
+            ..recorded(seq, &us(), event)
+        };
+        conversation.tree.apply(event);
+    };
+    for note in [
+        Note::Directive(prose("Prices are kept in cents")),
+        note("No discounts"),
+    ] {
+        by_the_user(&mut conversation, Event::Noted { frame, note });
+    }
+    let planned = Event::FrameOpened {
+        frame: FrameId::from_entropy(77),
+        parent: Some(frame),
+        rank: Rank::default(),
+        planned: true,
+        origin: Origin::Asked,
+        goal: Goal {
+            title: flamestack_core::Title::new("Taxes").unwrap(),
+            criteria: None,
+            criteria_compacted: None,
+        },
+    };
+    by_the_user(&mut conversation, planned);
+    let Delivery::Update(update) = conversation.hear(None) else {
+        panic!("no update")
+    };
+    insta::assert_snapshot!(update, @r#"
+    <stack-update from="stack" count="3">
+    <directive from="user">Prices are kept in cents</directive>
+    <frame id="h8neqg29" status="in_progress" by="user">
+    <title>Prices</title>
+    <success-criteria>They are right</success-criteria>
+    <decisions by="user">No discounts</decisions>
+    </frame>
+    <frame id="ndaaaaaa" status="planned" by="user">
+    <title>Taxes</title>
+    </frame>
+    </stack-update>
+    "#);
+    assert_eq!(conversation.hear(None), Delivery::Nothing);
+}
+
 #[test]
 fn directives_given_elsewhere_are_sent_and_those_given_here_are_known() {
     let mut talk = Conversation::about("doing Shop\n  * Cart");
@@ -525,6 +584,7 @@ fn event(what: u8, which: u8) -> Event {
             note: Note::Decision {
                 text: prose("yes"),
                 why: None,
+                by: Author::Agent,
             },
         },
         6 if which > 0 => planned(title, TITLES[usize::from(which) / 3]),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::draft::{ElementDraft, Field, Inside, TRUNCATED, TokenCounter, short_title};
 use crate::xml::{Element, Separator};
 use crate::{Provenance, calls};
+use flamestack_core::Author;
 use flamestack_core::frame::Frame;
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Text;
@@ -59,7 +60,7 @@ pub(super) fn titled<'a>(
 pub(super) enum Detail {
     /// Goal and decisions, for ancestors.
     Goal,
-    /// Results, for finished frames.
+    /// Results and decisions, for finished frames.
     Results,
     /// Reason of a block, for open frames.
     Standing,
@@ -73,13 +74,21 @@ impl Detail {
     /// Returns the fields in the order in which they are shown, most important first.
     fn fields(self) -> &'static [Part] {
         match self {
-            Self::Goal => &[criteria, blocked_on, decisions, results, files],
-            Self::Results => &[results, files],
+            Self::Goal => &[
+                criteria,
+                blocked_on,
+                user_decisions,
+                decisions,
+                results,
+                files,
+            ],
+            Self::Results => &[results, user_decisions, decisions, files],
             Self::Standing => &[blocked_on],
             Self::Everything => &[
                 full_criteria,
                 blocked_on,
                 results,
+                user_decisions,
                 decisions,
                 evidence,
                 files,
@@ -93,6 +102,7 @@ fn full_criteria(frame: &Frame) -> Option<Field<'_>> {
     let text = frame.criteria.as_ref().map(Text::as_str).or(dense)?;
     Some(Field {
         name: "success-criteria",
+        by: None,
         inside: Inside::Text(text.into(), dense.filter(|dense| *dense != text)),
         weight: 3,
     })
@@ -120,14 +130,27 @@ fn files(frame: &Frame) -> Option<Field<'_>> {
     list("artifacts", paths, Separator::Comma, 1)
 }
 
+fn user_decisions(frame: &Frame) -> Option<Field<'_>> {
+    decisions_by(frame, Author::User)
+}
+
 fn decisions(frame: &Frame) -> Option<Field<'_>> {
+    decisions_by(frame, Author::Agent)
+}
+
+/// Returns the decisions of one author: a model's decision must not pass for the user's.
+fn decisions_by(frame: &Frame, author: Author) -> Option<Field<'_>> {
     let decided = frame.notes.iter().filter_map(|note| match note {
-        Note::Decision { text, why } => {
+        Note::Decision { text, why, by } if *by == author => {
             Some(reasoned(text.as_str(), why.as_ref().map(Text::as_str)))
         }
         _ => None,
     });
-    list("decisions", decided.collect(), Separator::Line, 2)
+    let field = list("decisions", decided.collect(), Separator::Line, 2)?;
+    Some(Field {
+        by: Some(author),
+        ..field
+    })
 }
 
 fn evidence(frame: &Frame) -> Option<Field<'_>> {
@@ -157,6 +180,7 @@ fn list<'a>(
 ) -> Option<Field<'a>> {
     (!items.is_empty()).then_some(Field {
         name,
+        by: None,
         inside: Inside::List(items, separator),
         weight,
     })

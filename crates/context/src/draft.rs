@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::budget::{Claim, share};
 use crate::xml::{Content, Element, Separator};
+use flamestack_core::Author;
 use flamestack_extract::tokens::{Tokenizer, prefix, surely_over};
 
 /// Mark after a text that was cut.
@@ -37,6 +38,8 @@ pub(super) enum Inside<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Field<'a> {
     pub(super) name: &'static str,
+    /// The author, where it is not that of the whole element.
+    pub(super) by: Option<Author>,
     pub(super) inside: Inside<'a>,
     /// Weight in a shortage, see [`Claim`].
     pub(super) weight: usize,
@@ -212,13 +215,22 @@ impl<'a> Field<'a> {
     pub(super) fn text(name: &'static str, text: &'a str, weight: usize) -> Self {
         Self {
             name,
+            by: None,
             inside: Inside::text(text),
             weight,
         }
     }
 
+    fn shell(&self) -> Element<'static> {
+        let shell = Element::new(self.name);
+        match self.by {
+            Some(by) => shell.with("by", by.as_str()),
+            None => shell,
+        }
+    }
+
     fn whole(&self) -> Element<'_> {
-        self.inside.fill(Element::new(self.name))
+        self.inside.fill(self.shell())
     }
 
     fn claim(&self, room: usize, counter: TokenCounter<'_>) -> Claim {
@@ -256,7 +268,7 @@ fn cut_fields<'e>(
             Some((field.whole(), claim.wants))
         } else {
             cut = true;
-            let shown = field.inside.cut(Element::new(field.name), granted, counter);
+            let shown = field.inside.cut(field.shell(), granted, counter);
             let fitting = shown.filter(|shown| shown.tokens <= granted);
             fitting.map(|shown| (shown.element, shown.tokens))
         };

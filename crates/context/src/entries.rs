@@ -10,6 +10,7 @@ use crate::frontier::{Failed, attempts, in_order, with_status};
 use crate::section_draft::{Item, SectionDraft};
 use crate::surroundings::{CANDIDATES, DIRECTIVES, LEVELS, PLANNED, Surroundings};
 use crate::{ContextSettings, Provenance, SectionKind, calls};
+use flamestack_core::Author;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::note::Directive;
 use flamestack_extract::relevance::{Comparison, Query, Relevance, ancestor_score};
@@ -103,7 +104,7 @@ impl<'a> SectionBuilder<'a, '_> {
         // Directives given at a terminal are meant to last, and the first directive is the subject
         // of all others. Of the rest the newest come first.
         let priority = |(place, directive): &(usize, &Directive)| {
-            (!directive.session.is_shell(), *place != 0, Reverse(*place))
+            (directive.by != Author::User, *place != 0, Reverse(*place))
         };
         let mut ranked: Vec<(usize, &Directive)> = all.into_iter().enumerate().collect();
         ranked.sort_by_key(priority);
@@ -156,13 +157,22 @@ impl<'a> SectionBuilder<'a, '_> {
         draft
     }
 
-    /// Failed attempts: of the frame itself, then failed siblings, then those of finished siblings
-    /// with a related goal, then those of ancestors.
+    /// Failed attempts: of the frame itself and its finished children, then failed siblings, then those
+    /// of finished siblings with a related goal, then those of ancestors; in spare room also those of
+    /// the other siblings.
     fn failed_attempts(&self) -> SectionDraft<'a> {
         let mut draft = self.draft(SectionKind::FailedAttempts, "failed attempts");
         draft.least = LEAST_LINE;
         let mut found: Vec<(usize, Failed<'a>)> = Vec::new();
-        found.extend(attempts(&self.around.current).rev().map(|it| (3, it)));
+        found.extend(attempts(&self.around.current).rev().map(|it| (5, it)));
+        let children = self.around.children.frames.iter();
+        let children = latest(children.filter(|child| attempts(child).next().is_some()));
+        found.extend(
+            children
+                .into_iter()
+                .flat_map(|child| attempts(child).rev().map(|it| (4, it))),
+        );
+        let mut unrelated = Vec::new();
         if self.around.current.parent.is_some() {
             let failed = with_status(&self.around.siblings, Status::Failed);
             draft.total += self
@@ -174,16 +184,27 @@ impl<'a> SectionBuilder<'a, '_> {
             if let (false, Some(parent)) = (ranked.is_empty(), &self.around.current.parent) {
                 draft.call = calls::below(parent);
             }
-            found.extend(ranked.iter().map(|(_, frame)| (2, Failed::Frame(frame))));
+            found.extend(ranked.iter().map(|(_, frame)| (3, Failed::Frame(frame))));
             let akin = with_status(&self.around.siblings, Status::Completed);
-            let akin = latest(akin).into_iter().filter(|frame| {
-                attempts(frame).next().is_some() && self.relevance(frame).matches > 0
-            });
-            found.extend(akin.flat_map(|frame| attempts(frame).rev().map(|it| (1, it))));
+            let tried = latest(akin).into_iter();
+            let tried = tried.filter(|frame| attempts(frame).next().is_some());
+            let (akin, others): (Vec<_>, Vec<_>) =
+                tried.partition(|frame| self.relevance(frame).matches > 0);
+            found.extend(
+                akin.into_iter()
+                    .flat_map(|frame| attempts(frame).rev().map(|it| (2, it))),
+            );
+            unrelated.extend(
+                others
+                    .into_iter()
+                    .flat_map(|frame| attempts(frame).rev().map(|it| (0, it))),
+            );
         }
         for ancestor in self.around.ancestors.iter().take(LEVELS) {
-            found.extend(attempts(ancestor).rev().map(|it| (0, it)));
+            found.extend(attempts(ancestor).rev().map(|it| (1, it)));
         }
+        draft.relevant = found.len();
+        found.append(&mut unrelated);
         draft.total += found.len();
         found.truncate(CANDIDATES);
         let worth = found.len();
@@ -331,11 +352,10 @@ impl<'a> SectionBuilder<'a, '_> {
         ranked
     }
 
-    /// Adds the frames that are relevant enough, to be shown in the order in which they ended.
-    fn put_ranked(&self, draft: &mut SectionDraft<'a>, mut ranked: Vec<(i64, &'a Frame)>) {
-        let before = ranked.len();
-        ranked.retain(|(score, _)| *score >= self.minimum);
-        draft.irrelevant = before - ranked.len();
+    /// Adds frames, best first, to be shown in the order in which they ended. Those that are not
+    /// relevant enough are shown only in spare room.
+    fn put_ranked(&self, draft: &mut SectionDraft<'a>, ranked: Vec<(i64, &'a Frame)>) {
+        draft.relevant = ranked.partition_point(|(score, _)| *score >= self.minimum);
         let mut by_end: Vec<&Frame> = ranked.iter().map(|(_, frame)| *frame).collect();
         by_end.sort_by_key(|frame| in_order(frame));
         for (_, frame) in ranked {

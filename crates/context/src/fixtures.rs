@@ -1,6 +1,7 @@
 //! Small ways to make frames and trees for tests.
 
 use crate::Surroundings;
+use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, Rank, Span, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
@@ -44,6 +45,7 @@ pub(super) fn recorded(seq: i64, session: &SessionRef, event: Event) -> Recorded
         at: Timestamp(0),
         session: session.clone(),
         message: None,
+        by: Author::of(session),
         event,
     }
 }
@@ -108,6 +110,7 @@ fn describe(frame: &mut Frame, key: &str, value: &str) {
         "decided" => frame.notes.push(Note::Decision {
             text: value,
             why: None,
+            by: Author::Agent,
         }),
         "tried" => frame.notes.push(Note::FailedAttempt {
             text: value,
@@ -142,5 +145,6 @@ pub(super) fn directive(text: &str, said: i64) -> Directive {
         said: Seq(said),
         session: us(),
         frame: FrameId::from_entropy(1),
+        by: Author::Agent,
     }
 }

@@ -8,6 +8,7 @@ use crate::grammar::{Grammar, read};
 use crate::{
     Budget, ContextSettings, Group, Guidance, SMALLEST_TOTAL, Subagent, Surroundings, assemble,
 };
+use flamestack_core::Author;
 use flamestack_core::frame::{Frame, Rank, Status};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Directive;
@@ -143,7 +144,11 @@ fn note() -> impl Strategy<Value = Note> {
     let why = || prop::option::of(prose());
     prop_oneof![
         prose().prop_map(Note::Artifact),
-        (prose(), why()).prop_map(|(text, why)| Note::Decision { text, why }),
+        (prose(), why(), any::<bool>()).prop_map(|(text, why, own)| Note::Decision {
+            text,
+            why,
+            by: if own { Author::Agent } else { Author::User },
+        }),
         (prose(), why()).prop_map(|(text, why)| Note::FailedAttempt { text, why }),
         prose().prop_map(|command| Note::Evidence(Evidence::Command {
             command,
@@ -231,6 +236,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
                 said: Seq(said),
                 session: us(),
                 frame: FrameId::from_entropy(1),
+                by: Author::Agent,
             })
             .collect();
         around.subagents = under_way
@@ -430,6 +436,7 @@ fn texts_as_long_as_they_may_be() {
         Note::Decision {
             text: long("\u{1b}\t"),
             why: Some(long("👨‍👩‍👧‍👦")),
+            by: Author::User,
         },
         Note::Artifact(long("a/")),
         Note::FailedAttempt {

@@ -25,8 +25,9 @@ pub(super) struct SectionDraft<'a> {
     pub(super) total: usize,
     /// Number of entries left out because of a setting.
     pub(super) over_limit: usize,
-    /// Number of entries left out as irrelevant.
-    pub(super) irrelevant: usize,
+    /// Number of items, from the first on, that compete for room. The others are shown only in room
+    /// that no section needs.
+    pub(super) relevant: usize,
     /// Minimum number of tokens for an item to be worth showing.
     pub(super) least: usize,
     /// Name of the entries, in the plural.
@@ -75,7 +76,7 @@ impl<'a> SectionDraft<'a> {
             items: Vec::new(),
             total: 0,
             over_limit: 0,
-            irrelevant: 0,
+            relevant: usize::MAX,
             least: LEAST_FRAME,
             what,
             call,
@@ -83,9 +84,32 @@ impl<'a> SectionDraft<'a> {
         }
     }
 
-    /// Measures items until they would fill `room` by themselves.
+    /// Measures the relevant items until they would fill `room` by themselves.
     pub(super) fn measure<'s>(
         &'s self,
+        room: usize,
+        counter: TokenCounter<'_>,
+    ) -> Measured<'a, 's> {
+        self.measure_first(self.relevant, room, counter)
+    }
+
+    /// Measures all items, the irrelevant ones last.
+    pub(super) fn measure_all<'s>(
+        &'s self,
+        room: usize,
+        counter: TokenCounter<'_>,
+    ) -> Measured<'a, 's> {
+        self.measure_first(usize::MAX, room, counter)
+    }
+
+    /// Returns true if it has items that are shown only in spare room.
+    pub(super) fn has_irrelevant(&self) -> bool {
+        self.items.len() > self.relevant
+    }
+
+    fn measure_first<'s>(
+        &'s self,
+        count: usize,
         room: usize,
         counter: TokenCounter<'_>,
     ) -> Measured<'a, 's> {
@@ -99,13 +123,13 @@ impl<'a> SectionDraft<'a> {
             widest.write_end(&mut end);
             counter.text(&start) + counter.text(&end)
         };
-        let crowd = self.items.len().max(1);
+        let crowd = self.items.len().min(count).max(1);
         let most = (2 * room / crowd).max(SMALLEST_MEASURE).min(room);
         // An item that wants more than its fair share does not keep others from being measured.
         let fair = room / self.weights();
         let mut sizes = Vec::new();
         let mut sum = tags;
-        for item in &self.items {
+        for item in self.items.iter().take(count) {
             if sum > room {
                 break;
             }
@@ -324,12 +348,14 @@ impl SectionDraft<'_> {
 
     /// Returns what is left out if `shown` items are shown.
     fn omissions(&self, shown: usize) -> impl Iterator<Item = Omission> {
-        let no_room = self.items.len().saturating_sub(shown);
-        let known = shown + no_room + self.over_limit + self.irrelevant;
+        let relevant = self.items.len().min(self.relevant);
+        let no_room = relevant.saturating_sub(shown);
+        let irrelevant = self.items.len().saturating_sub(relevant.max(shown));
+        let known = shown + no_room + self.over_limit + irrelevant;
         let reasons = [
             (no_room, Why::Budget),
             (self.over_limit, Why::Limit),
-            (self.irrelevant, Why::Relevance),
+            (irrelevant, Why::Relevance),
             (self.total.saturating_sub(known), Why::Crowd),
         ];
         let some = reasons.into_iter().filter(|(count, _)| *count > 0);

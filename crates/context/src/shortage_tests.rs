@@ -2,6 +2,7 @@
 
 use crate::fixtures::{O200k, around, directive};
 use crate::{Budget, ContextSettings, SectionKind, Surroundings, Why, assemble};
+use flamestack_core::Author;
 use flamestack_core::id::SessionRef;
 
 fn within(total: usize) -> ContextSettings {
@@ -39,6 +40,7 @@ fn what_was_set_down_outlasts_many_prompts() {
     around.directives.push(directive("Always use tabs", 0));
     let mut set_down = directive("Never touch the ledger", 50);
     set_down.session = SessionRef::shell("main");
+    set_down.by = Author::User;
     around.directives.push(set_down);
     let context = assemble(&around, &within(600), &O200k);
     assert!(context.text.contains("Never touch the ledger"));

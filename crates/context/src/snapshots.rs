@@ -261,3 +261,100 @@ fn table(context: &Context) -> String {
     writeln!(table, "{} of {}", context.tokens, context.budget.total()).unwrap();
     table
 }
+
+/// Prose that names no path and shares no word with the goal is shown as long as there is room.
+#[test]
+fn what_is_finished_is_shown_where_there_is_room() {
+    let around = around(
+        "
+        doing Sign-in
+          criteria = People can sign in
+          done Choose method
+            results = Magic links by mail; passwords are ruled out for legal reasons.
+            tried = Text messages
+          * Login form
+            criteria = The form is built
+        ",
+    );
+    assert_snapshot!(shown(&around, 4_000), @r#"
+    <stack-context session="opencode:ses_us">
+    <ancestors from="model" count="1">
+    <frame id="mzqy8mmx" status="in_progress">
+    <title>Sign-in</title>
+    <success-criteria>People can sign in</success-criteria>
+    </frame>
+    </ancestors>
+    <completed-siblings from="model" count="1">
+    <frame id="sn8aaw7y" status="completed" log="flame log sn8aaw7y">
+    <title>Choose method</title>
+    <results>Magic links by mail; passwords are ruled out for legal reasons.</results>
+    </frame>
+    </completed-siblings>
+    <failed-attempts from="model" count="1">
+    <attempt frame="sn8aaw7y">Text messages (because: it deadlocks)</attempt>
+    </failed-attempts>
+    <current-frame id="r5j55399" status="in_progress">
+    <title>Login form</title>
+    <success-criteria>The form is built</success-criteria>
+    </current-frame>
+    <position>Task 2 of 2</position>
+    <sibling-status completed="1"/>
+    </stack-context>
+    "#);
+}
+
+/// With little room, siblings that have to do with the goal come first and the others are counted.
+#[test]
+fn in_a_shortage_relevance_decides() {
+    let mut drawing = String::from("doing Shop\n");
+    for n in 0..40 {
+        drawing.push_str(&format!(
+            "  done Question {n}\n    results = Nobody minds whether it is blue, green or grey ({n})\n"
+        ));
+    }
+    drawing.push_str("  done Cart\n    results = CartStore in src/cart.rs\n  * Empty the cart\n");
+    let around = around(&drawing);
+    let context = assemble(&around, &quiet(400), &O200k);
+    let siblings = context.section(crate::SectionKind::Siblings).unwrap();
+    assert!(siblings.body.contains("CartStore"), "{}", context.text);
+    assert!(siblings.shown < 12, "{}", context.text);
+    let [omission] = &siblings.omitted[..] else {
+        panic!("{:?}", siblings.omitted)
+    };
+    assert_eq!(omission.why, crate::Why::Relevance);
+    assert_eq!(siblings.shown + omission.count, 41);
+    // With enough of it, everything is there.
+    let context = assemble(&around, &quiet(8_000), &O200k);
+    let siblings = context.section(crate::SectionKind::Siblings).unwrap();
+    assert_eq!((siblings.shown, siblings.omitted.len()), (41, 0));
+}
+
+#[test]
+fn what_a_child_decided_and_tried_comes_back_to_its_parent() {
+    let around = around(
+        "
+        * Sign-in
+          done Password hashing
+            results = Hashes are stored
+            decided = argon2id
+            tried = bcrypt
+        ",
+    );
+    assert_snapshot!(shown(&around, 4_000), @r#"
+    <stack-context session="opencode:ses_us">
+    <failed-attempts from="model" count="1">
+    <attempt frame="w70nz0nj">bcrypt (because: it deadlocks)</attempt>
+    </failed-attempts>
+    <children-results from="model" count="1">
+    <frame id="w70nz0nj" status="completed" log="flame log w70nz0nj">
+    <title>Password hashing</title>
+    <results>Hashes are stored</results>
+    <decisions by="model">argon2id</decisions>
+    </frame>
+    </children-results>
+    <current-frame id="mzqy8mmx" status="in_progress">
+    <title>Sign-in</title>
+    </current-frame>
+    </stack-context>
+    "#);
+}

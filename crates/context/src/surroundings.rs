@@ -216,6 +216,7 @@ impl Surroundings {
                             said: recorded.seq,
                             session: recorded.session.clone(),
                             frame: frame.id,
+                            by: recorded.by,
                         });
                     }
                 }
@@ -289,8 +290,7 @@ impl Surroundings {
     /// A root without criteria, plan, children or decisions adds nothing: its title is the user's
     /// last message, and the model itself changed its files.
     pub fn has_something_to_tell(&self) -> bool {
-        let given_elsewhere =
-            |directive: &Directive| Some(&directive.session) != self.session.as_ref();
+        let given_elsewhere = |directive: &Directive| !directive.is_said_in(self.session.as_ref());
         let learned =
             |note: &Note| matches!(note, Note::Decision { .. } | Note::FailedAttempt { .. });
         !self.ancestors.is_empty()

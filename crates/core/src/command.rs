@@ -3,6 +3,7 @@
 //! Texts in a command are checked, frames are named by their full ids, and new ids are drawn.
 //! [`crate::decide()`] grants or refuses it.
 
+use crate::author::Author;
 use crate::compaction::{AnchorReport, Checkpoint, Summary, SummaryClaims};
 use crate::delivery::Sending;
 use crate::event::{Edit, Goal, Results};
@@ -25,6 +26,8 @@ pub struct Actor {
     pub worktree: Option<String>,
     /// The host's message that issues the command, where the host names its messages.
     pub message: Option<String>,
+    /// The author of the command.
+    pub by: Author,
 }
 
 /// A command. Where `frame` is `None`, it means the session's active frame.

@@ -313,6 +313,7 @@ impl CompactionLoop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::author::Author;
     use crate::id::Seq;
     use crate::transcript::Usage;
 
@@ -327,6 +328,7 @@ mod tests {
             at: Timestamp(seq),
             session: session(),
             message: None,
+            by: Author::Agent,
             event,
         }
     }

@@ -8,6 +8,7 @@ mod traits;
 
 pub use traits::{EventTraits, Subject};
 
+use crate::author::Author;
 use crate::compaction::{AnchorReport, Checkpoint};
 use crate::delivery::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
@@ -31,6 +32,8 @@ pub struct Recorded {
     pub session: SessionRef,
     /// The host's message that caused it, where the host names its messages.
     pub message: Option<String>,
+    /// Its author.
+    pub by: Author,
     /// The event itself.
     pub event: Event,
 }

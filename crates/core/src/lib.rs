@@ -7,6 +7,7 @@
 //! - [`decide()`] turns a [`Command`] into [`Event`]s or a [`Refusal`];
 //! - [`Tree`] folds events into the state they describe.
 
+mod author;
 pub mod command;
 pub mod compaction;
 pub mod decide;
@@ -26,6 +27,7 @@ pub mod transcript;
 pub mod tree;
 pub mod tree_query;
 
+pub use author::Author;
 pub use command::{Actor, Command};
 pub use decide::{Decision, Rejected, Remark, decide};
 pub use event::{Event, Recorded};

@@ -1,5 +1,6 @@
 //! Notes of a frame: artifacts, decisions, failed attempts, evidence, directives.
 
+use crate::author::Author;
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::text::{Rewrite, Text};
 
@@ -14,6 +15,8 @@ pub enum Note {
         text: Text,
         /// The reason.
         why: Option<Text>,
+        /// The one who decided. Only the user's decision approves anything.
+        by: Author,
     },
     /// An attempt that did not work, kept so that it is not repeated.
     FailedAttempt {
@@ -105,6 +108,27 @@ impl Note {
         }
     }
 
+    /// Returns the author of a decision.
+    pub fn decided_by(&self) -> Option<Author> {
+        match self {
+            Self::Decision { by, .. } => Some(*by),
+            _ => None,
+        }
+    }
+
+    /// Returns true if only the user can make it: a directive, or a decision that is to be the user's.
+    pub fn needs_the_user(&self) -> bool {
+        matches!(self, Self::Directive(_)) || self.decided_by() == Some(Author::User)
+    }
+
+    /// Returns true if another note says the same: in the same words and, for a decision, by the same
+    /// author.
+    pub fn repeats(&self, other: &Self) -> bool {
+        self.kind() == other.kind()
+            && self.text() == other.text()
+            && self.decided_by() == other.decided_by()
+    }
+
     /// Returns true if recording it again adds nothing. A command that runs again does.
     pub fn counts_once(&self) -> bool {
         !matches!(
@@ -137,7 +161,7 @@ impl Rewrite for Note {
                 | Evidence::Test { id: text, .. }
                 | Evidence::Commit(text),
             ) => text.rewrite(change),
-            Self::Decision { text, why } | Self::FailedAttempt { text, why } => {
+            Self::Decision { text, why, .. } | Self::FailedAttempt { text, why } => {
                 text.rewrite(change);
                 why.rewrite(change);
             }
@@ -159,4 +183,13 @@ pub struct Directive {
     pub session: SessionRef,
     /// The frame in which it was said.
     pub frame: FrameId,
+    /// The user if it was given at a terminal, an agent if it was said in a conversation.
+    pub by: Author,
+}
+
+impl Directive {
+    /// Returns true if it was said in the conversation of this session, so that its model has seen it.
+    pub fn is_said_in(&self, session: Option<&SessionRef>) -> bool {
+        self.by == Author::Agent && Some(&self.session) == session
+    }
 }

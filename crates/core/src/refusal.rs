@@ -25,6 +25,9 @@ pub enum Refusal {
         /// The text.
         text: String,
     },
+    /// A model tried to record a directive or an approval of the user.
+    #[error("directives and approvals are the user's: an agent cannot record one")]
+    OnlyTheUser,
     /// There is no frame with this id.
     #[error("there is no frame {id}")]
     NoSuchFrame {

@@ -299,6 +299,7 @@ impl Framing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::author::Author;
     use crate::id::Seq;
     use crate::session::Description;
 
@@ -313,6 +314,7 @@ mod tests {
             at: Timestamp(at),
             session: child(),
             message: Some("msg".to_owned()),
+            by: Author::Agent,
             event,
         }
     }

@@ -56,7 +56,7 @@ pub trait TreeQuery {
         parent: Option<&FrameId>,
         rank: Rank,
     ) -> Result<(Option<Rank>, Option<Rank>), Self::Error>;
-    /// Returns true if a frame has a note with this kind and text.
+    /// Returns true if a frame has a note that this one repeats, see [`Note::repeats`].
     fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool, Self::Error>;
     /// Returns the child of a frame that mirrors a to-do item of this text; the last one if there are
     /// several.

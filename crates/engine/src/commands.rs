@@ -66,7 +66,7 @@ impl Commands<'_> {
 
     fn attempt(&self, actor: &Actor, request: &Request) -> Result<Receipt> {
         self.commit(actor, |reading| {
-            request.to_command(reading, self.engine.clock())
+            request.to_command(reading, actor, self.engine.clock())
         })
     }
 

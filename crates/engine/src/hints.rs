@@ -31,6 +31,10 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         Refusal::IdTaken { .. } | Refusal::BadImport { .. } => return None,
         Refusal::BadText { problem, .. } => text_hint(problem, voice).to_owned(),
         Refusal::NotACommit { .. } => "give its hash, as `git rev-parse HEAD` prints it".to_owned(),
+        Refusal::OnlyTheUser => voice.pick(
+            "record it as a decision (`flame note decision TEXT`), or ask the user to say it or to run this in a terminal",
+            "record it as a decision with stack_add_decision, or ask the user to say it",
+        ),
         Refusal::NoSuchFrame { .. } => voice.pick(
             "`flame tree` shows the frames there are",
             "stack_tree shows the frames there are",

@@ -39,7 +39,13 @@ pub fn frame(frame: &Frame) -> Value {
             _ => None,
         }),
         "decisions": notes(|note| match note {
-            Note::Decision { text, why } => Some(reasoned(text, why.as_ref())),
+            Note::Decision { text, why, by } => {
+                let mut decision = reasoned(text, why.as_ref());
+                if let Value::Object(fields) = &mut decision {
+                    fields.insert("by".to_owned(), json!(by.as_str()));
+                }
+                Some(decision)
+            }
             _ => None,
         }),
         "failedAttempts": notes(|note| match note {

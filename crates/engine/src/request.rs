@@ -7,7 +7,10 @@ use flamestack_core::command::{DEEPEST_PLAN, Place, PlanItem, Under};
 use flamestack_core::event::{Edit, Goal, Results};
 use flamestack_core::frame::LogEntry;
 use flamestack_core::text::TextProblem;
-use flamestack_core::{Command, Evidence, Model, Note, Outcome, Refusal, SessionRef, Text, Title};
+use flamestack_core::{
+    Actor, Author, Command, Evidence, FrameId, Model, Note, Outcome, Refusal, SessionRef, Text,
+    Title,
+};
 use flamestack_store::Reading;
 
 use crate::clock::Clock;
@@ -176,6 +179,8 @@ pub enum NoteInput {
     Test(String, bool),
     /// See [`Evidence::Commit`].
     Commit(String),
+    /// The user's approval of something, recorded as a decision of the user.
+    Approval(String, Option<String>),
     /// See [`Note::Directive`]. No tool creates these: only the user gives directives.
     Directive(String),
 }
@@ -222,7 +227,12 @@ impl Request {
     }
 
     /// Resolves names, checks texts and draws ids.
-    pub(crate) fn to_command(&self, reading: &dyn Reading, clock: &dyn Clock) -> Result<Command> {
+    pub(crate) fn to_command(
+        &self,
+        reading: &dyn Reading,
+        actor: &Actor,
+        clock: &dyn Clock,
+    ) -> Result<Command> {
         let named = |name: &String| resolve(reading, name);
         let optional_frame = |name: &Option<String>| name.as_ref().map(named).transpose();
         Ok(match self {
@@ -278,7 +288,10 @@ impl Request {
                 edit: edit.check()?,
             },
             Self::Note { frame, note } => Command::Note {
-                frame: optional_frame(frame)?,
+                frame: match (frame, note) {
+                    (None, NoteInput::Directive(_)) => root_of_active(reading, actor)?,
+                    _ => optional_frame(frame)?,
+                },
                 note: note.check()?,
             },
             Self::Log { frame, entry } => Command::Log {
@@ -315,6 +328,17 @@ impl Request {
             Self::Undo => Command::Undo,
         })
     }
+}
+
+/// Returns the root of the frame that a session works on. What the user tells a session is meant for
+/// all of its work and must not end with the step that happens to be active.
+fn root_of_active(reading: &dyn Reading, actor: &Actor) -> Result<Option<FrameId>> {
+    let session = reading.session(&actor.session)?;
+    let Some(active) = session.and_then(|session| session.active) else {
+        return Ok(None);
+    };
+    let top = reading.top(&active)?;
+    Ok(Some(top.map_or(active, |(root, _)| root)))
 }
 
 fn under(reading: &dyn Reading, parent: &ParentInput) -> Result<Under> {
@@ -369,6 +393,13 @@ impl NoteInput {
             Self::Decision(decision, why) => Note::Decision {
                 text: text("the decision", decision)?,
                 why: reason(why)?,
+                // The rules name the actor as the author.
+                by: Author::Agent,
+            },
+            Self::Approval(what, why) => Note::Decision {
+                text: text("the approval", &format!("{} is approved", what.trim()))?,
+                why: reason(why)?,
+                by: Author::User,
             },
             Self::FailedAttempt(attempt, why) => Note::FailedAttempt {
                 text: text("the attempt", attempt)?,

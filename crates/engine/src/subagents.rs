@@ -9,7 +9,7 @@ use flamestack_core::id::Timestamp;
 use flamestack_core::session::Activity;
 use flamestack_core::subagent::{self, Framing, Run, State};
 use flamestack_core::transcript::{Entry, EntryKind, Usage};
-use flamestack_core::{Actor, FrameHead, Session, SessionRef};
+use flamestack_core::{Actor, Author, FrameHead, Session, SessionRef};
 use flamestack_store::Reading;
 
 use crate::Engine;
@@ -336,6 +336,7 @@ impl Engine {
             session: parent.unwrap_or_else(|| session.clone()),
             worktree: None,
             message: None,
+            by: Author::Agent,
         };
         let id = session.id().to_owned();
         let ended = Entry::of(EntryKind::SubagentEnded { id, ok, text });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
@@ -84,6 +85,7 @@ fn derived(entries: &[Entry]) -> BTreeSet<String> {
         session,
         worktree: None,
         message: None,
+        by: Author::Agent,
     };
     let mut tree = Tree::default();
     let mut observer = Observer::past();
@@ -123,6 +125,7 @@ fn derived(entries: &[Entry]) -> BTreeSet<String> {
                 at: Timestamp(seq.0),
                 session: actor.session,
                 message: actor.message,
+                by: actor.by,
                 event,
             });
         }

@@ -552,6 +552,7 @@ fn wanted_docs(frame: &Frame) -> Vec<Wanted<'_>> {
             Note::Decision {
                 text,
                 why: Some(why),
+                ..
             }
             | Note::FailedAttempt {
                 text,

@@ -10,6 +10,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+use flamestack_core::Author;
 use flamestack_core::compaction::{AnchorReport, Checkpoint};
 use flamestack_core::delivery::Sending;
 use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
@@ -35,6 +36,32 @@ pub(crate) fn encode<T: Stored>(value: &T) -> Result<String, serde_json::Error> 
 pub(crate) fn decode<T: Stored>(json: &str) -> Result<T, String> {
     let Form(value) = serde_json::from_str(json).map_err(|error| error.to_string())?;
     Ok(value)
+}
+
+/// Start of an event whose author is not the usual one of its session.
+const BY: &str = r#"{"by":""#;
+
+/// Writes an event as JSON, with its author if that is not the usual one of its session.
+pub(crate) fn encode_by(
+    event: &Event,
+    by: Author,
+    session: &SessionRef,
+) -> Result<String, serde_json::Error> {
+    let body = encode(event)?;
+    match body.strip_prefix('{') {
+        Some(fields) if by != Author::of(session) => {
+            Ok(format!(r#"{BY}{}",{fields}"#, by.as_str()))
+        }
+        _ => Ok(body),
+    }
+}
+
+/// Returns the author of an event: the one it names, else the usual one of its session.
+pub(crate) fn author(body: &str, session: &SessionRef) -> Author {
+    let named = body.strip_prefix(BY).and_then(|rest| rest.split_once('"'));
+    named
+        .and_then(|(name, _)| Author::from_name(name))
+        .unwrap_or_else(|| Author::of(session))
 }
 
 stored_by! {

@@ -83,6 +83,7 @@ impl WritePath<'_> {
                 at,
                 session: actor.session.clone(),
                 message: actor.message.clone(),
+                by: actor.by,
                 event,
             };
             self.journal.append(&entry)?;

@@ -5,6 +5,7 @@
 mod frames;
 mod wish;
 
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Goal, Results};
 use flamestack_core::text::{Text, Title};
@@ -18,6 +19,7 @@ pub fn shell(worktree: &str) -> Actor {
         session: flamestack_core::SessionRef::shell(worktree),
         worktree: Some(worktree.to_owned()),
         message: None,
+        by: Author::User,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arbitrary commands for property tests.
 
+use flamestack_core::Author;
 use flamestack_core::Model;
 use flamestack_core::command::{Actor, Command, Fork, Place, PlanItem, Under};
 use flamestack_core::compaction::{Anchor, AnchorKind};
@@ -389,6 +390,7 @@ impl Wish {
             1 => Note::Decision {
                 text: prose(text),
                 why: Some(prose("because")),
+                by: Author::default(),
             },
             2 => Note::FailedAttempt {
                 text: prose(text),

@@ -4,7 +4,7 @@
 //! order, with other marks, or not at all. Whatever it says is a claim.
 
 use flamestack_core::compaction::SummaryClaims;
-use flamestack_core::{Note, Text};
+use flamestack_core::{Author, Note, Text};
 
 use super::{is_empty_word, says_nothing};
 use crate::document as markdown;
@@ -45,7 +45,11 @@ pub fn claims(text: &str) -> SummaryClaims {
     );
     let texts = |items: Vec<String>| items.into_iter().filter_map(|item| Text::new(&item).ok());
     let artifacts = texts(sections.artifacts).map(Note::Artifact);
-    let decisions = texts(sections.decisions).map(|text| Note::Decision { text, why: None });
+    let decisions = texts(sections.decisions).map(|text| Note::Decision {
+        text,
+        why: None,
+        by: Author::Agent,
+    });
     SummaryClaims {
         results: results.join("\n\n"),
         notes: artifacts.chain(decisions).collect(),

@@ -107,7 +107,7 @@ fn write_notes(draft: &mut Draft, around: &Surroundings) {
     for frame in around.ancestors.iter().rev().chain([current]) {
         for note in &frame.notes {
             match note {
-                Note::Decision { text, why } => {
+                Note::Decision { text, why, .. } => {
                     let text = reasoned(text.as_str(), why.as_ref().map(Text::as_str));
                     draft.useful(Heading::Decisions, &text, source(frame));
                 }

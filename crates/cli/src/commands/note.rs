@@ -20,7 +20,7 @@ use crate::output::Output;
 #[derive(Args)]
 #[command(subcommand_negates_reqs = true)]
 pub(crate) struct Note {
-    /// The frame to record it in (default: the active one)
+    /// The frame to record it in (default: the active one; for a directive its root)
     #[arg(short, long, value_name = "FRAME", global = true, add = complete::frames())]
     frame: Option<String>,
     /// A text to keep; `-` reads standard input
@@ -36,6 +36,17 @@ enum What {
     Decision {
         /// The decision; `-` reads standard input
         text: String,
+        /// The reason
+        #[arg(short, long)]
+        why: Option<String>,
+    },
+    /// Record your approval of a file or a piece of work
+    ///
+    /// Briefs say `approved` of a workflow's file only where you have recorded it. An agent cannot do
+    /// that: its own decisions approve nothing.
+    Approval {
+        /// The file or the piece of work, such as `tasks.md`
+        what: String,
         /// The reason
         #[arg(short, long)]
         why: Option<String>,
@@ -76,10 +87,13 @@ enum What {
         /// Its hash
         hash: String,
     },
-    /// Record an instruction to follow, in your own words; it holds for this frame and those under it
+    /// Record an instruction to follow, in your own words, for all of the work or, with --frame, for a
+    /// frame and those under it
     ///
-    /// Contexts show it in the frame and in everything below it, until the frame is popped. To make
-    /// it apply to all of the work, record it in the root (`--frame`).
+    /// A directive is an instruction in your own words that the agent should follow. Without `--frame`
+    /// it applies to the whole tree of the active frame and outlives that frame. With `--frame` it
+    /// applies to that frame and everything below it, until that frame is popped. An agent cannot
+    /// record one.
     Directive {
         /// The directive; `-` reads standard input
         text: String,
@@ -117,6 +131,7 @@ impl Note {
         };
         let notes = match what {
             What::Decision { text, why } => vec![NoteInput::Decision(text_or_stdin(&text)?, why)],
+            What::Approval { what, why } => vec![NoteInput::Approval(what, why)],
             What::Artifact { paths } => paths.into_iter().map(NoteInput::Artifact).collect(),
             What::Failed { text, why } => {
                 vec![NoteInput::FailedAttempt(text_or_stdin(&text)?, why)]

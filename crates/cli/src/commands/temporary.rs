@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::context::Preferences;
@@ -77,6 +78,7 @@ impl TemporaryEngine {
                 session: session.parse().map_err(EngineError::BadSession)?,
                 worktree: None,
                 message: None,
+                by: Author::User,
             },
             home,
             _dir: dir,

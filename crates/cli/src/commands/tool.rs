@@ -1,6 +1,7 @@
 //! `flame tool`
 
 use clap::Args;
+use flamestack_core::{Actor, Author};
 use flamestack_engine::hints::Voice;
 use flamestack_engine::{EngineError, tools};
 use serde_json::{Value, json};
@@ -42,7 +43,12 @@ impl Tool {
             Some(text) => parse(&name, &text)?,
             None => Value::Null,
         };
-        let answer = tools::call(&ctx.engine, &ctx.actor, &name, arguments);
+        // A call says what a model would say, whoever tries it.
+        let actor = Actor {
+            by: Author::Agent,
+            ..ctx.actor.clone()
+        };
+        let answer = tools::call(&ctx.engine, &actor, &name, arguments);
         let answer = answer.map_err(in_its_words)?;
         if output.is_json() {
             return output.data(&json!({ "tool": name, "output": answer }));

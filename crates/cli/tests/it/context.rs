@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_engine::context::ContextOptions;
@@ -130,6 +131,7 @@ fn deliver(project: &TestProject, message: &str, after: Option<Reason>) -> Deliv
         session: "opencode:ses_1".parse().unwrap(),
         worktree: None,
         message: Some(message.to_owned()),
+        by: Author::Agent,
     };
     engine
         .contexts()

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use flamestack_engine::request::{GoalInput, NoteInput, ParentInput, PlanInput};
@@ -98,6 +99,7 @@ fn fifty_calls_of_one_process_at_once() {
         session: SessionRef::shell("main"),
         worktree: Some("main".to_owned()),
         message: None,
+        by: Author::User,
     };
     let push = Request::Push {
         parent: ParentInput::Root,
@@ -159,6 +161,7 @@ fn a_writer_that_waits_to_be_killed() {
         session: format!("test:round-{round}").parse().unwrap(),
         worktree: None,
         message: None,
+        by: Author::Agent,
     };
     let mut acknowledged = std::fs::OpenOptions::new()
         .write(true)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use flamestack_engine::clock::StoryClock;
@@ -225,6 +226,7 @@ fn fill(project: &TestProject) {
         session: SessionRef::shell("main"),
         worktree: Some("main".to_owned()),
         message: None,
+        by: Author::User,
     };
     let execute = |request: Request| engine.commands().execute(&actor, &request).unwrap();
     execute(Request::Push {

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{DecideResult, Decider, Remark};
+use crate::author::Author;
 use crate::command::Import;
 use crate::event::Event;
 use crate::frame::{Frame, Status};
 use crate::id::{FrameId, SessionRef};
+use crate::note::Note;
 use crate::refusal::Refusal;
 use crate::session::{Description, Model};
 use crate::tree_query::TreeQuery;
@@ -92,6 +94,11 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         if self.tree.is_imported(&import.source)? {
             self.remarks.push(Remark::AlreadyImported);
             return Ok(());
+        }
+        // A file could put words into the user's mouth.
+        let mut notes = import.frames.iter().flat_map(|frame| &frame.notes);
+        if self.actor.by != Author::User && notes.any(Note::needs_the_user) {
+            return Err(Refusal::OnlyTheUser.into());
         }
         // Importing a file does not make the session work here.
         self.first_seen = false;

@@ -27,6 +27,7 @@
 use std::collections::BTreeMap;
 
 use super::{DecideResult, Decider, Remark};
+use crate::author::Author;
 use crate::command::Place;
 use crate::event::{Edit, Event};
 use crate::frame::{FrameHead, LogEntry, Rank, Status};
@@ -37,16 +38,23 @@ use crate::tree_query::{LastCommand, TreeQuery};
 
 impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     /// Records a note. A frame accepts notes in every status: a late test result is as true as an
-    /// early one.
+    /// early one. Whatever a model decides is recorded as the model's decision.
     pub(super) fn note(&mut self, frame: Option<&FrameId>, note: &Note) -> DecideResult<(), N> {
+        if note.needs_the_user() && self.actor.by != Author::User {
+            return Err(Refusal::OnlyTheUser.into());
+        }
+        let mut note = note.clone();
+        if let Note::Decision { by, .. } = &mut note {
+            *by = self.actor.by;
+        }
         let frame = self.named_or_active(frame)?;
-        if note.counts_once() && self.tree.has_note(&frame.id, note)? {
+        if note.counts_once() && self.tree.has_note(&frame.id, &note)? {
             self.remarks.push(Remark::AlreadyRecorded);
             return Ok(());
         }
         self.events.push(Event::Noted {
             frame: frame.id,
-            note: note.clone(),
+            note,
         });
         Ok(())
     }

@@ -10,6 +10,7 @@ mod reverting;
 
 use std::collections::BTreeMap;
 
+use crate::author::Author;
 use crate::command::{Actor, Command, Place, PlanItem, Under};
 use crate::event::{Edit, Event, Goal, Recorded, Results};
 use crate::frame::{Outcome, Status};
@@ -58,6 +59,7 @@ fn actor(worktree: &str) -> Actor {
         session: SessionRef::shell(worktree),
         worktree: Some(worktree.to_owned()),
         message: None,
+        by: Author::User,
     }
 }
 
@@ -169,6 +171,7 @@ impl Story {
                 at: Timestamp(batch.0),
                 session: actor.session.clone(),
                 message: actor.message.clone(),
+                by: actor.by,
                 event,
             });
         }
@@ -528,6 +531,7 @@ fn planning_finds_its_parent() {
         session: "opencode:ses_1".parse().unwrap(),
         worktree: None,
         message: None,
+        by: Author::Agent,
     };
     story
         .does(&Command::Bind {
@@ -547,6 +551,7 @@ fn undo_takes_back_the_last_command_of_the_session() {
     let note = Note::Decision {
         text: prose("argon2"),
         why: None,
+        by: Author::Agent,
     };
     story.does(&Command::Note { frame: None, note }).unwrap();
     story.pop("child", Outcome::Completed).unwrap();

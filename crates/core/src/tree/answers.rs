@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use super::Tree;
+use crate::author::Author;
 use crate::compaction::Compaction;
 use crate::event::{Event, Recorded, Subject};
 use crate::fold;
@@ -89,7 +90,7 @@ impl TreeQuery for Tree {
     }
 
     fn has_note(&self, frame: &FrameId, note: &Note) -> Answer<bool> {
-        let same = |known: &Note| known.kind() == note.kind() && known.text() == note.text();
+        let same = |known: &Note| known.repeats(note);
         Ok(self
             .frames
             .get(frame)
@@ -291,6 +292,7 @@ impl TreeQuery for Tree {
             at: Timestamp::default(),
             session: session.clone(),
             message: None,
+            by: Author::of(session),
             event: Event::CommandUndone { batch },
         });
         let restored = events.iter().flat_map(Event::frames);

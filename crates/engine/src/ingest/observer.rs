@@ -24,7 +24,7 @@ use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
-use flamestack_core::{Actor, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
+use flamestack_core::{Actor, Author, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
 
 use super::prompts;
 use super::recorder::EntryRecorder;
@@ -144,6 +144,7 @@ impl Observer {
             session: thread,
             worktree: actor.worktree.clone(),
             message: entry.message.clone(),
+            by: Author::Agent,
         };
         let mut recorder = self.recorder(tree, &actor.session, &acting, entry.at, draw)?;
         recorder.said = said;
@@ -238,6 +239,7 @@ impl Observer {
             session: text.thread.clone(),
             worktree: actor.worktree.clone(),
             message: text.message.clone(),
+            by: Author::Agent,
         };
         let mut recorder = self.recorder(tree, &actor.session, &acting, text.at, draw)?;
         match recorder.here() {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Observer;
+use flamestack_core::Author;
 use flamestack_core::command::Under;
 use flamestack_core::decide::decide;
 use flamestack_core::event::Goal;
@@ -42,6 +43,7 @@ impl TestSession {
             session: self.session.clone(),
             worktree: None,
             message: None,
+            by: Author::Agent,
         }
     }
 
@@ -96,6 +98,7 @@ impl TestSession {
             at: Timestamp(seq.0),
             session: actor.session.clone(),
             message: actor.message.clone(),
+            by: actor.by,
             event,
         });
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use flamestack_core::{Actor, SessionRef};
+use flamestack_core::{Actor, Author, SessionRef};
 use serde_json::{Value, json};
 
 use super::{ALL, Profile, call, named};
@@ -68,6 +68,7 @@ fn unknown_arguments_are_refused_and_optional_ones_may_be_null() {
         session: SessionRef::shell("main"),
         worktree: None,
         message: None,
+        by: Author::Agent,
     };
     for tool in ALL {
         match call(&engine, &actor, tool.name, json!({ "surprise": 1 })) {

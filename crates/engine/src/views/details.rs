@@ -209,8 +209,9 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
         .iter()
         .filter(|note| note.kind() == kind)
         .map(|note| match note {
-            Note::Decision { text, why } | Note::FailedAttempt { text, why } => {
-                format!("- {}", story::with_reason(text, why.as_ref()))
+            Note::Decision { text, why, .. } | Note::FailedAttempt { text, why } => {
+                let reasoned = story::with_reason(text, why.as_ref());
+                format!("- {reasoned}{}", story::by(note))
             }
             Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
             Note::Artifact(text) | Note::Directive(text) => {

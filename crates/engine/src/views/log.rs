@@ -151,10 +151,13 @@ fn in_full(note: &Note) -> String {
     match note {
         Note::Artifact(path) => format!("- `{path}`"),
         Note::Directive(text) => format!("- {text}"),
-        Note::Decision { text, why } | Note::FailedAttempt { text, why } => match why {
-            Some(why) => format!("- {text} (because {why})"),
-            None => format!("- {text}"),
-        },
+        Note::Decision { text, why, .. } | Note::FailedAttempt { text, why } => {
+            let by = story::by(note);
+            match why {
+                Some(why) => format!("- {text} (because {why}){by}"),
+                None => format!("- {text}{by}"),
+            }
+        }
         Note::Evidence(evidence) => format!("- {}", story::proof(evidence)),
     }
 }

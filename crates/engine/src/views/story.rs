@@ -3,7 +3,7 @@
 use flamestack_core::delivery::Delivery;
 use flamestack_core::event::Edit;
 use flamestack_core::text::condense;
-use flamestack_core::{Event, Evidence, Model, Note, Recorded, Text};
+use flamestack_core::{Author, Event, Evidence, Model, Note, Recorded, Text};
 
 use super::{counted, size};
 
@@ -172,7 +172,13 @@ fn sent(delivery: &Delivery) -> String {
 pub fn noted(note: &Note) -> String {
     match note {
         Note::Artifact(path) => format!("artifact: {}", brief(path)),
-        Note::Decision { text, why } => format!("decision: {}", with_reason(text, why.as_ref())),
+        Note::Decision { text, why, by } => {
+            format!(
+                "decision of the {}: {}",
+                by.as_str(),
+                with_reason(text, why.as_ref())
+            )
+        }
         Note::FailedAttempt { text, why } => {
             format!("failed attempt: {}", with_reason(text, why.as_ref()))
         }
@@ -190,6 +196,15 @@ pub fn proof(evidence: &Evidence) -> String {
         Evidence::Test { id, passed: true } => format!("test {} passed", brief(id)),
         Evidence::Test { id, passed: false } => format!("test {} failed", brief(id)),
         Evidence::Commit(hash) => format!("commit {}", brief(hash)),
+    }
+}
+
+/// Names the author of a decision.
+pub fn by(note: &Note) -> &'static str {
+    match note.decided_by() {
+        Some(Author::User) => ", decided by the user",
+        Some(Author::Agent) => ", decided by the model",
+        None => "",
     }
 }
 

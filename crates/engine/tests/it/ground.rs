@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flamestack_core::delivery::{Delivery, Reason};
-use flamestack_core::{Actor, SessionRef};
+use flamestack_core::{Actor, Author, SessionRef};
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::context::ContextOptions;
 use flamestack_engine::request::NoteInput;
@@ -72,13 +72,15 @@ impl Ground {
         deliver(&self.engine, session, message, after)
     }
 
+    /// The user gives a directive to a session, from a terminal.
     pub(crate) fn say(&self, session: &str, text: &str) {
         let note = NoteInput::Directive(text.to_owned());
         let request = Request::Note { frame: None, note };
-        self.engine
-            .commands()
-            .execute(&actor(session), &request)
-            .unwrap();
+        let user = Actor {
+            by: Author::User,
+            ..actor(session)
+        };
+        self.engine.commands().execute(&user, &request).unwrap();
     }
 }
 
@@ -91,6 +93,7 @@ pub(crate) fn actor(name: &str) -> Actor {
         session: session(name),
         worktree: Some("main".to_owned()),
         message: None,
+        by: Author::of(&session(name)),
     }
 }
 

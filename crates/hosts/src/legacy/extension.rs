@@ -6,7 +6,7 @@
 
 use flamestack_core::frame::{LogEntry, Origin, Span};
 use flamestack_core::id::{BlobId, FrameId, SHELL, SessionRef};
-use flamestack_core::{Evidence, Frame, Note, Session, Text, Title};
+use flamestack_core::{Author, Evidence, Frame, Note, Session, Text, Title};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -79,6 +79,8 @@ enum NoteKindJson {
     Artifact,
     Decision {
         why: Reason,
+        /// Absent in exports from before authors were known: then it is a model.
+        by: Option<AsString<Author>>,
     },
     FailedAttempt {
         why: Reason,
@@ -279,6 +281,17 @@ string_form! {
     SessionRef => session_ref;
 }
 
+impl StringForm for Author {
+    fn print(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    /// A later version may know other authors; none of them is the user.
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self::from_name(text).unwrap_or_default())
+    }
+}
+
 impl StringForm for Origin {
     fn print(&self) -> String {
         self.as_str().to_owned()
@@ -303,7 +316,10 @@ impl From<&Note> for NoteJson {
         let reason = |why: &Option<Text>| why.clone().map(AsString);
         let kind = match note {
             Note::Artifact(_) => NoteKindJson::Artifact,
-            Note::Decision { why, .. } => NoteKindJson::Decision { why: reason(why) },
+            Note::Decision { why, by, .. } => NoteKindJson::Decision {
+                why: reason(why),
+                by: Some(AsString(*by)),
+            },
             Note::FailedAttempt { why, .. } => NoteKindJson::FailedAttempt { why: reason(why) },
             Note::Evidence(Evidence::Command { exit_code, .. }) => {
                 let exit_code = *exit_code;
@@ -324,9 +340,10 @@ impl From<NoteJson> for Note {
         let reason = |why: Reason| why.map(|why| why.0);
         match note.kind {
             NoteKindJson::Artifact => Self::Artifact(text),
-            NoteKindJson::Decision { why } => {
+            NoteKindJson::Decision { why, by } => {
                 let why = reason(why);
-                Self::Decision { text, why }
+                let by = by.map(|by| by.0).unwrap_or_default();
+                Self::Decision { text, why, by }
             }
             NoteKindJson::FailedAttempt { why } => {
                 let why = reason(why);

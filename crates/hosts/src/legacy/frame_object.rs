@@ -205,10 +205,13 @@ fn artifacts(notes: &[Note]) -> Vec<String> {
 /// line.
 fn decisions(notes: &[Note]) -> Vec<String> {
     let line = |note: &Note| match note {
-        Note::Decision { text, why: None } => Some(text.to_string()),
+        Note::Decision {
+            text, why: None, ..
+        } => Some(text.to_string()),
         Note::Decision {
             text,
             why: Some(why),
+            ..
         } => {
             let line = format!("{text} — {why}");
             // Together they may exceed the limit of a text; the extension has the reason anyway.
@@ -236,6 +239,7 @@ pub(super) fn merge_notes(mut own: Vec<Note>, listed: &[Note]) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flamestack_core::Author;
 
     fn text(text: &str) -> Text {
         Text::new(text).unwrap()
@@ -247,6 +251,7 @@ mod tests {
             Note::Decision {
                 text: text("keep SQLite"),
                 why: Some(text("one file")),
+                by: Author::User,
             },
             Note::Artifact(text("src/store.rs")),
         ];
@@ -258,6 +263,7 @@ mod tests {
             Note::Decision {
                 text: text("keep SQLite — one file"),
                 why: None,
+                by: Author::Agent,
             },
         ];
         let now = merge_notes(own.to_vec(), &listed);

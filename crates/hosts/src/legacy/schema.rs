@@ -10,7 +10,7 @@ use std::str;
 use flamestack_core::frame::Invalidation;
 use flamestack_core::id::Timestamp;
 use flamestack_core::text::{PROSE_LIMIT, TITLE_LIMIT, TextProblem, condense};
-use flamestack_core::{Frame, FrameId, Note, Status, Text, Title};
+use flamestack_core::{Author, Frame, FrameId, Note, Status, Text, Title};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Number, Value};
@@ -234,7 +234,11 @@ impl FrameFields {
         let at = self.invalidated_at.unwrap_or(updated_at);
         let invalidation = self.invalidation_reason.and_then(|reason| reason.0);
         let artifacts = present(self.artifacts).map(Note::Artifact);
-        let decisions = present(self.decisions).map(|text| Note::Decision { text, why: None });
+        let decisions = present(self.decisions).map(|text| Note::Decision {
+            text,
+            why: None,
+            by: Author::Agent,
+        });
         // An import sets the id.
         let id = FrameId::from_entropy(0);
         Ok(Frame {

@@ -6,6 +6,7 @@
 use std::ops::{Deref, DerefMut};
 
 use flamestack_brief::Mode;
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessages};
@@ -127,6 +128,7 @@ impl ServedSession<'_> {
             session: self.session.clone(),
             worktree: self.sidecar.worktree.clone(),
             message: message.map(str::to_owned),
+            by: Author::Agent,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use flamestack_core::command::{Command, Place};
 use flamestack_core::event::{Edit, Results};
-use flamestack_core::{Note, Outcome, Status, Text, Title};
+use flamestack_core::{Author, Note, Outcome, Status, Text, Title};
 use flamestack_hosts::legacy::{Layout, LayoutKind};
 use serde_json::Value;
 
@@ -159,6 +159,7 @@ fn an_export_reflects_changes_since_the_import() {
             note: Note::Decision {
                 text: prose("A sliding window"),
                 why: Some(prose("no bursts at the full minute")),
+                by: Author::default(),
             },
         },
     );

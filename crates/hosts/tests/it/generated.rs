@@ -2,7 +2,7 @@
 
 use flamestack_core::frame::{Invalidation, LogEntry, Origin, Rank, Span};
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
-use flamestack_core::{Evidence, Frame, FrameId, Note, Session, Status, Text, Title};
+use flamestack_core::{Author, Evidence, Frame, FrameId, Note, Session, Status, Text, Title};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -33,7 +33,8 @@ fn note() -> impl Strategy<Value = Note> {
     let why = || option::of(prose());
     prop_oneof![
         prose().prop_map(Note::Artifact),
-        (prose(), why()).prop_map(|(text, why)| Note::Decision { text, why }),
+        (prose(), why(), prop::sample::select(&Author::ALL[..]))
+            .prop_map(|(text, why, by)| Note::Decision { text, why, by }),
         (prose(), why()).prop_map(|(text, why)| Note::FailedAttempt { text, why }),
         (prose(), any::<i32>()).prop_map(|(command, exit_code)| {
             Note::Evidence(Evidence::Command { command, exit_code })

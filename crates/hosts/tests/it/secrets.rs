@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_engine::clock::StoryClock;
@@ -190,6 +191,7 @@ fn no_secret_of_a_recorded_session_is_kept() {
                         session: about.session,
                         worktree: None,
                         message: None,
+                        by: Author::Agent,
                     });
                 }
                 TranscriptItem::Entry(entry) => run.push(*entry),

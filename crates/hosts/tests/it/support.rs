@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::event::Recorded;
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
-use flamestack_core::{Actor, Command, Frame, FrameId, Session, Tree, TreeQuery, decide};
+use flamestack_core::{Actor, Author, Command, Frame, FrameId, Session, Tree, TreeQuery, decide};
 use flamestack_hosts::legacy::{
     ExportFiles, ImportTarget, Layout, LegacyReadError, LegacyStack, PreparedImport, export,
 };
@@ -114,6 +114,7 @@ impl Project {
             session: session.parse().unwrap(),
             worktree: None,
             message: None,
+            by: Author::User,
         };
         let decision = decide(&self.tree, &actor, command).unwrap();
         let batch = Seq(i64::try_from(self.tree.journal().len()).unwrap() + 1);
@@ -124,6 +125,7 @@ impl Project {
                 at: Timestamp(1_800_000_000_000 + batch.0),
                 session: actor.session.clone(),
                 message: None,
+                by: actor.by,
                 event,
             };
             self.tree.apply(recorded);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use flamestack_core::Author;
 use flamestack_core::event::{Edit, Goal, Results};
 use flamestack_core::frame::{Awaiting, Frame, Invalidation, LogEntry, Origin, Outcome, Rank};
 use flamestack_core::frame::{Span, Status};
@@ -160,6 +161,9 @@ pub(crate) struct NoteRecord<'a> {
     /// Outcome of a test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passed: Option<bool>,
+    /// The author of a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<Cow<'a, str>>,
 }
 
 impl<'a> From<&'a Note> for NoteRecord<'a> {
@@ -181,6 +185,11 @@ impl<'a> From<&'a Note> for NoteRecord<'a> {
             why: why.map(|why| why.as_str().into()),
             exit_code,
             passed,
+            // Left out for a model, as in journals from before decisions had an author.
+            by: note
+                .decided_by()
+                .filter(|by| *by == Author::User)
+                .map(|by| by.as_str().into()),
         }
     }
 }
@@ -201,7 +210,14 @@ impl TryFrom<NoteRecord<'_>> for Note {
         let why = record.why.map(|why| Text::recorded(why.into_owned()));
         let note = match &*record.kind {
             "artifact" => Self::Artifact(text),
-            "decision" => Self::Decision { text, why },
+            "decision" => Self::Decision {
+                text,
+                why,
+                by: record
+                    .by
+                    .and_then(|by| Author::from_name(&by))
+                    .unwrap_or_default(),
+            },
             "failed_attempt" => Self::FailedAttempt { text, why },
             "command" => Self::Evidence(Evidence::Command {
                 command: text,

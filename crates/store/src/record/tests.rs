@@ -1,8 +1,9 @@
 //! The journal's format is a contract: each of these lines was written by an earlier version.
 
 use flamestack_core::event::Event;
+use flamestack_core::{Author, SessionRef};
 
-use super::encode;
+use super::{author, encode, encode_by};
 
 fn decode(line: &str) -> Result<Event, String> {
     super::decode(line)
@@ -16,6 +17,23 @@ fn events_are_written_as_they_always_were() {
     for line in EVENTS.lines() {
         let event = decode(line).unwrap_or_else(|problem| panic!("{problem}: {line}"));
         assert_eq!(encode(&event).unwrap(), line);
+    }
+}
+
+#[test]
+fn an_author_is_named_where_the_session_does_not_tell() {
+    let (shell, host) = (SessionRef::shell("main"), "opencode:a".parse().unwrap());
+    let event = decode(r#"{"kind":"frame_started","frame":"abcdefgh"}"#).unwrap();
+    for (session, by, start) in [
+        (&shell, Author::User, r#"{"kind":"#),
+        (&shell, Author::Agent, r#"{"by":"model","kind":"#),
+        (&host, Author::User, r#"{"by":"user","kind":"#),
+        (&host, Author::Agent, r#"{"kind":"#),
+    ] {
+        let body = encode_by(&event, by, session).unwrap();
+        assert!(body.starts_with(start), "{body}");
+        assert_eq!(author(&body, session), by);
+        assert_eq!(decode(&body).unwrap(), event);
     }
 }
 

@@ -36,7 +36,7 @@ impl Batch {
                  FROM {batch} CROSS JOIN frames f ON f.id = batch.column2"
             ),
             notes: format!(
-                "SELECT n.kind, n.text, n.why, n.code, batch.column1, n.seq, n.n
+                "SELECT n.kind, n.text, n.why, n.code, n.by, batch.column1, n.seq, n.n
                  FROM {batch} CROSS JOIN notes n ON n.frame = batch.column2"
             ),
         }
@@ -81,7 +81,7 @@ pub(super) fn add_notes(connection: &Connection, frames: &mut [Frame]) -> Result
         let mut notes = Vec::with_capacity(2 * frames.len());
         let ids = frames.iter().map(|frame| &frame.id);
         each(connection, &batch.notes, batch.names, ids, |row| {
-            let place: (i64, i64, i64) = (row.get(4)?, row.get(5)?, row.get(6)?);
+            let place: (i64, i64, i64) = (row.get(5)?, row.get(6)?, row.get(7)?);
             notes.push((place, rows::note(row)?));
             Ok(())
         })?;

@@ -1,7 +1,9 @@
 //! The journal's table: the only place where events are written to and read from disk.
 
-use flamestack_core::event::Recorded;
+use flamestack_core::Author;
+use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{NotASession, Seq, Timestamp};
+use flamestack_core::note::Note;
 use rusqlite::{Connection, params};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -39,9 +41,11 @@ impl Journal for SqliteJournal<'_> {
 
 /// Writes one event unchanged. The caller has redacted it.
 pub(super) fn insert(connection: &Connection, entry: &Recorded) -> Result<()> {
-    let body = record::encode(&entry.event).map_err(|error| StoreError::BadEvent {
-        seq: entry.seq.0,
-        problem: error.to_string(),
+    let body = record::encode_by(&entry.event, entry.by, &entry.session).map_err(|error| {
+        StoreError::BadEvent {
+            seq: entry.seq.0,
+            problem: error.to_string(),
+        }
     })?;
     let session = entry.session.to_string();
     let sum = checksum(entry, &session, &body);
@@ -140,7 +144,7 @@ impl Row {
     pub(super) fn check(self) -> Result<Recorded> {
         let seq = self.seq;
         let bad = |problem: String| StoreError::BadEvent { seq, problem };
-        let entry = Recorded {
+        let mut entry = Recorded {
             seq: Seq(seq),
             batch: Seq(self.batch),
             at: Timestamp(self.at),
@@ -149,8 +153,18 @@ impl Row {
                 .parse()
                 .map_err(|error: NotASession| bad(error.to_string()))?,
             message: self.message,
+            by: Author::default(),
             event: record::decode(&self.body).map_err(bad)?,
         };
+        entry.by = record::author(&self.body, &entry.session);
+        // A decision is that of the event's author; events from before authors do not say so.
+        if let Event::Noted {
+            note: Note::Decision { by, .. },
+            ..
+        } = &mut entry.event
+        {
+            *by = entry.by;
+        }
         if checksum(&entry, &self.session, &self.body) == self.sum {
             Ok(entry)
         } else {

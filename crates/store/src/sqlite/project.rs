@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::fold;
 use flamestack_core::frame::{Frame, FrameHead, LogEntry, Status};
@@ -98,7 +99,10 @@ fn project_frame(connection: &Connection, recorded: &Recorded, id: &FrameId) -> 
     }
     match &recorded.event {
         Event::FrameDeleted { .. } => return remove(connection, id),
-        Event::Noted { note, .. } => insert_note(connection, id, recorded.seq, 0, note)?,
+        Event::Noted { note, .. } => {
+            let by = note.decided_by().unwrap_or(recorded.by);
+            insert_note(connection, id, recorded.seq, 0, note, by)?;
+        }
         Event::Logged { entry, .. } => insert_log(connection, id, recorded.seq, 0, entry)?,
         _ => {}
     }
@@ -158,7 +162,8 @@ pub(super) fn load(connection: &Connection, id: &FrameId) -> Result<Option<Frame
 fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<()> {
     rows::insert_frame(connection, frame)?;
     for (n, note) in (0..).zip(&frame.notes) {
-        insert_note(connection, &frame.id, seq, n, note)?;
+        let by = note.decided_by().unwrap_or_default();
+        insert_note(connection, &frame.id, seq, n, note, by)?;
     }
     for (n, entry) in (0..).zip(&frame.log) {
         insert_log(connection, &frame.id, seq, n, entry)?;
@@ -198,10 +203,11 @@ fn insert_note(
     seq: Seq,
     n: i64,
     note: &Note,
+    by: Author,
 ) -> Result<()> {
     let record = NoteRecord::from(note);
     connection.write(
-        "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             frame.as_str(),
             seq.0,
@@ -209,7 +215,8 @@ fn insert_note(
             record.kind,
             record.text,
             record.why,
-            record.code()
+            record.code(),
+            (by == Author::User).then_some(by.as_str())
         ],
     )
 }

@@ -23,7 +23,7 @@ use crate::journal::Journal;
 use crate::projections::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
 /// Query for the notes of a frame.
-const NOTES: &str = "SELECT kind, text, why, code FROM notes WHERE frame = ?1 ORDER BY seq, n";
+const NOTES: &str = "SELECT kind, text, why, code, by FROM notes WHERE frame = ?1 ORDER BY seq, n";
 
 /// Query for the children of a frame with one outcome, newest first.
 static ENDED: LazyLock<String> = LazyLock::new(|| {
@@ -293,7 +293,7 @@ impl Reading for SqliteView<'_> {
 
     fn directives(&self, frame: &FrameId, limit: usize) -> Result<Vec<Directive>> {
         self.connection.many(
-            "SELECT n.text, n.seq, e.session FROM notes n INDEXED BY notes_directives
+            "SELECT n.text, n.seq, e.session, n.by FROM notes n INDEXED BY notes_directives
              CROSS JOIN events e ON e.seq = n.seq
              WHERE n.frame = ?1 AND n.kind = 'directive'
              ORDER BY n.seq DESC, n.n DESC LIMIT ?2",
@@ -304,6 +304,7 @@ impl Reading for SqliteView<'_> {
                     said: Seq(row.get(1)?),
                     session: rows::session(row, 2)?,
                     frame: *frame,
+                    by: rows::author(row, 3)?,
                 })
             },
         )

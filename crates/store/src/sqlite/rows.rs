@@ -1,5 +1,6 @@
 //! Frames and their parts as rows.
 
+use flamestack_core::Author;
 use flamestack_core::compaction::Compaction;
 use flamestack_core::frame::{
     Awaiting, Frame, FrameHead, Invalidation, LogEntry, Origin, Rank, Span, Status,
@@ -78,6 +79,11 @@ pub(super) fn origin(row: &Row<'_>, column: usize) -> rusqlite::Result<Origin> {
     parsed(row, column, |name| {
         Origin::from_name(name).ok_or_else(|| format!("`{name}` is not an origin"))
     })
+}
+
+pub(super) fn author(row: &Row<'_>, column: usize) -> rusqlite::Result<Author> {
+    let known = opt_parsed(row, column, |name| Ok::<_, String>(Author::from_name(name)))?;
+    Ok(known.flatten().unwrap_or_default())
 }
 
 pub(super) fn prose(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Text>> {
@@ -242,6 +248,7 @@ pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
     let text: String = row.get(1)?;
     let why: Option<String> = row.get(2)?;
     let code: Option<i64> = row.get(3)?;
+    let by: Option<String> = row.get(4)?;
     parsed(row, 0, |kind| {
         Note::try_from(NoteRecord {
             kind: kind.into(),
@@ -249,6 +256,7 @@ pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
             why: why.map(Into::into),
             exit_code: code.and_then(|code| i32::try_from(code).ok()),
             passed: code.map(|code| code == 1),
+            by: by.map(Into::into),
         })
     })
 }

@@ -1,5 +1,6 @@
 //! The questions of the rules, answered from the projections.
 
+use flamestack_core::Author;
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::{Event, Recorded, Subject};
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, LogEntry, Rank, Status};
@@ -194,9 +195,11 @@ impl TreeQuery for SqliteView<'_> {
 
     fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool> {
         let NoteRecord { kind, text, .. } = note.into();
-        let sql = "SELECT 1 FROM notes WHERE frame = ?1 AND kind = ?2 AND text = ?3 LIMIT 1";
+        let by = note.decided_by().map(Author::as_str);
+        let sql = "SELECT 1 FROM notes WHERE frame = ?1 AND kind = ?2 AND text = ?3
+             AND (kind <> 'decision' OR coalesce(by, 'model') = ?4) LIMIT 1";
         self.connection
-            .has(sql, params![frame.as_str(), kind, text])
+            .has(sql, params![frame.as_str(), kind, text, by])
     }
 
     fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use flamestack_core::Author;
 use flamestack_core::SessionRef;
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
@@ -121,6 +122,7 @@ impl<'p> Intake<'p> {
             session: about.session,
             worktree: self.ctx.actor.worktree.clone(),
             message: None,
+            by: Author::Agent,
         };
         let view = IngestOptions {
             past: true,

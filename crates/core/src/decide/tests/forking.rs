@@ -61,6 +61,7 @@ fn open_frames_are_copied_and_finished_ones_are_known() {
     let decided = Note::Decision {
         text: prose("cookies"),
         why: None,
+        by: me().by,
     };
     let frame = None;
     let note = decided.clone();

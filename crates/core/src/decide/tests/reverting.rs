@@ -25,6 +25,7 @@ fn prompted(story: &mut Story, message: &str) {
         at: Timestamp(seq.0),
         session: actor.session.clone(),
         message: actor.message,
+        by: actor.by,
         event: Event::SessionPrompted {
             session: actor.session,
         },

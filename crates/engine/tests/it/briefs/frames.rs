@@ -3,8 +3,10 @@
 use flamestack_brief::{Heading, Mode, split_by_survival};
 use flamestack_core::compaction::AnchorKind;
 use flamestack_core::transcript::{Todo, TodoStatus};
+use flamestack_core::{Actor, Author};
 use flamestack_engine::brief::BriefRequest;
-use flamestack_engine::tools;
+use flamestack_engine::request::{NoteInput, Request};
+use flamestack_engine::{EngineError, tools};
 use serde_json::json;
 
 use super::{Files, spoken, under, write};
@@ -80,21 +82,68 @@ fn the_frame_tree_comes_first() {
 }
 
 #[test]
-fn a_decision_in_a_frame_approves_what_is_there() {
+fn a_decision_of_the_user_approves_what_is_there() {
     let files = Files::drawn(SPEC);
     let goal = json!({ "title": "spec-design of `login`", "successCriteria": "a design" });
     tool(&files, "stack_frame_push", goal);
     for decision in ["requirements.md approved by the user", "tasks.md approved"] {
-        tool(
-            &files,
-            "stack_add_decision",
-            json!({ "decision": decision }),
-        );
+        decided_by_the_user(&files, decision);
     }
     let brief = files.asked(&asked());
     assert_eq!(under(&brief, Heading::Stage), ["spec-design"]);
     insta::assert_snapshot!(under(&brief, Heading::Approved).join("\n"), @"login: `requirements.md` is approved, recorded in frame vgme5xnq: “requirements.md approved by the user”");
     insta::assert_snapshot!(under(&brief, Heading::Pending).join("\n"), @"login: approval of `design.md` is not recorded.");
+}
+
+/// A model that says that its work is approved does not make it so.
+#[test]
+fn a_decision_of_the_model_approves_nothing() {
+    let files = Files::drawn(SPEC);
+    let goal = json!({ "title": "spec-design of `login`", "successCriteria": "a design" });
+    tool(&files, "stack_frame_push", goal);
+    let decision = json!({ "decision": "requirements.md approved by the user" });
+    tool(&files, "stack_add_decision", decision);
+    let brief = files.asked(&asked());
+    let approved = under(&brief, Heading::Approved).join("\n");
+    assert!(!approved.contains("is approved"), "{approved}");
+
+    approved_by_the_user(&files, "requirements.md").unwrap();
+    let brief = files.asked(&asked());
+    insta::assert_snapshot!(under(&brief, Heading::Approved).join("\n"), @"login: `requirements.md` is approved, recorded in frame vgme5xnq: “requirements.md is approved”");
+
+    // An agent cannot take the user's part.
+    let agent = Actor {
+        by: Author::Agent,
+        ..actor("opencode:a")
+    };
+    let approve = note(NoteInput::Approval("design.md".to_owned(), None));
+    let refused = files.engine.commands().execute(&agent, &approve);
+    let refused = refused.unwrap_err().to_string();
+    insta::assert_snapshot!(refused, @"directives and approvals are the user's: an agent cannot record one");
+}
+
+fn note(note: NoteInput) -> Request {
+    Request::Note { frame: None, note }
+}
+
+fn decided_by_the_user(files: &Files, decision: &str) {
+    let decision = note(NoteInput::Decision(decision.to_owned(), None));
+    let commands = files.engine.commands();
+    commands.execute(&by_the_user(), &decision).unwrap();
+}
+
+fn approved_by_the_user(files: &Files, what: &str) -> Result<(), EngineError> {
+    let approval = note(NoteInput::Approval(what.to_owned(), None));
+    let commands = files.engine.commands();
+    commands.execute(&by_the_user(), &approval).map(drop)
+}
+
+/// The user at a terminal, on behalf of the session.
+fn by_the_user() -> Actor {
+    Actor {
+        by: Author::User,
+        ..actor("opencode:a")
+    }
 }
 
 #[test]
@@ -282,9 +331,7 @@ fn an_approval_of_another_specification_in_a_frame() {
         let goal = json!({"title": title, "successCriteria": "it works"});
         tool(&files, "stack_frame_push", goal);
     };
-    let decide = |decision: &str| {
-        tool(&files, "stack_add_decision", json!({"decision": decision}));
-    };
+    let decide = |decision: &str| decided_by_the_user(&files, decision);
     let approved = || under(&files.asked(&asked()), Heading::Approved).len();
     push("Specifications of the shop");
     let artifact = json!({"artifact": ".codex/specs/login/requirements.md"});

@@ -56,6 +56,7 @@ CREATE TABLE notes (
     text  TEXT    NOT NULL,
     why   TEXT,
     code  INTEGER,             -- exit code of a command, 1 or 0 for a test
+    by    TEXT,                -- `user` for what the user recorded at a terminal
     PRIMARY KEY (frame, seq, n)
 ) STRICT, WITHOUT ROWID;
 
