@@ -7,7 +7,7 @@ use std::iter::once;
 use std::ops::Deref;
 
 use flamestack_context::Surroundings;
-use flamestack_core::{Frame, Note, Text};
+use flamestack_core::{Frame, Text};
 
 use self::wording::says_approved;
 use crate::LineSource;

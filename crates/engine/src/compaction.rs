@@ -33,7 +33,7 @@ const RECENT: usize = 4;
 
 /// The author of the summary that a session continues with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Author {
+pub enum SummaryAuthor {
     /// The host; what its summary lost is appended to it.
     Host,
     /// Flamestack, with at most this number of tokens.
@@ -128,7 +128,7 @@ impl Compactions<'_> {
         &self,
         actor: &Actor,
         summary: &str,
-        author: Author,
+        author: SummaryAuthor,
         request: &BriefRequest,
         workflows: &Workflows,
     ) -> Result<CompactionReply> {
@@ -140,7 +140,7 @@ impl Compactions<'_> {
             });
         };
         // First, so that a failure of what follows does not keep frames waiting.
-        let usable = author == Author::Host && !says_nothing(&plain);
+        let usable = author == SummaryAuthor::Host && !says_nothing(&plain);
         self.end_waits(actor, usable.then_some(plain.as_str()), |_| true)?;
 
         let sources = self.sources(plain, author, state, request, workflows)?;
@@ -159,7 +159,7 @@ impl Compactions<'_> {
     fn sources<'a>(
         &self,
         plain: String,
-        author: Author,
+        author: SummaryAuthor,
         state: CompactedSession,
         request: &BriefRequest,
         workflows: &'a Workflows,

@@ -15,6 +15,7 @@ mod observer;
 mod prompts;
 mod recorder;
 mod results;
+mod spoken;
 mod subagents;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ use flamestack_store::{Step, transcript};
 
 pub use self::observer::{Observation, Observer, StoredText};
 pub(crate) use self::results::is_wordless;
+pub use self::spoken::OWN_COMMAND;
 use crate::Engine;
 use crate::error::Result;
 

@@ -4,6 +4,7 @@
 //! database holds the same JSON, so both are read by `message` and become entries in
 //! `entries`.
 
+pub(crate) mod commands;
 pub(crate) mod entries;
 pub(crate) mod message;
 

@@ -33,11 +33,11 @@ use std::time::Duration;
 
 use flamestack_brief::workflow::Workflows;
 use flamestack_engine::Engine;
-use flamestack_engine::compaction::Author;
+use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 
-pub use methods::commands;
+pub use crate::opencode::commands::commands;
 pub use server::serve;
 
 /// An engine and the settings for serving a host.
@@ -61,7 +61,7 @@ pub struct Sidecar {
     /// Maximum number of tokens that are restored after a summary.
     pub restore_budget: usize,
     /// The author of the summaries.
-    pub summaries: Author,
+    pub summaries: SummaryAuthor,
     /// Maximum time that a frame waits for a summary.
     pub patience: Duration,
     /// Messages for the user, such as settings that are ignored.

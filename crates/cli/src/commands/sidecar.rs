@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use flamestack_engine::brief::gather_workflows;
-use flamestack_engine::compaction::Author;
+use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::tools::Profile;
@@ -45,8 +45,8 @@ impl Sidecar {
             brief_budget: number("brief.budget")?,
             restore_budget: number("compaction.restore_budget")?,
             summaries: match word("compaction.mode")?.as_str() {
-                "own" => Author::Own(number("compaction.own_budget")?),
-                _ => Author::Host,
+                "own" => SummaryAuthor::Own(number("compaction.own_budget")?),
+                _ => SummaryAuthor::Host,
             },
             patience: Duration::from_millis(
                 ctx.settings.number("compaction.completion_timeout_ms")?,

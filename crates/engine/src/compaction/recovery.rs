@@ -10,7 +10,7 @@ use flamestack_core::{Frame, FrameId, Session, Text};
 use flamestack_extract::summary;
 use flamestack_extract::tokens::Tokenizer;
 
-use super::{Author, CompactionReply};
+use super::{CompactionReply, SummaryAuthor};
 use crate::summaries::subject;
 use crate::views::grouped;
 
@@ -34,7 +34,7 @@ pub(super) struct CompactedSession {
 
 /// Everything that a recovery depends on, read once.
 pub(super) struct CompactionSources<'a> {
-    pub(super) author: Author,
+    pub(super) author: SummaryAuthor,
     /// The host's summary, without what an earlier recovery appended.
     pub(super) plain: String,
     /// True if the summary has no content.
@@ -68,10 +68,10 @@ impl CompactedSession {
 
     /// Returns the number of tokens to restore: fewer where the window is small, and the minimum
     /// where the prompt is nearly full even after a compaction.
-    pub(super) fn recovery_budget(&self, budget: usize, author: Author) -> usize {
+    pub(super) fn recovery_budget(&self, budget: usize, author: SummaryAuthor) -> usize {
         let wanted = match author {
-            Author::Host => budget,
-            Author::Own(most) => most,
+            SummaryAuthor::Host => budget,
+            SummaryAuthor::Own(most) => most,
         };
         let Some(window) = self.session.window() else {
             return wanted;
@@ -127,15 +127,15 @@ impl CompactionSources<'_> {
         };
         let (survived, lost) = split_by_survival(anchors, &visible);
         let text = match self.author {
-            Author::Host if self.state.is_looping() => String::new(),
-            Author::Host => self.recovery_text(&brief, &lost, &visible, tokenizer),
+            SummaryAuthor::Host if self.state.is_looping() => String::new(),
+            SummaryAuthor::Host => self.recovery_text(&brief, &lost, &visible, tokenizer),
             // The header may be cut, so this text must do without it.
-            Author::Own(_) => self.recovery_text(&brief, &brief.anchors, "", tokenizer),
+            SummaryAuthor::Own(_) => self.recovery_text(&brief, &brief.anchors, "", tokenizer),
         };
         let summary = Text::new(&self.plain).ok();
         Recovery {
             report: AnchorReport {
-                summary: summary.filter(|_| self.author == Author::Host),
+                summary: summary.filter(|_| self.author == SummaryAuthor::Host),
                 said_nothing: self.is_silent,
                 survived,
                 lost,
@@ -185,7 +185,7 @@ impl CompactionSources<'_> {
     pub(super) fn render(&self, recovery: &Recovery, summary: &str) -> CompactionReply {
         let notice = match self.author {
             _ if self.state.is_looping() => Some(self.state.no_room()),
-            Author::Host if self.is_silent => Some(
+            SummaryAuthor::Host if self.is_silent => Some(
                 "The host's summary has no content; the recorded state of the work replaces it."
                     .to_owned(),
             ),
@@ -207,9 +207,9 @@ impl CompactionSources<'_> {
         let restored = Restored {
             count: self.state.session.activity.compactions + 1,
             summary: match self.author {
-                Author::Own(_) => SummaryKind::Replaced,
-                Author::Host if self.is_silent => SummaryKind::Empty,
-                Author::Host => SummaryKind::Host,
+                SummaryAuthor::Own(_) => SummaryKind::Replaced,
+                SummaryAuthor::Host if self.is_silent => SummaryKind::Empty,
+                SummaryAuthor::Host => SummaryKind::Host,
             },
             lost,
             log: self.state.session.own.as_ref().map(FrameId::as_str),
@@ -224,7 +224,7 @@ impl CompactionSources<'_> {
     /// Returns the summary if the session continues with it.
     fn usable_summary(&self) -> &str {
         match self.author {
-            Author::Host if !self.is_silent => &self.plain,
+            SummaryAuthor::Host if !self.is_silent => &self.plain,
             _ => "",
         }
     }

@@ -26,9 +26,9 @@ use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
 use flamestack_core::{Actor, Author, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
 
-use super::prompts;
 use super::recorder::EntryRecorder;
 use super::results::ended_by_error;
+use super::spoken::spoken;
 use super::thread_of;
 
 /// Memory of one session from one entry to the next.
@@ -320,7 +320,7 @@ impl Observer {
             }
             EntryKind::Answer(answer) => self.calls.remove(&answer.call),
             // Another turn begins, in which the model has said nothing yet.
-            EntryKind::User { speaker, text } if prompts::is_request(*speaker, text) => {
+            EntryKind::User { speaker, text } if spoken(*speaker, text).is_some() => {
                 self.said.remove(thread);
                 None
             }

@@ -2,25 +2,25 @@
 
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
 use super::results::{closed, derived_results, is_error};
+use super::spoken::{Spoken, spoken};
 use super::words::{self, prose, title};
 use flamestack_core::decide::{Beginning, DecideResult};
 use flamestack_core::event::{Closing, Results};
 use flamestack_core::frame::Origin;
 use flamestack_core::session::Activity;
 use flamestack_core::transcript::Speaker;
-use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, TreeQuery};
+use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, Text, Title, TreeQuery};
 
-/// Slash commands that steer a host and ask nothing of the model.
-const STEERING: &str = "agents approvals bug clear compact compress config context copy cost doctor \
-    effort exit export fast help hooks login logout mcp memory model models new permissions plugin \
-    quit resume rewind stats status theme undo usage";
+/// Title of the first prompt's frame if the session is named after that prompt.
+const FIRST_PROMPT: &str = "First prompt";
 
 impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     pub(super) fn prompt(&mut self, speaker: Speaker, text: &str) -> DecideResult<(), N> {
         // Inside a subagent, the user's side holds its parent's words.
-        if self.inside || !is_request(speaker, text) {
+        let Some(spoken) = spoken(speaker, text).filter(|_| !self.inside) else {
             return Ok(());
-        }
+        };
+        let text = spoken.words.as_ref();
         let session = self.session();
         if self.is_untracked() {
             self.emit(Event::SessionPrompted { session });
@@ -29,6 +29,9 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let seen = self.decider.session.activity.clone();
         let has_parent = self.decider.session.is_started_by_another();
         let is_new = self.decider.own.is_none();
+        if is_new && text.is_empty() {
+            return Ok(());
+        }
         let mut own = if is_new && has_parent {
             self.begin(Some(text), None)?
         } else {
@@ -45,13 +48,16 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         if !is_new && !own.status.is_open() && self.decider.active.is_none() {
             own = self.go_on_from(&own, text)?;
         } else if !is_new {
-            self.next_prompt(&own, &seen, text)?;
+            self.next_prompt(&own, &seen, &spoken)?;
         }
         if let Some(said) = prose(text, usize::MAX) {
             let active = self.decider.active.unwrap_or(own.id);
             self.note(&active, Note::Directive(said))?;
         }
-        self.emit(Event::SessionPrompted { session });
+        // A session that begins with an own command still has its first prompt before it.
+        if !spoken.is_own_command || seen.prompts > 0 {
+            self.emit(Event::SessionPrompted { session });
+        }
         Ok(())
     }
 
@@ -66,7 +72,13 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     }
 
     /// Ends the last prompt of a session that has a frame, and begins this one.
-    fn next_prompt(&mut self, own: &FrameHead, seen: &Activity, text: &str) -> DecideResult<(), N> {
+    fn next_prompt(
+        &mut self,
+        own: &FrameHead,
+        seen: &Activity,
+        spoken: &Spoken<'_>,
+    ) -> DecideResult<(), N> {
+        let text = spoken.words.as_ref();
         let works_on_own = self
             .decider
             .active
@@ -87,7 +99,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             }
             None => {}
         }
-        if let Some(title) = title(text, TITLE_LENGTH) {
+        if let Some(title) = title(text, TITLE_LENGTH).filter(|_| !spoken.is_own_command) {
             self.derive(
                 Some(&own.id),
                 Beginning::Started,
@@ -120,11 +132,16 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     /// Gives the first prompt a frame as it ends, now that there are several: until then, the
     /// session's own frame stood for it.
     fn first_turn(&mut self, own: &FrameHead, seen: &Activity) -> DecideResult<(), N> {
+        let asked = self.opening_words(own, seen)?;
+        let title = asked.and_then(|asked| title(asked.as_str(), TITLE_LENGTH));
+        // Not the title of the session once more, which is above it.
+        let title = title.filter(|title| *title != own.title);
+        let title = title.unwrap_or_else(|| Title::recorded(FIRST_PROMPT.to_owned()));
         let id = self.derive(
             Some(&own.id),
             Beginning::Started,
             Origin::Prompt,
-            &words::goal(own.title.clone()),
+            &words::goal(title),
         )?;
         let opened = self.decider.events.pop();
         let opening = Decision {
@@ -135,6 +152,25 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         self.emit(closed(id, closing, results));
         self.opening = Some((seen.opening.clone(), opening));
         Ok(())
+    }
+
+    /// Returns the user's words in the first prompt.
+    fn opening_words(&self, own: &FrameHead, seen: &Activity) -> DecideResult<Option<Text>, N> {
+        let Some(opening) = &seen.opening else {
+            return Ok(None);
+        };
+        let session = self.session();
+        let messages = [opening.clone()];
+        let events = self.decider.tree.events_from_message(&session, &messages)?;
+        Ok(events
+            .into_iter()
+            .find_map(|recorded| match recorded.event {
+                Event::Noted {
+                    frame,
+                    note: Note::Directive(text),
+                } if frame == own.id && recorded.message.as_ref() == Some(opening) => Some(text),
+                _ => None,
+            }))
     }
 
     /// Returns the end of the last turn: failed if the user or an error stopped it.
@@ -150,7 +186,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
 
     fn last_words<'s>(&'s self, seen: &'s Activity) -> Option<&'s str> {
         let said = self.said.as_deref();
-        said.or(seen.said.as_ref().map(flamestack_core::Text::as_str))
+        said.or(seen.said.as_ref().map(Text::as_str))
     }
 
     /// Completes a past session whose record ends here.
@@ -175,20 +211,4 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         self.decider.end(&own, closing, &results, Vec::new())
     }
-}
-
-/// Returns true if the user asks something of the model.
-pub(super) fn is_request(speaker: Speaker, text: &str) -> bool {
-    match speaker {
-        Speaker::Host | Speaker::Shell => false,
-        Speaker::Slash if is_steering(text) => false,
-        Speaker::Person | Speaker::Slash => !text.trim().is_empty(),
-    }
-}
-
-/// Returns true if a slash command only steers the host.
-fn is_steering(text: &str) -> bool {
-    let mut words = text.trim().trim_start_matches('/').split_whitespace();
-    let command = words.next().unwrap_or_default();
-    STEERING.split(' ').any(|known| known == command)
 }

@@ -1,5 +1,6 @@
 //! Makes titles and texts from what the user and the model said.
 
+use super::spoken::without_additions;
 use flamestack_core::event::Goal;
 use flamestack_core::text::{PROSE_LIMIT, condense};
 use flamestack_core::{SessionRef, Text, Title};
@@ -20,13 +21,14 @@ pub(super) fn prose(text: &str, limit: usize) -> Option<Text> {
     Text::new(&format!("{kept}…")).ok()
 }
 
-/// Makes a title from a text, without Markdown marks.
+/// Makes a title from a text, without Markdown marks and without what a host added.
 pub(super) fn title(text: &str, length: usize) -> Option<Title> {
     let plain = |line: &str| {
         let line = line.trim_start_matches(['#', '>', '*', '-', '=', '`', ' ', '\t']);
         line.trim_end_matches(['*', '`']).trim().replace('\0', "")
     };
     // One paragraph says what it is about; a heading alone often does not.
+    let text = without_additions(text);
     let lines = text.lines().map(plain).filter(|line| !line.is_empty());
     let mut said = String::new();
     for line in lines {

@@ -6,6 +6,7 @@ use flamestack_core::transcript::{Answer, CallKind, Entry, EntryKind, Speaker};
 
 use super::is_own;
 use super::message::{CallState, HostCall, HostError, HostMessage, HostPart, HostRole};
+use crate::opencode::commands;
 use crate::recordings::tools;
 
 /// The origin of a message.
@@ -106,13 +107,19 @@ fn text_kind(
         Source::Recorded { is_subagent, .. } => is_synthetic || is_subagent,
     };
     Some(match (message.role, message.is_summary, source) {
-        (HostRole::User, ..) => EntryKind::User {
-            speaker: if is_host {
-                Speaker::Host
-            } else {
-                Speaker::Person
-            },
+        (HostRole::User, ..) if is_host => EntryKind::User {
+            speaker: Speaker::Host,
             text: text.to_owned(),
+        },
+        (HostRole::User, ..) => match commands::typed(text) {
+            Some(command) => EntryKind::User {
+                speaker: Speaker::Slash,
+                text: command,
+            },
+            None => EntryKind::User {
+                speaker: Speaker::Person,
+                text: text.to_owned(),
+            },
         },
         (HostRole::Assistant, false, _) => EntryKind::Assistant {
             text: without_restored(text),

@@ -5,7 +5,7 @@ use std::io::Write;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::SessionRef;
 use flamestack_core::text::{Text, shortened};
-use flamestack_engine::compaction::Author;
+use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::hints::Voice;
 use flamestack_engine::views::for_model::for_model;
 use flamestack_engine::views::subagents::lines;
@@ -19,9 +19,9 @@ use super::rpc::{RequestLine, Responder, RpcError};
 use super::server::Host;
 use super::session::ServedSession;
 use super::wire::{
-    CallParams, ChildResult, CommandDeclaration, DelegateParams, DelegateResult, Delegation,
-    HelloParams, HostEvent, Isolation, PROTOCOL, SessionRequest, ShowParams, ShowResult, ShowView,
-    SummaryMode, ToolDeclaration, ToolResult, Welcome,
+    CallParams, ChildResult, DelegateParams, DelegateResult, Delegation, HelloParams, HostEvent,
+    Isolation, PROTOCOL, SessionRequest, ShowParams, ShowResult, ShowView, SummaryMode,
+    ToolDeclaration, ToolResult, Welcome,
 };
 
 /// Maximum length of an error for a model, in characters.
@@ -117,12 +117,12 @@ pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welc
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tools: tools.collect(),
-        commands: commands(),
+        commands: crate::opencode::commands::commands(),
         placement: sidecar.placement,
         isolation: sidecar.isolation,
         compaction: match sidecar.summaries {
-            Author::Host => SummaryMode::Assist,
-            Author::Own(_) => SummaryMode::Own,
+            SummaryAuthor::Host => SummaryMode::Assist,
+            SummaryAuthor::Own(_) => SummaryMode::Own,
         },
         notices: sidecar.notices.clone(),
     };
@@ -131,35 +131,6 @@ pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welc
         without_parents: hello.without_parents,
     };
     Ok((host, welcome))
-}
-
-/// Returns the commands that a host offers to its user.
-pub fn commands() -> Vec<CommandDeclaration> {
-    [
-        (
-            "push",
-            "Open a frame for a piece of work",
-            "Open a frame with stack_frame_push for this piece of work, then begin: $ARGUMENTS",
-        ),
-        (
-            "pop",
-            "Close the active frame with its results",
-            "Close the active frame with stack_frame_pop: its status, and results that stand on \
-             their own. $ARGUMENTS",
-        ),
-        (
-            "plan",
-            "Plan the steps of the active frame",
-            "Plan the steps towards this with stack_frame_plan_children, without beginning any \
-             of them: $ARGUMENTS",
-        ),
-    ]
-    .map(|(name, description, template)| CommandDeclaration {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        template: template.to_owned(),
-    })
-    .into()
 }
 
 fn observe(session: &mut ServedSession<'_>, events: &[HostEvent]) -> Result<Value, EngineError> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use flamestack_engine::compaction::Author;
+use flamestack_engine::compaction::SummaryAuthor;
 use serde_json::{Value, json};
 
 use crate::sidecar::{Served, answered, said};
@@ -185,7 +185,7 @@ fn three_compactions_without_work_between_add_nothing_and_name_the_floor() {
 
 #[test]
 fn our_own_summary_stands_alone() {
-    let mut host = Served::with(|sidecar| sidecar.summaries = Author::Own(4000));
+    let mut host = Served::with(|sidecar| sidecar.summaries = SummaryAuthor::Own(4000));
     pushed(&mut host);
     let decision = json!({ "decision": "Keep the cookie name, since clients depend on it" });
     host.call("s", "d", "stack_add_decision", decision);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flamestack_brief::workflow::Workflows;
 use flamestack_engine::clock::StoryClock;
-use flamestack_engine::compaction::Author;
+use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::tools::Profile;
 use flamestack_engine::{Engine, Home, Project};
@@ -49,7 +49,7 @@ impl Served {
             isolation: Isolation::Inline,
             workflows: Workflows::built_in(),
             brief_budget: 2000,
-            summaries: Author::Host,
+            summaries: SummaryAuthor::Host,
             patience: Duration::from_mins(2),
             restore_budget: 1000,
             notices: Vec::new(),
