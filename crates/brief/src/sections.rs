@@ -26,6 +26,8 @@ pub(crate) const READ_ONLY: &str = "mode: plan (read-only)";
 const DONE: usize = 4;
 /// Number of steps ahead that are shown.
 const TO_DO: usize = 6;
+/// Number of planned frames that are shown.
+const REMAINING: usize = 16;
 /// Number of lines that frames, todos, the log or git add to a section.
 const SHOWN: usize = 6;
 

@@ -13,6 +13,11 @@ use crate::vocabulary::{WORDS, has};
 pub(crate) use self::entry::Entry;
 use self::entry::Zone;
 
+/// Start of the name of what an entry is about.
+const FOCUS: &str = "[focus:";
+/// Maximum length of a date or a number before it, in bytes.
+const HEAD: usize = 60;
+
 /// A session log.
 #[derive(Debug, Default)]
 pub(crate) struct SessionLog<'a> {
@@ -64,7 +69,7 @@ fn written<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
 fn starts(lines: &[Line<'_>]) -> Vec<usize> {
     let focused = (0..)
         .zip(lines)
-        .filter(|(_, line)| focus(&line.text).is_some());
+        .filter(|(_, line)| focus_of(line).is_some());
     let focused: Vec<usize> = focused.map(|(at, _)| with_heading(lines, at)).collect();
     if !focused.is_empty() {
         return focused;
@@ -101,19 +106,39 @@ fn entry_level(line: &Line<'_>) -> Option<usize> {
     }
 }
 
-/// Returns the name in `[Focus: name]`.
+/// Returns the name in `[Focus: name]`, at the start of a line or after a date or the number of an entry.
 fn focus(text: &str) -> Option<&str> {
-    let inside = text.trim_start_matches(['*', '_']);
-    let is_focus = inside.get(..7)?.eq_ignore_ascii_case("[focus:");
-    let (name, _) = inside.get(7..)?.split_once(']')?;
-    is_focus.then(|| name.trim())
+    let (before, name) = bracketed_focus(text)?;
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let is_head = before.chars().all(is_mark)
+        || before.len() <= HEAD && (date_in(before).is_some() || entry_number(before).is_some());
+    is_head.then_some(name)
+}
+
+/// Returns the focus that a line names; in a heading it may be anywhere.
+fn focus_of<'l>(line: &'l Line<'_>) -> Option<&'l str> {
+    match line.kind {
+        Kind::Heading(_) => bracketed_focus(&line.text).map(|(_, name)| name),
+        _ => focus(&line.text),
+    }
+}
+
+/// Returns the name in `[Focus: name]`, and what is before it.
+fn bracketed_focus(text: &str) -> Option<(&str, &str)> {
+    let mut starts = text.match_indices('[').map(|(at, _)| at);
+    let at = starts.find(|at| {
+        let start = text.get(*at..*at + FOCUS.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(FOCUS))
+    })?;
+    let (name, _) = text.get(at + FOCUS.len()..)?.split_once(']')?;
+    Some((text.get(..at)?, name.trim()))
 }
 
 /// Returns the part of an entry that dates it: its first line and a `[Focus: …]` below a heading.
 fn head(part: &[Line<'_>]) -> String {
     let mut written = part.iter().filter(|line| line.kind != Kind::Blank);
     let first = written.next().map_or("", |line| &line.text);
-    match written.next().filter(|line| focus(&line.text).is_some()) {
+    match written.next().filter(|line| focus_of(line).is_some()) {
         Some(line) => format!("{first} {}", line.text),
         None => first.to_owned(),
     }
@@ -254,6 +279,35 @@ mod tests {
         assert_eq!(texts(entry, Field::Completed), ["y"]);
         assert_eq!(texts(entry, Field::OpenWork), ["z"]);
         assert!(texts(entry, Field::Blockers).is_empty());
+    }
+
+    #[test]
+    fn the_focus_may_be_anywhere_in_the_head_of_an_entry() {
+        for head in [
+            "## 2026-03-11 [Focus: auth]",
+            "[2026-03-11] [Focus: auth]",
+            "## Wednesday: [Focus: auth] on `main`",
+            "2026-03-11 — [Focus: auth]",
+            "Session 12 [FOCUS: auth]",
+            "**[Focus: auth]** 2026-03-11",
+        ] {
+            let log = log(&format!(
+                "# Log\n\n{head}\n- Moved the validator.\n- Open Work: the callers\n"
+            ));
+            let [entry] = &log.entries[..] else {
+                panic!("{head}: {:?}", log.entries)
+            };
+            assert_eq!(entry.focus.as_ref().unwrap().text, "auth", "{head}");
+            assert_eq!(
+                texts(entry, Field::Completed),
+                ["Moved the validator."],
+                "{head}"
+            );
+            assert_eq!(texts(entry, Field::OpenWork), ["the callers"], "{head}");
+        }
+        // Prose about such a line is none.
+        let log = log("## 2026-03-11\n- The template says [Focus: name] at its top\n");
+        assert_eq!(log.entries.first().unwrap().focus, None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The input of a brief.
 
 use flamestack_context::Surroundings;
+use flamestack_core::Frame;
 use flamestack_core::transcript::Todo;
 
 use crate::document::Document;
@@ -13,6 +14,10 @@ use crate::workflow::Workflow;
 pub struct Sources {
     /// The frames around the one that the session works on.
     pub around: Option<Surroundings>,
+    /// The planned frames of the whole path, nearest first, each followed by those below it.
+    pub planned: Vec<Frame>,
+    /// True if the user's last prompt was answered.
+    pub is_answered: bool,
     /// Mode of the session.
     pub mode: Mode,
     /// The host's todo list.

@@ -15,7 +15,8 @@ pub struct Frontier<'a> {
     pub next: Option<&'a Frame>,
     /// Blocked frames, including the current one.
     pub blocked: Vec<&'a Frame>,
-    /// Failed attempts, of the current frame and its ancestors.
+    /// Failed attempts of ancestors, failed frames, attempts of finished children and of the current
+    /// frame.
     pub failed: Vec<Failed<'a>>,
 }
 
@@ -53,6 +54,9 @@ impl Surroundings {
         let planned = self.planned.frames.iter();
         let first_planned = planned.min_by_key(|frame| (frame.rank, &frame.id));
         failed.extend(given_up.into_iter().map(Failed::Frame));
+        let mut children: Vec<&Frame> = self.children.frames.iter().collect();
+        children.sort_by_key(|frame| in_order(frame));
+        failed.extend(children.into_iter().flat_map(attempts));
         failed.extend(attempts(&self.current));
         Frontier {
             done,
@@ -114,6 +118,7 @@ mod tests {
               * Checkout
                 tried = Polling
                 done Cart
+                  tried = Cookies
                 invalidated Vouchers
                 done Address
                 failed Cheques
@@ -134,7 +139,10 @@ mod tests {
                 Failed::Attempt { text, .. } => text,
             })
             .collect();
-        assert_eq!(failed, ["One big table", "PayPal", "Cheques", "Polling"]);
+        assert_eq!(
+            failed,
+            ["One big table", "PayPal", "Cheques", "Cookies", "Polling"]
+        );
     }
 
     #[test]

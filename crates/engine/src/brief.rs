@@ -8,13 +8,14 @@ mod session;
 mod work_items;
 mod workflows;
 
+use std::iter::once;
 use std::time::Duration;
 
 use flamestack_brief::workflow::{Workflow, Workflows};
 use flamestack_brief::{Brief, Mode, Sources};
 use flamestack_context::{Budget, Surroundings};
 use flamestack_core::transcript::Todo;
-use flamestack_core::{FrameId, SessionRef, Status};
+use flamestack_core::{Frame, FrameId, SessionRef, Status};
 use flamestack_store::{Reading, Slice};
 
 use self::files::{Files, ReadLimit};
@@ -31,6 +32,8 @@ const LOG_LIMIT: ReadLimit = ReadLimit {
     head: 192 * 1024,
     tail: 64 * 1024,
 };
+/// Maximum number of planned frames that are read.
+const MAX_PLANNED: usize = 64;
 /// Number of recent open tasks among which the one that a shell goes on with is looked for.
 const RECENT_ROOTS: usize = 4;
 
@@ -71,15 +74,14 @@ impl Engine {
         request: &BriefRequest,
         workflows: &Workflows,
     ) -> Result<Sources> {
-        let around = match &request.session {
-            Some(session) => self.around_session(session)?,
-            None => None,
+        let sources = match &request.session {
+            Some(session) => self.frames_of(session)?,
+            None => Sources::default(),
         };
         let sources = Sources {
-            around,
             mode: request.mode,
             todos: request.todos.clone(),
-            ..Sources::default()
+            ..sources
         };
         Ok(self.read_project(sources, workflows))
     }
@@ -102,9 +104,14 @@ impl Engine {
         ))
     }
 
-    fn around_session(&self, session: &SessionRef) -> Result<Option<Surroundings>> {
+    /// Reads the frames of a session.
+    fn frames_of(&self, session: &SessionRef) -> Result<Sources> {
         self.read(|reading| {
             let known = reading.session(session)?;
+            let said = known
+                .as_ref()
+                .and_then(|known| known.activity.said.as_ref());
+            let is_answered = said.is_some();
             let own = known.and_then(|known| known.frame());
             // A shell whose work is blocked has no active frame, and its user still has to know what it
             // waits for. A host's session always has its own frame.
@@ -113,11 +120,17 @@ impl Engine {
                 known => known,
             };
             let Some(frame) = frame else {
-                return Ok(None);
+                return Ok(Sources::default());
             };
-            self.contexts()
-                .surroundings(reading, &frame, Some(session))
-                .map(Some)
+            let around = self
+                .contexts()
+                .surroundings(reading, &frame, Some(session))?;
+            Ok(Sources {
+                planned: planned_on_path(reading, &around)?,
+                around: Some(around),
+                is_answered,
+                ..Sources::default()
+            })
         })
     }
 
@@ -143,6 +156,27 @@ impl Engine {
         sources.read = files.stats;
         sources
     }
+}
+
+/// Returns the frames that are planned below the frames of a path, nearest first, each followed by those
+/// planned below it.
+fn planned_on_path(reading: &dyn Reading, around: &Surroundings) -> Result<Vec<Frame>> {
+    let below = |parent: &FrameId| -> Result<_> {
+        let below = reading.children_with_status(parent, Status::Planned, MAX_PLANNED)?;
+        Ok(below.into_iter().rev())
+    };
+    let mut planned = Vec::new();
+    for above in once(&around.current).chain(&around.ancestors) {
+        // The next one is on top.
+        let mut open: Vec<Frame> = below(&above.id)?.collect();
+        while let Some(frame) = open.pop()
+            && planned.len() < MAX_PLANNED
+        {
+            open.extend(below(&frame.id)?);
+            planned.push(frame);
+        }
+    }
+    Ok(planned)
 }
 
 /// Returns the most recently changed of the last few tasks that were begun and are open.

@@ -18,11 +18,41 @@ test("a prompt that the provider refused has failed, and was not stopped by the 
   lab.model.on("The third prompt", { text: "Done with the third" })
   await lab.prompt(session, "The third prompt")
   const tree = flame("tree")
-  assert.match(tree, /✓ .*Refused · no evidence/, "the first prompt has the title of its session")
+  assert.match(tree, /✓ .*The first prompt/, "the first prompt is named after its words")
   assert.match(tree, /✗ .*The second prompt/)
   const frames = JSON.stringify(JSON.parse(flame("tree", "--all", "--json")))
   assert.match(frames, /Ended by an error: \w+: .*no credit/)
   assert.match(flame("status", "--json"), /"interruptions":\s*0\b/)
+  const brief = flame("brief")
+  assert.match(brief, /^- The first prompt: Done with the first$/m)
+  assert.match(brief, /^- Tried without success: The second prompt \(because: Ended by an error: .*no credit/m)
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])
+})
+
+test("a request that the provider was asked again is one answer, and an empty answer is none", async () => {
+  const session = await lab.session({ title: "Again" })
+  const flame = (...words) => lab.flame(words, { FLAME_SESSION: `opencode:${session}` })
+  const busy = { refuse: { message: "busy", type: "overloaded" }, status: 503 }
+  lab.model.on("The first prompt", busy, { text: "Done after all" })
+  await lab.prompt(session, "The first prompt")
+  const asked = lab.model.work(session).filter(({ userTexts }) => userTexts.at(-1).includes("The first prompt"))
+  assert.equal(asked.length, 2, "the host asked twice")
+  lab.model.on("The second prompt", { text: "" })
+  await lab.prompt(session, "The second prompt")
+  lab.model.on("The third prompt", { text: "Done with the third" })
+  await lab.prompt(session, "The third prompt")
+  const { children } = JSON.parse(flame("show", `opencode:${session}`, "--json"))
+  const ends = children.map(({ id }) => JSON.parse(flame("show", id, "--json"))).map(({ title, status, results }) => [title, status, results])
+  assert.deepEqual(ends, [
+    ["The first prompt", "completed", "Done after all"],
+    ["The second prompt", "failed", "Ended without an answer."],
+    ["The third prompt", "in_progress", undefined],
+  ])
+  const brief = flame("brief")
+  assert.match(brief, /^- The first prompt: Done after all$/m)
+  assert.match(brief, /^- Tried without success: The second prompt \(because: Ended without an answer\.\)$/m)
+  assert.doesNotMatch(brief, /## Remaining\n- The third prompt/, "an answered prompt is not to be done")
+  assert.match(flame("status", "--json"), /"interruptions":\s*0\b/)
+  assert.deepEqual(lab.model.problems, [])
 })

@@ -4,6 +4,15 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { Lab } from "./lab/opencode.mjs"
 
+/** The prompts that a brief lists as done and as tried without success. */
+const endings = ({ sections }) => {
+  const prompts = (heading) => {
+    const lines = sections.find((section) => section.heading === heading)?.lines ?? []
+    return lines.flatMap(({ text }) => /The \w+ prompt/.exec(text) ?? [])
+  }
+  return { done: prompts("Completed"), tried: prompts("Blockers / Risks") }
+}
+
 let lab
 before(async () => (lab = await Lab.start()))
 after(() => lab.stop())
@@ -30,8 +39,10 @@ test("a prompt that the user stopped has failed, and the stop counts once", asyn
   lab.model.on("The third prompt", { text: "Done with the third" })
   await lab.prompt(session, "The third prompt")
   const tree = flame("tree")
-  assert.match(tree, /✓ .*Stopped · no evidence/, "the first prompt has the title of its session")
+  assert.match(tree, /✓ .*The first prompt/, "the first prompt is named after its words")
   assert.match(tree, /✗ .*The second prompt/)
+  const brief = JSON.parse(flame("brief", "--json"))
+  assert.deepEqual(endings(brief), { done: ["The first prompt"], tried: ["The second prompt"] })
   assert.match(flame("status", "--json"), /"interruptions":\s*1\b/)
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])

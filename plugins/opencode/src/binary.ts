@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
-import { join } from "node:path"
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
 
 /** Returns the command of the sidecar: the option, `FLAME_BIN`, the platform's package, or `flame`. */
 export function sidecarCommand(
@@ -27,4 +27,15 @@ function packagedBinary(): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Returns a search path with the folder of `flame` at its end, for a program that was found elsewhere. Undefined if nothing
+ * has to change: the program is found by its name, is called by another name, or its folder is there already.
+ */
+export function searchPath(program: string | undefined, path = ""): string | undefined {
+  if (program === undefined || !isAbsolute(program) || !/^flame(\.exe)?$/.test(basename(program))) return undefined
+  const folder = dirname(program)
+  const folders = path.split(delimiter)
+  return folders.includes(folder) ? undefined : [...folders, folder].filter((name) => name !== "").join(delimiter)
 }

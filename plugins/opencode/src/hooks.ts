@@ -4,7 +4,7 @@
 // last plan for the session is applied again: a prompt that was folded stays folded.
 
 import type { Hooks, PluginInput, PluginOptions } from "@opencode-ai/plugin"
-import { sidecarCommand } from "./binary.js"
+import { searchPath, sidecarCommand } from "./binary.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { EventQueue, Events, LINK, type SessionInfo } from "./events.js"
 import { alike, type HostMessage, type Mark, mark, message } from "./messages.js"
@@ -53,8 +53,9 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   )
   /** Notices of the sidecar that the user has seen. */
   const said = new Set<string>()
+  const command = sidecarCommand(options["command"])
   const sidecar = new Sidecar({
-    command: sidecarCommand(options["command"]),
+    command,
     ...(typeof options["deadline"] === "number" && { deadline: options["deadline"] }),
     hello: {
       protocol: PROTOCOL,
@@ -212,6 +213,9 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     "shell.env": stats.guard("shell.env", ({ sessionID, callID }, { env }) => {
       if (sessionID) env["FLAME_SESSION"] = `opencode:${sessionID}`
       if (callID) env["FLAME_CALL"] = callID
+      // Headers and hints name `flame` commands, which the shell of a tool call has to find.
+      const path = searchPath(command[0], env["PATH"] ?? process.env["PATH"])
+      if (path !== undefined) env["PATH"] = path
     }),
 
     "experimental.session.compacting": stats.guard(

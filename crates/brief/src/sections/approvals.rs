@@ -34,7 +34,10 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>, active: &Active<'_>) {
                 let text = format!(
                     "{item}: approval of `{file}` is inferred from {from}; none is recorded."
                 );
-                draft.useful(Heading::Approved, &text, own);
+                draft.useful(Heading::Approved, &text, own.clone());
+                let text =
+                    format!("`{file}` exists, and {from} implies that its stage is complete.");
+                draft.useful(Heading::Completed, &text, own);
             }
             Approval::Open => {
                 let text = format!("{item}: approval of `{file}` is not recorded.");

@@ -1,10 +1,12 @@
 //! The frame tree: goals, results, plan, directives, decisions, blockers, failed attempts, subagents.
 
+use std::collections::BTreeSet;
+
 use flamestack_context::{Failed, Surroundings, reasoned};
 use flamestack_core::frame::Origin;
-use flamestack_core::{Frame, Note, Status, Text};
+use flamestack_core::{Author, Frame, Note, Status, Text};
 
-use super::SHOWN;
+use super::{REMAINING, SHOWN};
 use crate::draft::{Draft, Rank};
 use crate::facts::Facts;
 use crate::{Heading, LineSource};
@@ -23,25 +25,54 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
         draft.vital(Heading::CurrentStep, &goal(current), source(current));
     }
     write_status(draft, around);
-    write_done_and_ahead(draft, around);
+    write_done_and_ahead(draft, facts, around);
     write_notes(draft, around);
     write_obstacles(draft, around);
-    if let Some(next) = around.frontier().next {
+    let is_current = current.status == Status::InProgress && is_asked;
+    let next = next_below(around)
+        .or(is_current.then_some(current))
+        .or(around.next.as_ref());
+    if let Some(next) = next {
         draft.vital(Heading::NextAction, &goal(next), source(next));
-    } else if current.status == Status::InProgress && is_asked {
-        draft.vital(Heading::NextAction, &goal(current), source(current));
     }
+}
+
+/// Returns the next step below the current frame: one that was begun, else the first that is planned.
+fn next_below(around: &Surroundings) -> Option<&Frame> {
+    let children = around.open.frames.iter();
+    let begun = children.filter(|frame| {
+        frame.parent.as_ref() == Some(&around.current.id)
+            && frame.status == Status::InProgress
+            && frame.origin == Origin::Asked
+            && !is_subagent(around, frame)
+    });
+    let order = |frame: &&Frame| (frame.rank, frame.id);
+    let planned = around.planned.frames.iter().min_by_key(order);
+    begun.min_by_key(order).or(planned)
+}
+
+fn is_subagent(around: &Surroundings, frame: &Frame) -> bool {
+    let mut subagents = around.subagents.iter();
+    subagents.any(|subagent| subagent.frame.as_ref() == Some(&frame.id))
 }
 
 /// Fills step and next action with the current frame if nothing else did.
 pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
-    let current = facts.sources.around.as_ref().map(|around| &around.current);
-    let Some(current) = current.filter(|frame| frame.status == Status::InProgress) else {
+    let Some(around) = &facts.sources.around else {
         return;
     };
+    if around.current.status != Status::InProgress {
+        return;
+    }
+    // A prompt that the model is still working on says more than the title of its session.
+    let mut open = around.open.frames.iter().rev();
+    let prompt =
+        open.find(|frame| frame.origin == Origin::Prompt && frame.status == Status::InProgress);
+    let prompt = prompt.filter(|_| !facts.sources.is_answered);
+    let step = prompt.unwrap_or(&around.current);
     for heading in [Heading::CurrentStep, Heading::NextAction] {
         if draft.is_empty(heading) {
-            draft.vital(heading, &goal(current), source(current));
+            draft.vital(heading, &goal(step), source(step));
         }
     }
 }
@@ -68,7 +99,7 @@ fn write_status(draft: &mut Draft, around: &Surroundings) {
     }
 }
 
-fn write_done_and_ahead(draft: &mut Draft, around: &Surroundings) {
+fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
     let siblings = around.siblings.iter();
     let mut done: Vec<&Frame> = siblings
         .filter(|frame| frame.status == Status::Completed)
@@ -87,15 +118,18 @@ fn write_done_and_ahead(draft: &mut Draft, around: &Surroundings) {
 
     let mut planned: Vec<&Frame> = around.planned.frames.iter().collect();
     planned.sort_by_key(|frame| (frame.rank, frame.id));
-    let is_subagent = |frame: &Frame| {
-        let mut subagents = around.subagents.iter();
-        subagents.any(|subagent| subagent.frame.as_ref() == Some(&frame.id))
-    };
     let open = around.open.frames.iter();
-    let begun = open.filter(|frame| frame.status == Status::InProgress && !is_subagent(frame));
-    let ahead = planned.into_iter().chain(&around.next).chain(begun);
-    let ahead = ahead.map(|frame| (goal(frame), source(frame)));
-    draft.add_first((Heading::Remaining, Rank::Useful), SHOWN, ahead);
+    let begun = open.filter(|frame| {
+        let is_answered = frame.origin == Origin::Prompt && facts.sources.is_answered;
+        frame.status == Status::InProgress && !is_subagent(around, frame) && !is_answered
+    });
+    let nearest = planned.into_iter().chain(&around.next);
+    let ahead = facts.sources.planned.iter().chain(nearest).chain(begun);
+    // Frames of different parents may have the same title; each is listed once.
+    let mut listed = BTreeSet::new();
+    let ahead = ahead.filter(|frame| listed.insert(frame.id));
+    let ahead: Vec<_> = ahead.map(|frame| (goal(frame), source(frame))).collect();
+    draft.add_first((Heading::Remaining, Rank::Useful), REMAINING, ahead);
 }
 
 fn write_notes(draft: &mut Draft, around: &Surroundings) {
@@ -107,9 +141,8 @@ fn write_notes(draft: &mut Draft, around: &Surroundings) {
     for frame in around.ancestors.iter().rev().chain([current]) {
         for note in &frame.notes {
             match note {
-                Note::Decision { text, why, .. } => {
-                    let text = reasoned(text.as_str(), why.as_ref().map(Text::as_str));
-                    draft.useful(Heading::Decisions, &text, source(frame));
+                Note::Decision { .. } => {
+                    draft.useful(Heading::Decisions, &decision(note, None), source(frame));
                 }
                 Note::Artifact(path) => {
                     draft.useful(Heading::ActiveFiles, path.as_str(), source(frame));
@@ -118,6 +151,27 @@ fn write_notes(draft: &mut Draft, around: &Surroundings) {
             }
         }
     }
+    // What was decided in finished work around here holds after its end; the last of it is shown.
+    let finished = around.siblings.iter().chain(&around.children.frames);
+    let mut finished: Vec<&Frame> = finished.collect();
+    finished.sort_by_key(|frame| (frame.parent == Some(current.id), frame.closed, frame.id));
+    let decided = finished.into_iter().flat_map(|frame| {
+        let notes = frame.notes.iter();
+        let decisions = notes.filter(|note| note.decided_by().is_some());
+        decisions.map(move |note| (decision(note, Some(frame)), source(frame)))
+    });
+    draft.add_last((Heading::Decisions, Rank::Useful), SHOWN, decided);
+}
+
+/// Renders a decision with its author, and with its frame if that is finished.
+fn decision(note: &Note, of: Option<&Frame>) -> String {
+    let (text, why, by) = match note {
+        Note::Decision { text, why, by } => (text.as_str(), why.as_ref(), *by),
+        other => (other.text().as_str(), None, Author::Agent),
+    };
+    let of = of.map_or_else(String::new, |frame| format!(" in “{}”", frame.title));
+    let text = reasoned(text, why.map(Text::as_str));
+    format!("The {} decided{of}: {text}", by.as_str())
 }
 
 fn write_obstacles(draft: &mut Draft, around: &Surroundings) {

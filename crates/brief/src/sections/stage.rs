@@ -18,6 +18,9 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>, active: &Active<'_>) {
     write_status(draft, active);
     let step = Step::of(facts, active);
     draft.vital(Heading::CurrentStep, &step.current, step.source.clone());
+    if step.is_ahead {
+        draft.useful(Heading::Remaining, &step.current, step.source.clone());
+    }
     draft.vital(Heading::NextAction, &step.next, step.source);
 }
 
@@ -42,6 +45,8 @@ fn write_status(draft: &mut Draft, active: &Active<'_>) {
 struct Step {
     current: String,
     next: String,
+    /// True if no list of tasks says what remains of the stage.
+    is_ahead: bool,
     source: LineSource,
 }
 
@@ -62,6 +67,7 @@ impl Step {
         Self {
             current: active.filled(&stage.current_step),
             next: active.filled(&stage.next_action),
+            is_ahead: active.tasks.tasks.is_empty(),
             source: active.declaration(),
         }
     }
@@ -72,6 +78,7 @@ impl Step {
         Self {
             current: format!("Current task in `{file}`: {label}."),
             next: format!("{label} — next in {stage} of {item}."),
+            is_ahead: false,
             source: active.task_source(task),
         }
     }
@@ -82,6 +89,7 @@ impl Step {
         Self {
             current: format!("`{file}` of {item} is missing or has no tasks."),
             next: format!("`{file}` of {item}: {stage} needs it first."),
+            is_ahead: false,
             source: active.source(active.tasks_file(), None),
         }
     }
@@ -96,6 +104,7 @@ impl Step {
         Self {
             current: format!("`{file}` of {item} is written and approved."),
             next: format!("{} is open: {next}", follows.name),
+            is_ahead: false,
             source,
         }
     }

@@ -3,7 +3,7 @@
 //! The parser walks over the items of an entry and keeps two things: the [`Zone`] that headings and
 //! labels on a line of their own open, and the label in a bullet, which owns the bullets indented below it.
 
-use super::{focus, written};
+use super::{focus, focus_of, written};
 use crate::claims::{says_blocked, says_decided, says_none, says_over, says_unblocked};
 use crate::document::{Kind, Line, items_between};
 use crate::fields::Field;
@@ -88,8 +88,8 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn read(&mut self, item: Line<'a>) {
-        if let Some(name) = focus(&item.text) {
-            self.entry.focus.get_or_insert(item.with_text(name));
+        if let Some(name) = focus_of(&item).map(str::to_owned) {
+            self.entry.focus.get_or_insert(item.with_text(&name));
             return;
         }
         if let Some((indent, field)) = self.label {

@@ -43,6 +43,8 @@ pub struct Observer {
     calls: BTreeMap<String, Call>,
     /// The model's last words since the last prompt, by thread.
     said: BTreeMap<SessionRef, String>,
+    /// The current turn, by thread.
+    turns: BTreeMap<SessionRef, ObservedTurn>,
     /// Titles that the host gave to sessions, which may not have a frame yet.
     titles: BTreeMap<SessionRef, String>,
     /// Fingerprints of entries recorded since the last [`Observer::finish_batch`].
@@ -51,6 +53,24 @@ pub struct Observer {
     recorded: bool,
     /// Time of the newest entry that has one.
     latest: Option<Timestamp>,
+}
+
+/// What was seen of a turn since its prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ObservedTurn {
+    /// True if its prompt was seen.
+    is_begun: bool,
+    /// True if the model called a tool.
+    is_busy: bool,
+    /// True if it ended by itself.
+    is_ended: bool,
+}
+
+impl ObservedTurn {
+    /// Returns true if the turn ended though the model did nothing, given that it said nothing.
+    pub(super) fn is_empty_answer(self) -> bool {
+        self.is_begun && self.is_ended && !self.is_busy
+    }
 }
 
 /// Events derived from one transcript entry.
@@ -110,6 +130,7 @@ impl Observer {
     /// journal has whatever of them still counts.
     pub fn forget_turn(&mut self, session: &SessionRef) {
         self.said.remove(session);
+        self.turns.remove(session);
         self.calls.clear();
     }
 
@@ -135,6 +156,7 @@ impl Observer {
         }
         // A prompt clears the last words, which are the results of the turn that it ends.
         let said = self.said.get(&thread).cloned();
+        let turn = self.turns.get(&thread).copied().unwrap_or_default();
         let call = self.remember(&thread, entry);
         self.latest = entry.at.or(self.latest);
         if known {
@@ -148,6 +170,7 @@ impl Observer {
         };
         let mut recorder = self.recorder(tree, &actor.session, &acting, entry.at, draw)?;
         recorder.said = said;
+        recorder.turn = turn;
         match recorder.record(entry, call.as_ref()) {
             Ok(()) => {}
             // The tree was arranged so that this has no place in it.
@@ -290,6 +313,7 @@ impl Observer {
             inside,
             host_title: self.titles.get(session).cloned(),
             said: self.said.get(session).cloned(),
+            turn: self.turns.get(session).copied().unwrap_or_default(),
             opening: None,
             noticed: Vec::new(),
             recent: &self.marks,
@@ -315,6 +339,7 @@ impl Observer {
     fn remember(&mut self, thread: &SessionRef, entry: &Entry) -> Option<Call> {
         match &entry.kind {
             EntryKind::Call(call) => {
+                self.turns.entry(thread.clone()).or_default().is_busy = true;
                 self.calls.insert(call.id.clone(), call.clone());
                 None
             }
@@ -322,10 +347,19 @@ impl Observer {
             // Another turn begins, in which the model has said nothing yet.
             EntryKind::User { speaker, text } if spoken(*speaker, text).is_some() => {
                 self.said.remove(thread);
+                let begun = ObservedTurn {
+                    is_begun: true,
+                    ..ObservedTurn::default()
+                };
+                self.turns.insert(thread.clone(), begun);
                 None
             }
             EntryKind::Assistant { text } if !text.trim().is_empty() => {
                 self.said.insert(thread.clone(), text.clone());
+                None
+            }
+            EntryKind::TurnEnded => {
+                self.turns.entry(thread.clone()).or_default().is_ended = true;
                 None
             }
             EntryKind::Failed { why } => {

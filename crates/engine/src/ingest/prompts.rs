@@ -1,7 +1,7 @@
 //! Prompts of the user, and the turns of a session.
 
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
-use super::results::{closed, derived_results, is_error};
+use super::results::{closed, derived_results, is_error, unanswered};
 use super::spoken::{Spoken, spoken};
 use super::words::{self, prose, title};
 use flamestack_core::decide::{Beginning, DecideResult};
@@ -176,6 +176,9 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     /// Returns the end of the last turn: failed if the user or an error stopped it.
     fn ending(&self, seen: &Activity) -> (Closing, Results) {
         let said = self.last_words(seen);
+        if said.is_none() && !seen.interrupted && self.turn.is_empty_answer() {
+            return (Closing::Failed, unanswered());
+        }
         let closing = if seen.interrupted || said.is_some_and(is_error) {
             Closing::Failed
         } else {

@@ -13,6 +13,7 @@ use flamestack_core::{
     TreeQuery,
 };
 
+use super::observer::ObservedTurn;
 use super::results;
 use super::words::{self, prose, title};
 
@@ -37,6 +38,8 @@ pub(super) struct EntryRecorder<'a, 't, N: TreeQuery + ?Sized> {
     pub(super) host_title: Option<String>,
     /// The model's last words before this entry.
     pub(super) said: Option<String>,
+    /// The turn before this entry.
+    pub(super) turn: ObservedTurn,
     /// Events to record first, under the message that they began in.
     pub(super) opening: Option<(Option<String>, Decision)>,
     /// Fingerprints for later entries: a failure seen for the first time, a session that changes

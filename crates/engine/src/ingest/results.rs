@@ -13,6 +13,8 @@ pub(super) const LAST_WORDS: usize = 4000;
 pub(super) const WORDLESS: &str = "Ended without a word.";
 /// The same, where the user interrupted it.
 const INTERRUPTED: &str = "Interrupted by the user.";
+/// The same, where the model neither said nor did anything.
+const UNANSWERED: &str = "Ended without an answer.";
 /// Beginning of the last words of a turn that an error ended. The turn is recorded with these words,
 /// which its results repeat, so that it is known as failed when the next prompt closes its frame.
 const ENDED_BY_ERROR: &str = "Ended by an error: ";
@@ -30,6 +32,11 @@ pub(super) fn is_error(said: &str) -> bool {
 /// Returns true if results only say that there were no last words.
 pub(crate) fn is_wordless(results: &str) -> bool {
     matches!(results, WORDLESS | INTERRUPTED)
+}
+
+/// Makes the results of a turn in which the model neither said nor did anything.
+pub(super) fn unanswered() -> Results {
+    plain(UNANSWERED)
 }
 
 /// Makes the results of a turn from the model's last words in it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flamestack_core::frame::Origin;
 use flamestack_core::id::Timestamp;
 use flamestack_core::{FrameHead, FrameId, Session, SessionRef, Status};
 use flamestack_store::{Reading, Totals};
@@ -13,6 +14,8 @@ use super::{Canvas, Ink, counted, frame_line, one_line};
 use crate::error::Result;
 use crate::subagents::{Family, family};
 
+/// Maximum number of children in progress among which the next frame is looked for.
+const BEGUN: usize = 8;
 /// Maximum length of a path.
 const PATH: usize = 32;
 
@@ -50,7 +53,8 @@ pub struct SessionStatus {
     pub children: Totals,
     /// Subagents below the session.
     pub subagents: Family,
-    /// The next planned frame: the first planned child, else the next planned sibling.
+    /// The frame to go on with: a child in progress, else the first planned child, else the next planned
+    /// sibling.
     pub next: Option<FrameHead>,
 }
 
@@ -99,7 +103,20 @@ fn standing(
         _ => None,
     };
     let rank = path.last().map(|head| head.rank);
-    let next = match (reading.next_planned(active, None)?, &parent) {
+    let children = reading.child_totals(Some(active))?;
+    let begun = match children.of(Status::InProgress) {
+        0 => Vec::new(),
+        _ => reading.children_with_status(active, Status::InProgress, BEGUN)?,
+    };
+    // Prompts and subagents go on by themselves.
+    let begun = begun
+        .into_iter()
+        .find(|child| child.origin == Origin::Asked);
+    let below = match begun {
+        Some(child) => Some(child.head()),
+        None => reading.next_planned(active, None)?,
+    };
+    let next = match (below, &parent) {
         (Some(child), _) => Some(child),
         (None, Some(parent)) => match reading.next_planned(parent, rank)? {
             Some(next) => Some(next),
@@ -115,7 +132,7 @@ fn standing(
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
         position,
-        children: reading.child_totals(Some(active))?,
+        children,
         subagents: family(reading, &session.key)?,
         session,
         next,

@@ -97,7 +97,9 @@ export class ScriptedModel {
       return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
     }
     if (reply.refuse) {
-      return outgoing.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: reply.refuse }))
+      // A provider that is busy is asked again, at once if it says so.
+      const headers = { "content-type": "application/json", "retry-after-ms": "1" }
+      return outgoing.writeHead(reply.status ?? 400, headers).end(JSON.stringify({ error: reply.refuse }))
     }
     outgoing.writeHead(200, { "content-type": "text/event-stream" })
     const stream = request.wire.stream(reply, () => `call_${(this.#calls += 1)}`)

@@ -12,6 +12,8 @@ fn created() {
       `report.md` of crash is being written.  [workflow bug]
     Status
       crash is in bug-create (inferred from `report.md`).  [.codex/bugs/crash/report.md]
+    Remaining
+      `report.md` of crash is being written.  [workflow bug]
     Active Files
       .codex/bugs/crash/report.md  [.codex/bugs/crash/report.md]
     Next Action
@@ -48,6 +50,10 @@ fn analysed_as_a_draft() {
       `analysis.md` of crash is being written.  [workflow bug]
     Status
       crash is in bug-analyze (inferred from `analysis.md`).  [.codex/bugs/crash/analysis.md]
+    Completed
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
+    Remaining
+      `analysis.md` of crash is being written.  [workflow bug]
     Decisions
       The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]
     Active Files
@@ -89,8 +95,9 @@ fn fixed_by_progress_notes() {
     - Progress notes: bug-fix approved; null check and regression test to come
     ## Completed
     - report confirmed
+    - `report.md` exists and is inferred to be complete from the presence of `analysis.md`.
     ## Remaining
-    - none recorded
+    - The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.
     ## Decisions
     - The minimal fix in the refresh path, nothing else.
     ## Active Files
@@ -149,7 +156,10 @@ fn fixed_by_the_log() {
     Status
       crash is in bug-fix (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on bug-fix.  [SESSION.md:1]
+    Completed
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
     Remaining
+      The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
       Continue `bug-fix crash` after compaction.  [SESSION.md:2]
     Decisions
       The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]
@@ -197,6 +207,9 @@ fn verified() {
       Progress notes: bug-fix approved; null check and regression test to come  [.codex/bugs/crash/harness/progress.md:2]
     Completed
       report confirmed  [.codex/bugs/crash/harness/progress.md:1]
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
+    Remaining
+      `verification.md` of crash is being written.  [workflow bug]
     Decisions
       The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]
     Active Files
@@ -268,7 +281,10 @@ fn progress_with_boxes() {
     Completed
       reproduced  [.codex/bugs/crash/harness/progress.md:1]
       failing test  [.codex/bugs/crash/harness/progress.md:2]
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
+      `analysis.md` exists and is inferred to be complete from the presence of `harness/progress.md`.  [.codex/bugs/crash/analysis.md]
     Remaining
+      The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
       fix  [.codex/bugs/crash/harness/progress.md:3]
     Decisions
       The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]

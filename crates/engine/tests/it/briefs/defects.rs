@@ -25,6 +25,9 @@ fn the_newest_entry_wins_on_top() {
       Active — working on spec-execute.  [SESSION.md:1]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
@@ -73,6 +76,9 @@ fn the_newest_entry_wins_at_the_bottom() {
       Active — working on spec-design.  [SESSION.md:3]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
@@ -116,6 +122,8 @@ fn a_list_of_stages_in_the_instructions() {
       `requirements.md` of login is being written.  [workflow spec]
     Status
       login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
+    Remaining
+      `requirements.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action
@@ -143,6 +151,10 @@ fn instructions_that_name_one_stage() {
       `tasks.md` of login is being written.  [workflow spec]
     Status
       login is in spec-tasks (named in AGENTS.md:1).  [AGENTS.md:1]
+    Completed
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+    Remaining
+      `tasks.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
@@ -299,6 +311,9 @@ fn sections_are_read_whole() {
       Last completed batch: 1  [.codex/specs/login/context.md:3]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from the presence of `context.md`.  [.codex/specs/login/tasks.md]
       Discovery: [Batch 1] Sessions are in Redis.  [.codex/specs/login/context.md:5]
       Discovery: [Batch 1] The form is server-rendered.  [.codex/specs/login/context.md:6]
     Remaining
@@ -356,6 +371,7 @@ fn unblocked_is_no_blocker() {
     Completed
       unblocked the deploy  [SESSION.md:2]
     Remaining
+      `design.md` of login is being written.  [workflow spec]
       `/spec-design login`  [SESSION.md:4]
     Decisions
       requirements approved  [SESSION.md:3]
@@ -412,6 +428,9 @@ fn boxes_of_all_kinds() {
       4 — Four  [.codex/specs/login/tasks.md:5]
       5 — Five  [.codex/specs/login/tasks.md:6]
       first half (in 6)  [.codex/specs/login/tasks.md:8]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
       (2 more)
     Remaining
       second half (in 6)  [.codex/specs/login/tasks.md:9]

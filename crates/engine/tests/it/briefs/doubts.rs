@@ -36,7 +36,10 @@ fn two_open_specs_and_one_named() {
       billing is in spec-design (inferred from `design.md`).  [.codex/specs/billing/design.md]
       Active — working on billing.  [SESSION.md:1]
     Completed
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/billing/requirements.md]
       Drew the tables.  [SESSION.md:2]
+    Remaining
+      `design.md` of billing is being written.  [workflow spec]
     Active Files
       .codex/specs/billing/requirements.md  [.codex/specs/billing/requirements.md]
       .codex/specs/billing/design.md  [.codex/specs/billing/design.md]
@@ -76,6 +79,10 @@ fn spec_and_bug_and_a_stage() {
     Status
       crash is in bug-fix (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on bug-fix.  [SESSION.md:1]
+    Completed
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
+    Remaining
+      The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
     Decisions
       The minimal fix in the refresh path, nothing else.  [.codex/bugs/crash/analysis.md:5]
     Active Files
@@ -117,6 +124,9 @@ fn log_and_files_contradict() {
       Active — working on spec-design.  [SESSION.md:1]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
       Back to `/spec-design login`.  [SESSION.md:2]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
@@ -182,6 +192,7 @@ fn approved_and_not_approved() {
       login is in spec-design (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
     Remaining
+      `design.md` of login is being written.  [workflow spec]
       `/spec-design login`: requirements approved, design not approved yet.  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
@@ -223,7 +234,10 @@ fn every_older_entry_speaks_of_another() {
     Status
       login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
+    Completed
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
     Remaining
+      `tasks.md` of login is being written.  [workflow spec]
       `/spec-tasks login` is on.  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]

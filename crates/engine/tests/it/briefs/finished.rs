@@ -78,6 +78,7 @@ fn a_log_of_finished_work_leaves_the_choice_to_the_files() {
       search is in spec-execute (inferred from `tasks.md`); 1 task complete and 1 remaining.  [.codex/specs/search/tasks.md]
     Completed
       1 — Index  [.codex/specs/search/tasks.md:1]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/search/tasks.md]
       Finished the last task of `.codex/specs/login`.  [SESSION.md:2]
     Remaining
       2 — Ranking  [.codex/specs/search/tasks.md:2]

@@ -75,7 +75,7 @@ fn the_frame_tree_comes_first() {
       Rate limits — done when: 10 a minute  [frame qnhe4wn9]
       the manual  [SESSION.md:2]
     Decisions
-      JWT, because no lookups  [frame vgme5xnq]
+      The model decided: JWT, because no lookups  [frame vgme5xnq]
     Next Action
       Rate limits — done when: 10 a minute  [frame qnhe4wn9]
     ");
@@ -344,4 +344,59 @@ fn an_approval_of_another_specification_in_a_frame() {
     assert_eq!(approved(), 0);
     decide("requirements.md approved by the user");
     assert_eq!(approved(), 1);
+}
+
+/// The story of a hand-off: plan, take up a step, finish it, go on.
+#[test]
+fn a_hand_off_knows_the_plan_the_step_and_what_was_learned() {
+    let files = Files::drawn("");
+    let push = |title: &str| {
+        let goal = json!({"title": title, "successCriteria": "it works"});
+        tool(&files, "stack_frame_push", goal);
+    };
+    let plan = |titles: &[&str]| {
+        let children = titles
+            .iter()
+            .map(|title| json!({"title": title, "successCriteria": "it works", "children": []}));
+        let children: Vec<_> = children.collect();
+        tool(
+            &files,
+            "stack_frame_plan_children",
+            json!({ "children": children }),
+        );
+    };
+    push("Ship the shop");
+    plan(&["Billing", "Launch"]);
+    push("Sign-in");
+    plan(&["Sessions", "Expiry"]);
+    push("Password hashing");
+    insta::assert_snapshot!(spoken(&files.asked(&asked())), @"
+    Primary Objective
+      Ship the shop — done when: it works  [frame vgme5xnq]
+    Current Step
+      Password hashing — done when: it works  [frame npm5ajy4]
+    Status
+      “Password hashing” is in progress; 0 of 2 siblings complete.  [frame npm5ajy4]
+    Remaining
+      Sessions — done when: it works  [frame shq5bkyj]
+      Expiry — done when: it works  [frame mr19669z]
+      Billing — done when: it works  [frame we79889v]
+      Launch — done when: it works  [frame qnhe4wn9]
+    Next Action
+      Password hashing — done when: it works  [frame npm5ajy4]
+    ");
+
+    tool(
+        &files,
+        "stack_add_decision",
+        json!({"decision": "argon2id"}),
+    );
+    let failed = NoteInput::FailedAttempt("bcrypt".to_owned(), Some("too slow".to_owned()));
+    let commands = files.engine.commands();
+    commands
+        .execute(&actor("opencode:a"), &note(failed))
+        .unwrap();
+    let done = json!({"status": "completed", "results": "Hashes are stored"});
+    tool(&files, "stack_frame_pop", done);
+    insta::assert_snapshot!(spoken(&files.asked(&asked())), @"");
 }

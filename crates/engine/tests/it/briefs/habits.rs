@@ -188,7 +188,10 @@ Status: bug-fix in progress
     Completed
       a failing test  [.codex/bugs/crash/harness/progress.md:4]
       the patch  [.codex/bugs/crash/harness/progress.md:5]
+      `report.md` exists and is inferred to be complete from the presence of `analysis.md`.  [.codex/bugs/crash/report.md]
+      `analysis.md` exists and is inferred to be complete from the presence of `harness/progress.md`.  [.codex/bugs/crash/analysis.md]
     Remaining
+      The changes that `analysis.md` of crash describes, with format, lint, typecheck and tests.  [workflow bug]
       run the suite  [.codex/bugs/crash/harness/progress.md:7]
       bug-verify  [.codex/bugs/crash/harness/progress.md:8]
     Active Files

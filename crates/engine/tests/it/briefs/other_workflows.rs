@@ -30,6 +30,9 @@ Rust and SQLite.
       001-photos is in speckit.implement (inferred from `tasks.md`); 1 task complete and 2 remaining.  [specs/001-photos/tasks.md]
     Completed
       T001 — Create the crate (Phase 1: Setup)  [specs/001-photos/tasks.md:2]
+      `spec.md` exists and is inferred to be complete from the presence of `plan.md`.  [specs/001-photos/spec.md]
+      `plan.md` exists and is inferred to be complete from the presence of `tasks.md`.  [specs/001-photos/plan.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [specs/001-photos/tasks.md]
     Remaining
       T002 — [P] Linting (Phase 1: Setup)  [specs/001-photos/tasks.md:3]
       T003 — [US1] Album model (Phase 2: Albums)  [specs/001-photos/tasks.md:5]
@@ -88,6 +91,7 @@ Old.
       add-2fa is in openspec-apply (inferred from `tasks.md`); 1 task complete and 1 remaining.  [openspec/changes/add-2fa/tasks.md]
     Completed
       1.1 — Secret (1. Server)  [openspec/changes/add-2fa/tasks.md:2]
+      `proposal.md` exists and is inferred to be complete from the presence of `tasks.md`.  [openspec/changes/add-2fa/proposal.md]
     Remaining
       1.2 — Verify (1. Server)  [openspec/changes/add-2fa/tasks.md:3]
     Active Files
@@ -126,6 +130,7 @@ Safer.
       add-2fa is in openspec-archive (inferred from `tasks.md`); 1 task complete and 0 remaining.  [openspec/changes/add-2fa/tasks.md]
     Completed
       1.1 — Secret  [openspec/changes/add-2fa/tasks.md:1]
+      `proposal.md` exists and is inferred to be complete from the presence of `tasks.md`.  [openspec/changes/add-2fa/proposal.md]
     Active Files
       openspec/changes/add-2fa/proposal.md  [openspec/changes/add-2fa/proposal.md]
       openspec/changes/add-2fa/tasks.md  [openspec/changes/add-2fa/tasks.md]
@@ -253,6 +258,7 @@ InProgress
       1.2.pay is in dev-story (inferred from `stories/1.2.pay.md`); 1 task complete and 1 remaining.  [docs/stories/1.2.pay.md]
     Completed
       Form (Tasks / Subtasks)  [docs/stories/1.2.pay.md:6]
+      `stories/1.2.pay.md` exists and is inferred to be complete from finished tasks.  [docs/stories/1.2.pay.md]
     Remaining
       Retry (in Provider (AC: 2))  [docs/stories/1.2.pay.md:8]
     Active Files
@@ -318,6 +324,8 @@ fn a_bad_declaration_spoils_nothing() {
       `requirements.md` of login is being written.  [workflow spec]
     Status
       login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
+    Remaining
+      `requirements.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action

@@ -13,6 +13,8 @@ fn created() {
       `requirements.md` of login is being written.  [workflow spec]
     Status
       login is in spec-create (inferred from `requirements.md`).  [.codex/specs/login/requirements.md]
+    Remaining
+      `requirements.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
     Next Action
@@ -57,6 +59,7 @@ fn begun_by_name_only() {
       login is in spec-create (named in SESSION.md:1).  [SESSION.md:1]
       Active — working on spec-create.  [SESSION.md:1]
     Remaining
+      `requirements.md` of login is being written.  [workflow spec]
       Continue `/spec-create login`.  [SESSION.md:2]
     Next Action
       `requirements.md` of login: completing it and the user's decision on it come before spec-design.  [workflow spec]
@@ -81,6 +84,10 @@ fn designed() {
       `design.md` of login is being written.  [workflow spec]
     Status
       login is in spec-design (inferred from `design.md`).  [.codex/specs/login/design.md]
+    Completed
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+    Remaining
+      `design.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
@@ -113,6 +120,11 @@ fn tasks_being_written() {
       `tasks.md` of login is being written.  [workflow spec]
     Status
       login is in spec-tasks (inferred from `tasks.md`).  [.codex/specs/login/tasks.md]
+    Completed
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+    Remaining
+      `tasks.md` of login is being written.  [workflow spec]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
       .codex/specs/login/design.md  [.codex/specs/login/design.md]
@@ -148,6 +160,9 @@ fn executed() {
     - Last completed batch: 1
     ## Completed
     - 1 — Token type (Batch 1 — Base)
+    - `requirements.md` exists and is inferred to be complete from the presence of `design.md`.
+    - `design.md` exists and is inferred to be complete from the presence of `tasks.md`.
+    - `tasks.md` exists and is inferred to be complete from the presence of `context.md`.
     - Discovery: [Batch 1] Sessions are in Redis.
     - Discovery: [Batch 1] The form is server-rendered.
     ## Remaining
@@ -212,6 +227,9 @@ fn executed_without_context() {
       login is in spec-execute (inferred from `tasks.md`); 1 task complete and 2 remaining.  [.codex/specs/login/tasks.md]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
@@ -261,6 +279,9 @@ fn named_in_the_log() {
       Active — working on execution.  [SESSION.md:3]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
     Remaining
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
@@ -312,6 +333,7 @@ To come.
       login is in spec-tasks (named in SESSION.md:2).  [SESSION.md:2]
       Active — working on login.  [SESSION.md:1]
     Remaining
+      `tasks.md` of login is being written.  [workflow spec]
       `/spec-tasks login`: design approved by Kim; tasks await approval  [SESSION.md:2]
     Active Files
       .codex/specs/login/requirements.md  [.codex/specs/login/requirements.md]
@@ -365,6 +387,9 @@ fn all_done_and_still_named() {
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
       2 — Login form (Batch 1 — Base)  [.codex/specs/login/tasks.md:4]
       3 — Rate limit (Batch 2 — Hardening)  [.codex/specs/login/tasks.md:6]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from finished tasks.  [.codex/specs/login/tasks.md]
     Remaining
       final validation of `login`  [SESSION.md:2]
     Active Files
@@ -417,6 +442,9 @@ fn hybrid() {
       At risk — blockers recorded: staging is down  [SESSION.md:8]
     Completed
       1 — Token type (Batch 1 — Base)  [.codex/specs/login/tasks.md:3]
+      `requirements.md` exists and is inferred to be complete from the presence of `design.md`.  [.codex/specs/login/requirements.md]
+      `design.md` exists and is inferred to be complete from the presence of `tasks.md`.  [.codex/specs/login/design.md]
+      `tasks.md` exists and is inferred to be complete from the presence of `context.md`.  [.codex/specs/login/tasks.md]
       Discovery: [Batch 1] Sessions are in Redis.  [.codex/specs/login/context.md:5]
       Discovery: [Batch 1] The form is server-rendered.  [.codex/specs/login/context.md:6]
       Moved the session store.  [SESSION.md:2]
