@@ -106,7 +106,7 @@ fn a_predecessors_stack_is_brought_in() {
       - src/auth.rs
 
     Decisions
-      - HS256
+      - HS256, decided by the model
 
     Log
       DIR/state/projects/shop-HASH/logs/id-3.md

@@ -13,6 +13,7 @@
     reason = "a story is as long as what is said in it"
 )]
 
+mod authors;
 mod backup;
 mod bad_input;
 mod beside;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -94,6 +95,7 @@ impl ExclusiveStore {
                 at,
                 session: session.clone(),
                 message: None,
+                by: Author::of(session),
                 event: Event::TextForgotten {
                     places: erased.places,
                     texts,
