@@ -32,7 +32,7 @@ use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::{Call, Entry, EntryKind};
-use flamestack_core::{Actor, Command, Event, Recorded, SessionRef, Title};
+use flamestack_core::{Actor, Author, Command, Event, Recorded, SessionRef, Title};
 use flamestack_store::{Step, transcript};
 
 pub use self::observer::{Observation, Observer, StoredText};
@@ -154,6 +154,7 @@ impl Engine {
                 session,
                 worktree: None,
                 message: None,
+                by: Author::Agent,
             };
             if let Err(error) = self.keep_pending(&actor) {
                 tracing::warn!(session = %actor.session, "raw text not kept: {error}");

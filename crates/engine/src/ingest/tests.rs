@@ -274,7 +274,7 @@ fn several_prompts_are_frames_below_the_session() {
     It fails on Safari.
       directive: Now the logout
       directive: No, the other one
-      ✓ First prompt [prompt]
+      ✓ Fix the login It fails on Safari. [prompt]
         = Fixed: the cookie had the wrong path.
       ✗ Now the logout [prompt]
         = Interrupted by the user.
@@ -655,7 +655,7 @@ fn a_past_session_is_completed_if_nothing_is_left_open() {
       = Done too.
       directive: Fix the login
       directive: And the logout
-      ✓ First prompt [prompt]
+      ✓ One [prompt]
         = Done.
       ✓ And the logout [prompt]
         = Done too.
@@ -763,11 +763,6 @@ fn the_first_prompt_is_named_after_its_words() {
         = Written.
       ▶ Now test it [prompt]
     ");
-    // Where the session is named after the prompt, the prompt does not repeat it.
-    let mut session = TestSession::live();
-    session.turn("Write an exporter", "Written.");
-    session.user("Now test it");
-    insta::assert_snapshot!(session.tree(), @"");
 }
 
 #[test]
@@ -790,7 +785,7 @@ fn an_empty_answer_is_none() {
       directive: Four
       directive: Five
       directive: Six
-      ✓ First prompt [prompt]
+      ✓ One [prompt]
         = Done.
       ✗ Two [prompt]
         = Ended without an answer.

@@ -125,7 +125,7 @@ fn metadata(engine: &Engine, reading: &dyn Reading, frame: &Frame) -> Result<Val
     for note in &frame.notes {
         match note {
             Note::Artifact(path) => artifacts.push(cut("artifacts", path.as_str())),
-            Note::Decision { text, why } => decisions.push(match why {
+            Note::Decision { text, why, .. } => decisions.push(match why {
                 Some(why) => cut("decisions", &format!("{text} (because {why})")),
                 None => cut("decisions", text.as_str()),
             }),
