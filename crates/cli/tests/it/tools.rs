@@ -179,7 +179,7 @@ fn an_agent_works_through_a_plan() {
       - src/users.rs
 
     Decisions
-      - argon2id: pure Rust
+      - argon2id: pure Rust, decided by the model
 
     log: DIR/state/projects/shop-HASH/logs/id-2.md
     ");

@@ -398,5 +398,25 @@ fn a_hand_off_knows_the_plan_the_step_and_what_was_learned() {
         .unwrap();
     let done = json!({"status": "completed", "results": "Hashes are stored"});
     tool(&files, "stack_frame_pop", done);
-    insta::assert_snapshot!(spoken(&files.asked(&asked())), @"");
+    insta::assert_snapshot!(spoken(&files.asked(&asked())), @"
+    Primary Objective
+      Ship the shop — done when: it works  [frame vgme5xnq]
+    Current Step
+      Sign-in — done when: it works  [frame rk49779d]
+    Status
+      “Sign-in” is in progress; 0 of 2 siblings complete.  [frame rk49779d]
+    Completed
+      Password hashing: Hashes are stored  [frame npm5ajy4]
+    Remaining
+      Sessions — done when: it works  [frame shq5bkyj]
+      Expiry — done when: it works  [frame mr19669z]
+      Billing — done when: it works  [frame we79889v]
+      Launch — done when: it works  [frame qnhe4wn9]
+    Decisions
+      The model decided in “Password hashing”: argon2id  [frame npm5ajy4]
+    Blockers / Risks
+      Tried without success: bcrypt (because: too slow)  [frame npm5ajy4]
+    Next Action
+      Sessions — done when: it works  [frame shq5bkyj]
+    ");
 }
