@@ -102,7 +102,7 @@ fn a_piece_of_work_from_push_to_pop() {
 
     ## Decisions
 
-    - argon2id for hashes (because pure Rust)
+    - argon2id for hashes (because pure Rust), decided by the user
 
     ## Failed attempts
 

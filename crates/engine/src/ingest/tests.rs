@@ -655,7 +655,7 @@ fn a_past_session_is_completed_if_nothing_is_left_open() {
       = Done too.
       directive: Fix the login
       directive: And the logout
-      ✓ One [prompt]
+      ✓ Fix the login [prompt]
         = Done.
       ✓ And the logout [prompt]
         = Done too.
