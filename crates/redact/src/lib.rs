@@ -8,7 +8,8 @@
 //! good, so commit hashes, digests, UUIDs, ids and paths pass untouched, and a value without an
 //! issuer's prefix is taken only where a name, a header or a URL says what it is.
 //!
-//! The rules are a table, `data/rules.txt`, which `rules` searches a text for.
+//! The rules are a table, `data/rules.txt`, which `rules` searches a text for; those of the user
+//! are in `custom`.
 //! Names and their values are read in `assign`, and `value` judges whether what was found is a
 //! secret or a placeholder.
 //!
@@ -24,6 +25,7 @@ use std::ops::Range;
 
 mod armour;
 mod assign;
+mod custom;
 mod literal;
 mod rule;
 mod rules;
@@ -32,28 +34,27 @@ mod tests;
 mod value;
 mod view;
 
+use custom::Custom;
+pub use custom::{BadRule, Redactor, UNNAMED};
 use view::View;
 
-/// Returns `text` with every secret replaced by `[redacted:KIND]`; borrowed if there was none.
+/// Returns `text` with every secret that the built-in rules know replaced by `[redacted:KIND]`;
+/// borrowed if there was none.
 pub fn redact(text: &str) -> Cow<'_, str> {
+    redact_with(text, None)
+}
+
+fn redact_with<'t>(text: &'t str, custom: Option<&Custom>) -> Cow<'t, str> {
     let mut clean = Cow::Borrowed(text);
     // Of eight million texts glued together from pieces of secrets a second search found more in
     // four, such as a session's cookie that ran into a key block.
     for _ in 0..SEARCHES {
-        let Some(cleaner) = search(&clean) else {
+        let Some(cleaner) = search(&clean, custom) else {
             break;
         };
         clean = Cow::Owned(cleaner);
     }
     clean
-}
-
-/// Returns `text` with every secret replaced, without a copy if there was none.
-pub fn redact_owned(text: String) -> String {
-    match redact(&text) {
-        Cow::Owned(clean) => clean,
-        Cow::Borrowed(_) => text,
-    }
 }
 
 /// Maximum number of times that a text is searched.
@@ -71,8 +72,8 @@ struct Finding {
 }
 
 /// Searches `text` once. Returns nothing if it holds no secret.
-fn search(text: &str) -> Option<String> {
-    let Findings { secrets, hidden } = Findings::of(text);
+fn search(text: &str, custom: Option<&Custom>) -> Option<String> {
+    let Findings { secrets, hidden } = Findings::of(text, custom);
     if !secrets.is_empty() {
         return Some(replace(text, &secrets));
     }
@@ -98,7 +99,7 @@ fn search(text: &str) -> Option<String> {
             .unwrap_or_default();
         original + (at - start)
     };
-    let mut secrets = Findings::of(&visible).secrets;
+    let mut secrets = Findings::of(&visible, custom).secrets;
     for secret in &mut secrets {
         secret.start = place(secret.start);
         secret.end = place(secret.end.saturating_sub(1)) + 1;
@@ -143,12 +144,20 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(text: &str) -> Self {
+    fn of(text: &str, custom: Option<&Custom>) -> Self {
         let bytes = text.as_bytes();
         let mut view = View { bytes, floor: 0 };
         let (mut at, mut findings) = (0, Self::default());
-        while let Some((place, keywords)) = rules::next(bytes, at) {
-            let secret = rules::find(view, place, &keywords);
+        while let Some(place) = rules::next(bytes, at) {
+            let secret = rules::find(view, place);
+            if let (Some(Finding { start, end, .. }), Some(custom)) = (secret, custom)
+                && text
+                    .get(start..end)
+                    .is_some_and(|secret| custom.allows(secret))
+            {
+                at = end.max(place + 1);
+                continue;
+            }
             let wall = secret
                 .map(|secret| secret.end)
                 .or_else(|| marker(view, place));
@@ -173,10 +182,18 @@ fn marker(view: View<'_>, at: usize) -> Option<usize> {
         return None;
     }
     let kind = at + MARKER.len();
-    let end = view.run(
-        kind,
-        32,
-        |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'),
-    );
+    let end = view.run(kind, LONGEST_KIND, is_kind_byte);
     (end > kind && view.at(end) == Some(b']')).then_some(end + 1)
+}
+
+/// Maximum length of a kind.
+const LONGEST_KIND: usize = 32;
+
+fn is_kind_byte(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')
+}
+
+/// Returns true if `name` can be the kind of a replacement.
+fn is_kind(name: &str) -> bool {
+    (1..=LONGEST_KIND).contains(&name.len()) && name.bytes().all(is_kind_byte)
 }

@@ -1,11 +1,6 @@
 //! A row of the table of rules, as `data/rules.txt` describes it and `build.rs` builds it.
 
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
-use regex_automata::hybrid::dfa::{Cache, DFA};
-use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input};
 
 use crate::assign::Named;
 use crate::rules::Keyword;
@@ -22,10 +17,9 @@ pub(crate) struct Rule {
     pub(crate) shape: Shape,
     edge: Edge,
     lead: usize,
-    inclusive: bool,
     min: usize,
-    needs: &'static str,
-    window: usize,
+    pub(crate) needs: &'static str,
+    pub(crate) window: usize,
 }
 
 pub(crate) enum Shape {
@@ -35,7 +29,7 @@ pub(crate) enum Shape {
     Context(Pattern),
     /// The value of a name that contains the keyword.
     Name(Named),
-    /// A private key with its armour.
+    /// A private key.
     Armour,
 }
 
@@ -59,8 +53,7 @@ pub(crate) struct Spot<'t> {
 }
 
 impl Rule {
-    /// Returns true if a secret is possible at `spot`. This is what runs before a pattern is
-    /// compiled, and keeps frequent words from compiling theirs.
+    /// Returns true if a secret is possible at `spot`. This is cheaper than a pattern.
     pub(crate) fn is_possible(&self, spot: Spot<'_>) -> bool {
         let Spot { view, at, end } = spot;
         let letter = |byte: u8| byte.is_ascii_alphanumeric();
@@ -76,10 +69,15 @@ impl Rule {
             0 => view.run(end, self.min, graphic) - end >= self.min,
             _ => at - view.run_back(at, self.min, graphic) >= self.min,
         };
-        let window = || view.slice(at..at.saturating_add(self.window.min(512)));
-        let holds = |needed: &[u8]| find(window(), needed).is_some();
+        edge && enough()
+    }
+
+    /// Returns true if one of the bytes that the rule needs is near `spot`.
+    pub(crate) fn has_needed(&self, spot: Spot<'_>) -> bool {
+        let end = spot.at.saturating_add(self.window.min(512));
+        let window = spot.view.slice(spot.at..end);
         let mut needs = self.needs.as_bytes().split(|byte| *byte == b'|');
-        edge && enough() && (self.needs.is_empty() || needs.any(holds))
+        self.needs.is_empty() || needs.any(|needed| find(window, needed).is_some())
     }
 
     /// Returns what `pattern`, of this rule, finds in the window around `spot`.
@@ -91,8 +89,7 @@ impl Rule {
             let mut starts = (first..=at).filter(|start| view.edge(*start, is_name));
             return starts.find_map(|start| pattern.search(view.bytes, start, start..window));
         }
-        let start = if self.inclusive { at } else { end };
-        pattern.search(view.bytes, at, start..window)
+        pattern.search(view.bytes, at, end..window)
     }
 }
 
@@ -108,46 +105,21 @@ pub(crate) struct Match {
 /// Judges the beginning of what a pattern matched, without the keyword.
 type Check = fn(&[u8]) -> bool;
 
-/// The pattern of a rule, compiled when its keyword first appears where a secret could be.
-/// Ordinary text needs none; compiling all of them takes several milliseconds.
+/// The pattern of a rule in its three parts, which are searched for in turn: an automaton that
+/// captures would be many times slower.
 pub(crate) struct Pattern {
-    before: Option<&'static str>,
-    secret: &'static str,
-    after: &'static str,
-    pub(crate) check: Check,
-    automata: OnceLock<Option<Box<Automata>>>,
-}
-
-/// The three parts of a pattern. None captures anything: capturing is many times slower than
-/// searching for the parts in turn.
-struct Automata {
     /// Nothing if the secret begins where the pattern does.
-    before: Option<Automaton>,
+    before: Option<&'static Automaton>,
     /// The secret and what must follow it.
-    secret: Automaton,
-    after: Option<Automaton>,
+    secret: &'static Automaton,
+    after: Option<&'static Automaton>,
+    pub(crate) check: Check,
 }
 
 impl Pattern {
-    const fn new(
-        before: Option<&'static str>,
-        secret: &'static str,
-        after: &'static str,
-        check: Check,
-    ) -> Self {
-        let automata = OnceLock::new();
-        Self {
-            before,
-            secret,
-            after,
-            check,
-            automata,
-        }
-    }
-
     /// Returns the match that begins where `span` does, after a keyword at `at`.
     fn search(&self, bytes: &[u8], at: usize, span: Range<usize>) -> Option<Match> {
-        let (start, body) = match &self.automata()?.before {
+        let (start, body) = match &self.before {
             Some(before) => [before.end(bytes, span.clone())?; 2].into(),
             None => (at, span.start),
         };
@@ -158,66 +130,55 @@ impl Pattern {
     /// Returns the end of the secret that begins where `span` does, what must follow it included
     /// in the span.
     pub(crate) fn secret_end(&self, bytes: &[u8], span: Range<usize>) -> Option<usize> {
-        let Automata { secret, after, .. } = self.automata()?;
-        let end = secret.end(bytes, span.clone())?;
-        match after {
+        let end = self.secret.end(bytes, span.clone())?;
+        match self.after {
             Some(after) => (span.start..end).find(|at| after.end(bytes, *at..end) == Some(end)),
             None => Some(end),
         }
     }
-
-    fn automata(&self) -> Option<&Automata> {
-        let compile = || self.compile().map(Box::new);
-        self.automata.get_or_init(compile).as_deref()
-    }
-
-    fn compile(&self) -> Option<Automata> {
-        let after = format!("(?:{})", self.after);
-        let secret = Automaton::compile(&[self.secret, &after].concat())?;
-        let after = (!self.after.is_empty()).then(|| Automaton::compile(&after));
-        Some(Automata {
-            before: self.before.and_then(Automaton::compile),
-            secret,
-            after: after.flatten(),
-        })
-    }
 }
 
-/// A deterministic automaton whose states are built when a text leads to them.
+/// A deterministic automaton. State 0 leads nowhere; in the next few, a match has ended before the
+/// byte that led there.
 struct Automaton {
-    dfa: DFA,
-    cache: Mutex<Cache>,
+    /// Classes of the bytes, which lead to the same states.
+    classes: [u8; 256],
+    /// Class of the end of the text.
+    end: u8,
+    /// Number of classes.
+    width: usize,
+    start: u16,
+    /// The last of the states in which a match has ended.
+    matching: u16,
+    /// The next state, by state and class.
+    table: &'static [u16],
 }
 
 impl Automaton {
-    /// Compiles a pattern that sees bytes, not characters.
-    fn compile(pattern: &str) -> Option<Self> {
-        let bytes = syntax::Config::new().unicode(false).utf8(false);
-        let small = DFA::config().skip_cache_capacity_check(true);
-        let mut builder = DFA::builder();
-        let dfa = builder.configure(small).syntax(bytes).build(pattern).ok()?;
-        let cache = Mutex::new(dfa.create_cache());
-        Some(Self { dfa, cache })
-    }
-
     /// Returns the end of the match that begins where `span` does.
     fn end(&self, bytes: &[u8], span: Range<usize>) -> Option<usize> {
-        let input = Input::new(bytes).span(span.clone()).anchored(Anchored::Yes);
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = self.dfa.try_search_fwd(&mut cache, &input).ok().flatten();
-        let end = found.map(|found| found.offset());
-        count(end.unwrap_or(span.end) - span.start);
-        end
-    }
-}
-
-/// Returns true if the pattern of a rule, if it has one, can be compiled.
-#[cfg(test)]
-pub(crate) fn compiles(rule: &Rule) -> bool {
-    match &rule.shape {
-        Shape::Token(pattern) | Shape::Context(pattern) => pattern
-            .automata()
-            .is_some_and(|automata| automata.before.is_some() == pattern.before.is_some()),
-        _ => true,
+        let class = |byte: u8| self.classes.get(usize::from(byte)).copied();
+        let next = |state: u16, class: u8| {
+            let place = usize::from(state) * self.width + usize::from(class);
+            self.table.get(place).copied().unwrap_or_default()
+        };
+        let (mut state, mut found) = (self.start, None);
+        for (at, byte) in (span.start..).zip(bytes.get(span.clone())?) {
+            state = next(state, class(*byte)?);
+            if state <= self.matching {
+                if state == 0 {
+                    count(at - span.start);
+                    return found;
+                }
+                found = Some(at);
+            }
+        }
+        count(span.len());
+        let class = bytes
+            .get(span.end)
+            .map_or(Some(self.end), |byte| class(*byte));
+        let state = next(state, class?);
+        let ended = (1..=self.matching).contains(&state).then_some(span.end);
+        ended.or(found)
     }
 }

@@ -2,58 +2,35 @@
 //!
 //! ```text
 //!   text ──► keywords ──────► edge, bytes ────► pattern, within ──► check ──► finding
-//!            one table load    around it         a window            of the
-//!            per byte          (no regex yet)    (compiled now)      match
+//!            one load per       around it         a window            of the
+//!            byte                                                     match
 //! ```
 //!
 //! The whole is linear: a pattern sees a window of bytes at most, before it either fails or its
 //! match is consumed with what lies beyond the window. No byte is consumed twice.
 
-use crate::rule::{BUCKET_SIZE, BUCKETS, KEYWORDS, Match, Pattern, RULES, Rule, Shape, Spot};
+use crate::rule::{
+    FOUR, KEYWORDS, Match, PLACES, Pattern, RULES, Rule, SHORT, STARTS, Shape, Spot, THREE,
+};
 use crate::value::holds_marker;
 use crate::view::{self, View, count};
 use crate::{Finding, armour, assign};
 
+include!("hash.rs");
+
 /// A keyword of a rule, or of a place where the search stops without a rule.
-///
-/// An Aho-Corasick automaton over the same keywords took a process 390 µs to build, which is more
-/// than everything else that `flame push` does to its texts. These tables are built with the
-/// program.
 pub(crate) struct Keyword {
-    text: &'static [u8],
-    /// The first four bytes, and the bits of them that are not compared.
-    first: u32,
-    ignored: u32,
-    any_case: bool,
-    rule: Option<usize>,
+    pub(crate) text: &'static str,
+    pub(crate) any_case: bool,
+    pub(crate) rule: Option<usize>,
 }
 
 impl Keyword {
-    pub(crate) const fn new(text: &'static str, any_case: bool, rule: Option<usize>) -> Self {
-        let text = text.as_bytes();
-        let case = if any_case { 0x2020_2020 } else { 0 };
-        let (first, short) = match text {
-            [first, second, third] => ([*first, *second, *third, 0], 0xff00_0000),
-            [first, second, third, fourth, ..] => ([*first, *second, *third, *fourth], 0),
-            _ => ([0; 4], 0),
-        };
-        Self {
-            text,
-            first: u32::from_le_bytes(first),
-            ignored: case | short,
-            any_case,
-            rule,
-        }
-    }
-
-    /// Returns true if `text`, of which the first four bytes are `first`, begins with the keyword.
-    fn begins(&self, text: &[u8], first: u32) -> bool {
-        // Nearly all fail here, so the text is not read before.
-        if (first ^ self.first) & !self.ignored != 0 {
-            return false;
-        }
+    /// Returns true if `text` begins with the keyword.
+    fn begins(&self, text: &[u8]) -> bool {
         let begin = text.get(..self.text.len()).unwrap_or_default();
-        begin == self.text || self.any_case && begin.eq_ignore_ascii_case(self.text)
+        begin == self.text.as_bytes()
+            || self.any_case && begin.eq_ignore_ascii_case(self.text.as_bytes())
     }
 
     /// Returns the rule of the keyword at `at`, if a secret is possible there.
@@ -65,56 +42,62 @@ impl Keyword {
     }
 }
 
-/// Returns the buckets in which a keyword may begin with `bytes`.
-fn buckets(bytes: [u8; 4]) -> u64 {
-    let places = BUCKETS.iter().zip(bytes);
-    places.fold(u64::MAX, |buckets, (place, byte)| {
-        buckets & place.get(usize::from(byte)).copied().unwrap_or_default()
-    })
-}
-
-/// Returns the first place at or after `start` with a keyword, and the keywords there.
+/// Returns the first place at or after `start` where a keyword begins.
+///
+/// Three bytes are looked up at a time, hashed, in a table of bits, then four. An Aho-Corasick automaton over
+/// the same keywords took a process 390 µs to build, which is more than everything else that
+/// `flame push` does to its texts.
 ///
 /// The last three bytes of a text are not looked at: no secret is that short.
-pub(crate) fn next(bytes: &[u8], start: usize) -> Option<(usize, Vec<&'static Keyword>)> {
+pub(crate) fn next(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         let mut windows = bytes.get(at..)?.array_windows();
-        let place = windows.position(|window| buckets(*window) != 0)?;
+        let place = windows.position(|window| is_keyword(*window))?;
         count(place + 1);
         at += place;
-        let keywords = keywords_at(bytes.get(at..)?);
-        if !keywords.is_empty() {
-            return Some((at, keywords));
+        if keywords_at(bytes.get(at..)?).next().is_some() {
+            return Some(at);
         }
         at += 1;
     }
 }
 
-/// Returns the keywords that `text` begins with, in the order of the rules.
-fn keywords_at(text: &[u8]) -> Vec<&'static Keyword> {
-    let mut found = Vec::new();
-    let first = first_four(text);
-    let mut left = buckets(first);
-    let first = u32::from_le_bytes(first);
-    while left != 0 {
-        let bucket = usize::try_from(left.trailing_zeros()).unwrap_or_default() * BUCKET_SIZE;
-        left &= left - 1;
-        let keywords = KEYWORDS.get(bucket..).unwrap_or_default().iter();
-        found.extend(
-            keywords
-                .take(BUCKET_SIZE)
-                .filter(|keyword| keyword.begins(text, first)),
-        );
-    }
-    found.sort_unstable_by_key(|keyword| keyword.rule);
-    found
+/// Returns true if a keyword may begin with these bytes.
+fn is_keyword(bytes: [u8; 4]) -> bool {
+    let has = |table: &[u64; 2048], hash: usize| {
+        let bits = table.get(hash >> 6);
+        bits.is_some_and(|bits| bits >> (hash & 63) & 1 == 1)
+    };
+    let three = hash_three(bytes);
+    has(&THREE, three) && (has(&FOUR, hash_four(bytes)) || has(&SHORT, three))
 }
 
-/// Returns the secret that one of `keywords` at `at` announces.
-pub(crate) fn find(view: View<'_>, at: usize, keywords: &[&Keyword]) -> Option<Finding> {
-    keywords.iter().find_map(|keyword| {
+/// Returns the keywords that `text` begins with, in the order of the rules.
+fn keywords_at(text: &[u8]) -> impl Iterator<Item = &'static Keyword> {
+    let hash = text.first_chunk().map_or(0, |first| hash_three(*first));
+    let bound = |place: usize| STARTS.get(place).copied().map_or(0, usize::from);
+    let place = hash >> START_BITS;
+    let places = PLACES.get(bound(place)..bound(place + 1));
+    let hash = u32::try_from(hash).unwrap_or_default();
+    let same = places
+        .unwrap_or_default()
+        .iter()
+        .filter(move |(of, _)| *of == hash);
+    same.filter_map(|(_, number)| KEYWORDS.get(usize::from(*number)))
+        .filter(|keyword| keyword.begins(text))
+}
+
+/// Returns the secret that one of the keywords at `at` announces.
+pub(crate) fn find(view: View<'_>, at: usize) -> Option<Finding> {
+    // Several rules of one keyword need the same: it is looked for once.
+    let mut missing = None;
+    keywords_at(view.bytes.get(at..)?).find_map(|keyword| {
         let (rule, spot) = keyword.rule_at(view, at)?;
+        if missing == Some((rule.needs, rule.window)) || !rule.has_needed(spot) {
+            missing = Some((rule.needs, rule.window));
+            return None;
+        }
         match &rule.shape {
             Shape::Token(pattern) => find_token(rule, pattern, spot),
             Shape::Context(pattern) => find_context(rule, pattern, spot),
@@ -127,8 +110,7 @@ pub(crate) fn find(view: View<'_>, at: usize, keywords: &[&Keyword]) -> Option<F
 /// Returns the issuer's token that begins at `at`: its name says more than the name that it
 /// is assigned to.
 pub(crate) fn token_at(view: View<'_>, at: usize) -> Option<Finding> {
-    let keywords = keywords_at(view.slice(at..view.bytes.len()));
-    keywords.into_iter().find_map(|keyword| {
+    keywords_at(view.bytes.get(at..)?).find_map(|keyword| {
         let (rule, spot) = keyword.rule_at(view, at)?;
         match &rule.shape {
             Shape::Token(pattern) => find_token(rule, pattern, spot),
@@ -171,10 +153,4 @@ fn whole(pattern: &Pattern, view: View<'_>, found: Match, kind: &'static str) ->
     let end = end - dots.take_while(|byte| **byte == b'.').count();
     let start = found.start;
     Some(Finding { start, end, kind })
-}
-
-/// Returns the first four bytes of `text`.
-fn first_four(text: &[u8]) -> [u8; 4] {
-    let mut bytes = text.iter().copied();
-    std::array::from_fn(|_| bytes.next().unwrap_or_default())
 }

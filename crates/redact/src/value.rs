@@ -2,7 +2,7 @@
 //! The rule decides how much a value must show.
 
 use crate::MARKER;
-use crate::view::{count, find, is_base64, words};
+use crate::view::{count, find, words};
 
 /// Rank of a value: how much it looks like a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +107,9 @@ pub(crate) fn is_mixed(value: &[u8]) -> bool {
 
 /// Opaque credentials in a header.
 pub(crate) fn is_credential(value: &[u8]) -> bool {
-    strength(&without_slashes(value), Written::Quoted) == Strength::Random
+    let plain = without_slashes(value);
+    // The cheaper question first.
+    looks_random(&plain) && strength(&plain, Written::Quoted) == Strength::Random
 }
 
 /// Credentials or a session where the name before them leaves no doubt.
@@ -122,9 +124,12 @@ pub(crate) fn gives_access(cookies: &[u8]) -> bool {
     cookies.split(|byte| *byte == b';').any(|cookie| {
         let mut parts = cookie.splitn(2, |byte| *byte == b'=');
         let (name, value) = (parts.next().unwrap_or_default(), parts.next());
-        let session = words(SESSIONS).any(|part| has(name, part));
-        let opens = if session { is_session } else { is_credential };
-        value.is_some_and(|value| value.len() >= 8 && !value.starts_with(b"=") && opens(value))
+        let session = || words(SESSIONS).any(|part| has(name, part));
+        value.is_some_and(|value| {
+            value.len() >= 8
+                && !value.starts_with(b"=")
+                && (is_credential(value) || session() && is_session(value))
+        })
     })
 }
 
@@ -203,13 +208,6 @@ pub(crate) const KEY_LINE: usize = 24;
 /// Returns true if `run` can be a line of a private key; paths are as long.
 pub(crate) fn is_key_line(run: &[u8]) -> bool {
     run.len() >= KEY_LINE && looks_random(run.get(..64).unwrap_or(run))
-}
-
-/// Returns true if the first line of what was found is of a private key.
-pub(crate) fn begins_with_line(found: &[u8]) -> bool {
-    let mut runs = found.split(|byte| !is_base64(*byte));
-    runs.find(|run| run.len() >= KEY_LINE)
-        .is_some_and(is_key_line)
 }
 
 // Values that are not secrets, in places where one could be.
@@ -378,7 +376,13 @@ fn is_gibberish(run: &[u8]) -> bool {
     let numbers = run.chunk_by(|left, right| left.is_ascii_digit() == right.is_ascii_digit());
     let numbers = numbers.filter(|part| part.first().is_some_and(u8::is_ascii_digit));
     // `y` is a vowel here. Seven consonants do not meet in words, six do: "catchphrase".
-    let vowel = |byte: &u8| !byte.is_ascii_alphabetic() || b"aeiouyAEIOUY".contains(byte);
+    let vowel = |byte: &u8| {
+        let vowel = matches!(
+            byte.to_ascii_lowercase(),
+            b'a' | b'e' | b'i' | b'o' | b'u' | b'y'
+        );
+        vowel || !byte.is_ascii_alphabetic()
+    };
     hex || numbers.count() >= 2 || run.split(vowel).any(|run| run.len() >= 7)
 }
 
@@ -405,7 +409,28 @@ impl Class {
 
 /// Returns true for what people put into passwords and not into names.
 fn is_special(byte: u8) -> bool {
-    b"!@#$%^&*+=~?()[]{}|;".contains(&byte)
+    matches!(
+        byte,
+        b'!' | b'@'
+            | b'#'
+            | b'$'
+            | b'%'
+            | b'^'
+            | b'&'
+            | b'*'
+            | b'+'
+            | b'='
+            | b'~'
+            | b'?'
+            | b'('
+            | b')'
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b'|'
+            | b';'
+    )
 }
 
 /// Returns the number of different ASCII bytes in `value`.

@@ -8,7 +8,6 @@ use proptest::sample::select;
 
 use super::innocents::innocents;
 use super::{Dice, redact};
-use crate::redact_owned;
 use crate::rule::RULES;
 use crate::value::{is_masked, is_placeholder};
 use crate::view::READ;
@@ -115,7 +114,6 @@ fn assert_settled(text: &str) -> Result<(), TestCaseError> {
     let twice = redact(&once);
     prop_assert_eq!(&twice, &once);
     prop_assert!(matches!(twice, Cow::Borrowed(_)));
-    prop_assert_eq!(redact_owned(text.to_owned()), once);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Dice, gone, unchanged};
 use crate::marker;
-use crate::rule::{RULES, compiles};
+use crate::rule::RULES;
 use crate::view::View;
 
 /// A kind, the prefix of its tokens, the alphabet and the length of their bodies.
@@ -345,7 +345,7 @@ fn placeholders_of_tokens_stay() {
 }
 
 #[test]
-fn every_rule_compiles_and_has_a_kind_that_is_recognised_as_a_marker() {
+fn every_rule_has_a_kind_that_is_recognised_as_a_marker() {
     for rule in &RULES {
         let long_enough = |keyword: &str| keyword.len() >= 2;
         assert!(
@@ -353,7 +353,6 @@ fn every_rule_compiles_and_has_a_kind_that_is_recognised_as_a_marker() {
             "{}",
             rule.keywords
         );
-        assert!(compiles(rule), "{}", rule.keywords);
         if !rule.kind.is_empty() {
             let text = format!("[redacted:{}]", rule.kind);
             let bytes = text.as_bytes();
