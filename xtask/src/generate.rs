@@ -72,11 +72,14 @@ fn configuration() -> String {
     );
     for setting in KNOWN {
         text.push_str(&format!(
-            "\n## `{}`\n\n{}\n\n- takes {}\n- default: `{}`\n- environment: {}\n",
+            "\n## `{}`\n\n{}\n\n- takes {}\n- default: {}\n- environment: {}\n",
             setting.key,
             setting.about,
             setting.takes(),
-            setting.default,
+            match setting.default {
+                "" => "none".to_owned(),
+                default => format!("`{default}`"),
+            },
             setting
                 .environment()
                 .iter()

@@ -13,6 +13,7 @@ mod layers;
 mod plugin;
 mod quality;
 mod recordings;
+mod redaction;
 mod source;
 mod stats;
 mod test;
@@ -34,6 +35,7 @@ cargo xtask generate --check  fail if they are stale
 cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: smaller)
 cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
+cargo xtask redaction         print how many made-up secrets are found, and false alarms
 cargo xtask train             fit the weights of names and phrases to recorded sessions
 ";
 
@@ -60,6 +62,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["stats", dir] => stats::run(Path::new(dir)),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["redaction"] => redaction::run(&root()?),
         ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["hostile"] => test::hostile(),

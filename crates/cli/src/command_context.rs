@@ -56,6 +56,7 @@ impl CommandContext {
         let worktree = project.worktree.clone();
         let engine = Engine::new(project, Box::new(SystemClock), settings.busy_timeout()?)
             .with_contexts(Preferences::from_settings(&settings)?)
+            .with_redactor(settings.redactor()?)
             .with_subagents(Tracking::from_settings(&settings)?, gather);
         let session_named = session.is_some();
         let session = match session {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use flamestack_engine::settings::Settings;
 use flamestack_engine::{Clock, Project, SystemClock, views};
-use flamestack_redact::redact;
+use flamestack_redact::Redactor;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -26,6 +26,7 @@ pub(crate) fn begin(project: &Project, settings: &Settings) -> Result<(), Failur
     let file = DiagnosticsFile {
         path: project.diagnostics_file(),
         limit: settings.size("diagnostics.max_size")?,
+        redactor: settings.redactor()?,
     };
     let subscriber = Registry::default().with(file.with_filter(level));
     // A second call in one process keeps the first file; a process serves one project.
@@ -36,6 +37,7 @@ pub(crate) fn begin(project: &Project, settings: &Settings) -> Result<(), Failur
 struct DiagnosticsFile {
     path: PathBuf,
     limit: u64,
+    redactor: Redactor,
 }
 
 impl<S: tracing::Subscriber> Layer<S> for DiagnosticsFile {
@@ -47,7 +49,7 @@ impl<S: tracing::Subscriber> Layer<S> for DiagnosticsFile {
         if !words.fields.is_empty() {
             line.push_str(&format!(" {{ {} }}", words.fields.join(", ")));
         }
-        let line = redact(&line).replace('\n', " ");
+        let line = self.redactor.redact(&line).replace('\n', " ");
         // Diagnostics that cannot be written must not get in the way of the work.
         drop(self.append(&line));
     }

@@ -5,6 +5,7 @@
 //! derives events from entries.
 
 use crate::id::{Fingerprint, SessionRef, Timestamp};
+use crate::text::Rewrite;
 
 /// One entry of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +174,55 @@ impl Entry {
             _ => return false,
         };
         self.agent.is_none() && matches!(speaker, Speaker::Person | Speaker::Slash)
+    }
+}
+
+impl Rewrite for Entry {
+    /// Visits every text, and the id, which may repeat one. Other ids of the host stay.
+    fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+        let mut visit = |text: &mut String| {
+            if let Some(changed) = change(text) {
+                *text = changed;
+            }
+        };
+        self.id.iter_mut().for_each(&mut visit);
+        match &mut self.kind {
+            EntryKind::User { text, .. }
+            | EntryKind::Assistant { text }
+            | EntryKind::Thinking { text }
+            | EntryKind::Answer(Answer { text, .. })
+            | EntryKind::SubagentEnded { text, .. }
+            | EntryKind::Plan { text }
+            | EntryKind::Interrupted { how: text }
+            | EntryKind::Failed { why: text }
+            | EntryKind::Titled { title: text } => visit(text),
+            EntryKind::Call(call) => {
+                visit(&mut call.tool);
+                visit(&mut call.arguments);
+                call.paths
+                    .iter_mut()
+                    .chain(&mut call.command)
+                    .for_each(visit);
+            }
+            EntryKind::Attached { paths, text } => {
+                paths.iter_mut().chain([text]).for_each(visit);
+            }
+            EntryKind::SubagentStarted {
+                kind,
+                title,
+                prompt,
+                ..
+            } => kind.iter_mut().chain([title, prompt]).for_each(visit),
+            EntryKind::Compacted { summary: text, .. } | EntryKind::Waiting { on: text } => {
+                text.iter_mut().for_each(visit);
+            }
+            EntryKind::Todos(items) => {
+                items.iter_mut().map(|item| &mut item.text).for_each(visit);
+            }
+            EntryKind::Changed { paths } => paths.iter_mut().for_each(visit),
+            EntryKind::Usage(usage) => usage.model.iter_mut().for_each(visit),
+            EntryKind::TurnEnded => {}
+        }
     }
 }
 

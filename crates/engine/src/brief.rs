@@ -80,10 +80,19 @@ impl Engine {
         };
         let sources = Sources {
             mode: request.mode,
-            todos: request.todos.clone(),
+            todos: self.redacted_todos(&request.todos),
             ..sources
         };
         Ok(self.read_project(sources, workflows))
+    }
+
+    /// Returns the host's list without secrets. Anchors are cut from its items.
+    fn redacted_todos(&self, todos: &[Todo]) -> Vec<Todo> {
+        let clean = |todo: &Todo| Todo {
+            text: self.redactor().redact(&todo.text).into_owned(),
+            ..todo.clone()
+        };
+        todos.iter().map(clean).collect()
     }
 
     /// Composes a brief of at most `budget` tokens.
@@ -137,12 +146,12 @@ impl Engine {
     /// Adds project files and git.
     fn read_project(&self, mut sources: Sources, workflows: &Workflows) -> Sources {
         let root = &self.project().root;
-        let mut files = Files::below(root);
+        let mut files = Files::below(root, self.redactor().clone());
         sources.session_log = files.read("SESSION.md", LOG_LIMIT);
         sources.agents = files.read("AGENTS.md", LOG_LIMIT);
         if files.exists(".git") {
             let homes: Vec<&str> = workflows.declared.iter().map(Workflow::home).collect();
-            match git::read(root, &homes, GIT_TIMEOUT) {
+            match git::read(root, &homes, GIT_TIMEOUT, self.redactor()) {
                 Ok(git) => sources.git = Some(git),
                 Err(note) => files.notes.push(note),
             }

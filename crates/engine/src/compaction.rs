@@ -139,6 +139,8 @@ impl Compactions<'_> {
                 notice: None,
             });
         };
+        // Claims and anchors are cut from it.
+        let plain = self.engine.redactor().redact_owned(plain);
         // First, so that a failure of what follows does not keep frames waiting.
         let usable = author == SummaryAuthor::Host && !says_nothing(&plain);
         self.end_waits(actor, usable.then_some(plain.as_str()), |_| true)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use flamestack_core::{FrameId, Session, SessionRef};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
+use flamestack_redact::Redactor;
 use flamestack_store::{Blobs, OpenOptions, OpenStore, Reading, TokenCounts};
 use flamestack_tokens::{Counts, Memo};
 
@@ -74,6 +75,19 @@ impl Engine {
             preferences,
             ..self
         }
+    }
+
+    /// Replaces the rules by which everything that is written is redacted.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Redactor) -> Self {
+        self.workspace.redactor = redactor;
+        self
+    }
+
+    /// The rules by which everything that is written is redacted. Text that is cut before it is
+    /// written is redacted before it is cut, as a part of a secret is not recognised.
+    pub fn redactor(&self) -> &Redactor {
+        &self.workspace.redactor
     }
 
     /// The project that this engine works on.

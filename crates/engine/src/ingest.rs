@@ -1,7 +1,7 @@
 //! Ingests the entries of sessions, live or recorded: events go into the journal, raw text beside it.
 //!
 //! ```text
-//!  entries ─▶ plan: which to observe, which text is complete ─▶ raw text ─▶ blobs
+//!  entries ─▶ redact ─▶ plan: which to observe, which text is complete ─▶ raw text ─▶ blobs
 //!                                  │                                          │
 //!                                  ▼                                          ▼
 //!             one transaction: observe each entry, log each text ─▶ events ─▶ journal
@@ -117,6 +117,10 @@ impl Engine {
         entries: &[Entry],
     ) -> Result<Vec<Recorded>> {
         let alone = self.lock_ingest(&actor.session);
+        // First of all: titles, names and excerpts are cut from these texts.
+        let entries = entries.iter();
+        let entries = entries.map(|entry| transcript::redacted(entry, self.redactor()));
+        let entries = &*entries.collect::<Vec<Entry>>();
         let mut ingest = self.ingest_of(&actor.session, options);
         let mut steps = self.plan(actor, &mut ingest, entries)?;
         if options.without_ids && options.parent.is_none() {

@@ -38,6 +38,7 @@ pub use clock::{Clock, SystemClock};
 pub use commands::Receipt;
 pub use engine::Engine;
 pub use error::EngineError;
+pub use flamestack_redact::Redactor;
 pub use ingest::IngestOptions;
 pub use names::exactly;
 pub use project::{Home, Project};

@@ -7,9 +7,11 @@
 mod file;
 mod known;
 mod layers;
+mod rules;
 
 pub use file::{Change, Scope, change, set, unset};
 pub(crate) use known::nearest;
 pub use known::size;
 pub use known::{KNOWN, Kind, Patterns, Setting, pattern, setting};
 pub use layers::{Environment, Problem, Settings, Value, ValueOrigin};
+pub use rules::RedactionRule;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use flamestack_core::{Actor, Decision, Recorded, Rejected};
+use flamestack_redact::Redactor;
 use flamestack_store::{
     Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Store, StoreError,
     TokenCounts, set_aside,
@@ -27,6 +28,8 @@ pub(crate) struct Workspace {
     settled: OnceLock<()>,
     siblings: OnceLock<SiblingIndex>,
     counts: OnceLock<TokenCounts>,
+    /// The rules by which everything that is written is redacted.
+    pub(crate) redactor: Redactor,
 }
 
 impl Workspace {
@@ -40,11 +43,12 @@ impl Workspace {
             settled: OnceLock::new(),
             siblings: OnceLock::new(),
             counts: OnceLock::new(),
+            redactor: Redactor::default(),
         }
     }
 
     pub(crate) fn blobs(&self) -> Blobs {
-        Blobs::new(&self.project.dir)
+        Blobs::new(&self.project.dir).with_redactor(self.redactor.clone())
     }
 
     /// Index of finished siblings, for frames with more of them than can be ranked.
@@ -170,7 +174,8 @@ impl Workspace {
         let answer = match &mut *slot {
             Some(store) => work(store.as_mut()),
             None => match self.stores.open(&self.project.dir) {
-                Ok(store) => {
+                Ok(mut store) => {
+                    store.set_redactor(self.redactor.clone());
                     self.settle();
                     work(slot.insert(store).as_mut())
                 }

@@ -47,6 +47,8 @@ enum Form {
     Flag,
     /// `--key value`, which may also be a sentence about the flag; `ENV KEY value`.
     Spaced,
+    /// `secret_access_key value`, as arguments of a command.
+    Beside,
     /// `?key=value`.
     Query,
     /// `("key", "value")`.
@@ -67,7 +69,7 @@ pub(crate) fn find(spot: Spot<'_>, kind: &'static str, named: Named) -> Option<F
     let value = view.slice(literal.start..literal.end);
     let written = match (literal.quoted(), form) {
         (true, _) => Written::Quoted,
-        (false, Form::Plain | Form::Pair) => Written::Bare,
+        (false, Form::Plain | Form::Pair | Form::Beside) => Written::Bare,
         (false, _) => Written::Literal,
     };
     let strength = strength(value, written);
@@ -103,7 +105,7 @@ fn suffices(named: Named, form: Form, value: &[u8], strength: Strength, quoted: 
     let enough = match form {
         // Tables of patterns are pairs as well: `("token", "a|b")`.
         Form::Pair if !value.iter().all(|byte| is_base64(*byte) || is_name(*byte)) => return false,
-        Form::Pair => Strength::Random,
+        Form::Pair | Form::Beside => Strength::Random,
         Form::Env | Form::Flag if password => Strength::Digits,
         _ if password && quoted && is_passphrase(value) => Strength::Words,
         _ if password && strength == Strength::Digits => Strength::Digits,
@@ -221,7 +223,7 @@ impl<'t> Name<'t> {
     fn is_key_of_lock(&self) -> bool {
         const LOCKS: &str = "\
             api access secret private auth signing signature encryption crypt cipher master \
-            account shared preshared license client service storage subscription admin app \
+            account shared preshared license client service functions storage subscription admin app \
             application deploy webhook hmac aes jwt ssh consumer integration role";
         self.is_qualified(LOCKS)
     }
@@ -255,6 +257,15 @@ impl<'t> Name<'t> {
         })
     }
 
+    /// Returns true if it consists of words in small letters, joined by underscores.
+    fn is_joined(&self) -> bool {
+        let name = self.view.slice(self.start..self.end);
+        name.contains(&b'_')
+            && name
+                .iter()
+                .all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
+    }
+
     /// Returns true if it is written as variables of the environment are.
     fn is_env(&self) -> bool {
         let name = self.view.slice(self.start..self.end).iter();
@@ -275,12 +286,23 @@ fn is_between_words(left: Option<u8>, right: Option<u8>) -> bool {
 
 /// Returns where the value of `name` begins, and how the two are put together.
 fn value_of(view: View<'_>, name: &Name<'_>) -> Option<(usize, Form)> {
-    let flag = view.has(name.start, "--");
-    if view.is(name.end, is_blank) && (flag || follows_command(view, name.start)) {
+    // Flags of PowerShell have one dash: `-Password`.
+    let flag = view.has(name.start, "--")
+        || view.has(name.start, "-") && view.is(name.start + 1, |byte| byte.is_ascii_uppercase());
+    let beside = name.is_joined() && !view.has(name.start, "-");
+    if view.is(name.end, is_blank) && (flag || beside || follows_command(view, name.start)) {
         let at = view.run(name.end, 8, is_blank);
         // An option after the flag, or a sign after the blank: both are read below.
         if !view.is(at, |byte| b"-=:".contains(&byte)) {
-            return Some((at, Form::Spaced));
+            let commanded = flag || follows_command(view, name.start);
+            return Some((
+                at,
+                if commanded {
+                    Form::Spaced
+                } else {
+                    Form::Beside
+                },
+            ));
         }
     }
     let closed = after_quote(view, name.end);
@@ -307,7 +329,7 @@ fn value_of(view: View<'_>, name: &Name<'_>) -> Option<(usize, Form)> {
 /// Returns true if a command before `at` takes a name and a value as two words.
 fn follows_command(view: View<'_>, at: usize) -> bool {
     const COMMANDS: &str = "ENV |ARG |set -x |set -gx |set -Ux |setx |setenv |configure set |\
-        config set |secret set |secrets set |/:";
+        config set |secret set |secrets set |/:|#define ";
     let before = view.slice(view.floor..at);
     COMMANDS
         .split('|')
@@ -363,7 +385,7 @@ fn after_quote(view: View<'_>, at: usize) -> usize {
 }
 
 fn sign(view: View<'_>, at: usize, quoted: bool) -> Option<(Sign, usize)> {
-    const EQUALS: &[&str] = &["===", "==", "=>", ":=", "?=", "=", "＝"];
+    const EQUALS: &[&str] = &["===", "==", "=>", ":=", "?=", "=", "＝", "%3D", "%3d"];
     if view.has(at, "::") || view.has(at, "=~") {
         return None;
     }

@@ -147,6 +147,19 @@ impl Custom {
             .any(|pattern| pattern.is_match(secret))
     }
 
+    fn replace_all(&self, part: &str, pattern: &Regex, replacement: &str) -> String {
+        let replaced = pattern.replace_all(part, |found: &regex::Captures<'_>| {
+            let secret = found.get(0).map_or("", |secret| secret.as_str());
+            if self.allows(secret) {
+                secret
+            } else {
+                replacement
+            }
+            .to_owned()
+        });
+        replaced.into_owned()
+    }
+
     /// Replaces what the rules find. The last time, what is left between two replacements goes as a
     /// whole: a pattern may match again and again in what it left, and that must have an end.
     fn replace(&self, text: &str, is_last: bool) -> Option<String> {
@@ -155,14 +168,13 @@ impl Custom {
             let text = clean.as_deref().unwrap_or(text);
             if pattern.is_match(text)
                 && let Some(replaced) = replace_between_markers(text, |part| {
-                    let found = pattern.find_iter(part).any(|found| !found.is_empty());
+                    let is_secret = |found: &str| !found.is_empty() && !self.allows(found);
+                    let found = pattern
+                        .find_iter(part)
+                        .any(|found| is_secret(found.as_str()));
                     match found {
                         true if is_last => Some(replacement.clone()),
-                        true => Some(
-                            pattern
-                                .replace_all(part, regex::NoExpand(replacement))
-                                .into_owned(),
-                        ),
+                        true => Some(self.replace_all(part, pattern, replacement)),
                         false => None,
                     }
                 })

@@ -17,7 +17,7 @@
 //! read as the finding that it replaced. Text that held a secret is searched again until nothing
 //! more is found; ordinary text is searched once.
 //!
-//! Deliberately not recognised: `-pVALUE` flags, prose ("the password is …"), values with blanks
+//! Deliberately not recognised: `-pVALUE` flags of most programs, prose ("the password is …"), values with blanks
 //! in them, templates and placeholders (`${VAR}`, `<token>`, `xxxx`, `changeme`).
 
 use std::borrow::Cow;

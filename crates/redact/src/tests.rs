@@ -2,6 +2,7 @@
 //! No literal here is a secret or looks like one to a scanner: all are put together when run.
 
 mod corpus;
+mod custom;
 mod forms;
 mod innocents;
 mod laws;

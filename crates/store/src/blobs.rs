@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::error::{Result, StoreError};
 use crate::sqlite::{cannot_be_written, private_file};
-use flamestack_redact::redact;
+use flamestack_redact::Redactor;
 
 /// Compression level: good for text at a negligible cost.
 const LEVEL: i32 = 6;
@@ -24,6 +24,7 @@ const LARGEST: usize = 1_000_000_000;
 #[derive(Clone)]
 pub struct Blobs {
     path: PathBuf,
+    redactor: Redactor,
 }
 
 /// A text that was stored.
@@ -40,7 +41,14 @@ impl Blobs {
     pub fn new(dir: &Path) -> Self {
         Self {
             path: dir.join("blobs.db"),
+            redactor: Redactor::default(),
         }
+    }
+
+    /// Replaces the rules by which texts are redacted before they are stored.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     /// The database file.
@@ -60,7 +68,7 @@ impl Blobs {
     pub fn put_all(&self, texts: &[&str]) -> Result<Vec<Kept>> {
         let mut packed = Vec::with_capacity(texts.len());
         for text in texts {
-            let text = redact(text);
+            let text = self.redactor.redact(text);
             let kept = Kept {
                 id: name(text.as_bytes()),
                 bytes: text.len() as u64,

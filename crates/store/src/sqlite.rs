@@ -31,6 +31,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::decide::Rejected;
 use flamestack_core::event::Recorded;
 use flamestack_core::id::Timestamp;
+use flamestack_redact::Redactor;
 use rusqlite::Connection;
 
 pub use self::backup::{Backup, backup, restore};
@@ -59,6 +60,7 @@ pub struct SqliteStore {
     id: Option<StoreId>,
     /// Number of commits by this process; `data_version` only counts those of others.
     written: u64,
+    redactor: Redactor,
 }
 
 impl SqliteStore {
@@ -79,11 +81,16 @@ impl SqliteStore {
             path: PathBuf::new(),
             id: None,
             written: 0,
+            redactor: Redactor::default(),
         })
     }
 }
 
 impl Store for SqliteStore {
+    fn set_redactor(&mut self, redactor: Redactor) {
+        self.redactor = redactor;
+    }
+
     fn commit(
         &mut self,
         at: Timestamp,
@@ -147,6 +154,7 @@ impl SqliteStore {
         let path = WritePath {
             journal: &SqliteJournal(&self.connection),
             projections: &SqliteView::new(&self.connection),
+            redactor: &self.redactor,
         };
         work(path).map_err(|rejected| match rejected {
             Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),

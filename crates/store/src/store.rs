@@ -6,6 +6,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::decide::{Decision, Rejected, Remark};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::Timestamp;
+use flamestack_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};
@@ -22,6 +23,10 @@ pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejectio
 
 /// A journal with its projections.
 pub trait Store: Send {
+    /// Sets the rules by which everything written from now on is redacted; before, the built-in
+    /// ones apply.
+    fn set_redactor(&mut self, redactor: Redactor);
+
     /// Decides and records one command.
     ///
     /// The decision is made on the state that it is appended to: no other writer, in this process or

@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use flamestack_core::id::Timestamp;
-use flamestack_core::text::condense;
+use flamestack_core::text::{Rewrite as _, condense};
 use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus, Usage,
 };
-use flamestack_redact::redact;
+use flamestack_redact::Redactor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::record::{UsageRecord, form};
@@ -50,23 +50,18 @@ enum KindLine {
     User {
         #[serde(rename = "voice", with = "SpeakerName")]
         speaker: Speaker,
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Assistant {
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Thinking {
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Call(#[serde(with = "CallLine")] Call),
     Answer(#[serde(with = "AnswerLine")] Answer),
     Attached {
-        #[serde(serialize_with = "all_redacted")]
         paths: Vec<String>,
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     SubagentStarted {
@@ -76,55 +71,41 @@ enum KindLine {
         call: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
-        #[serde(serialize_with = "redacted")]
         title: String,
-        #[serde(serialize_with = "redacted")]
         prompt: String,
     },
     SubagentEnded {
         #[serde(rename = "subagent")]
         id: String,
         ok: bool,
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Compacted {
         automatic: bool,
-        #[serde(
-            serialize_with = "maybe_redacted",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         tokens_before: Option<u64>,
     },
     Todos(#[serde(with = "todos")] Vec<Todo>),
     Plan {
-        #[serde(serialize_with = "redacted")]
         text: String,
     },
     Changed {
-        #[serde(serialize_with = "all_redacted")]
         paths: Vec<String>,
     },
     Interrupted {
-        #[serde(serialize_with = "redacted")]
         how: String,
     },
     Failed {
-        #[serde(serialize_with = "redacted")]
         why: String,
     },
     Waiting {
-        #[serde(
-            serialize_with = "maybe_redacted",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(skip_serializing_if = "Option::is_none")]
         on: Option<String>,
     },
     TurnEnded,
     Titled {
-        #[serde(serialize_with = "redacted")]
         title: String,
     },
     Usage(#[serde(with = "UsageRecord")] Usage),
@@ -138,18 +119,10 @@ struct CallLine {
     tool: String,
     #[serde(rename = "does", with = "CallKindName")]
     kind: CallKind,
-    #[serde(serialize_with = "redacted_json")]
     arguments: String,
-    #[serde(
-        serialize_with = "all_redacted",
-        default,
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     paths: Vec<String>,
-    #[serde(
-        serialize_with = "maybe_redacted",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
 }
 
@@ -160,14 +133,12 @@ struct AnswerLine {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    #[serde(serialize_with = "redacted")]
     text: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Todo")]
 struct TodoLine {
-    #[serde(serialize_with = "redacted")]
     text: String,
     #[serde(with = "TodoStatusName")]
     status: TodoStatus,
@@ -241,9 +212,45 @@ mod todos {
     }
 }
 
-/// Writes an entry as a line, redacted, with its line break.
+/// Returns a copy of an entry without secrets.
 ///
-/// Each text is redacted before it becomes JSON, because escapes would hide a secret.
+/// Each text is redacted before anything is cut from it and before it becomes JSON, as both hide
+/// secrets. That includes the entry's id, which may repeat a text.
+pub fn redacted(entry: &Entry, redactor: &Redactor) -> Entry {
+    let mut entry = entry.clone();
+    if let EntryKind::Call(call) = &mut entry.kind
+        // Without an escape the JSON text shows everything that the values show.
+        && call.arguments.contains('\\')
+        && let Ok(mut value) = serde_json::from_str(&call.arguments)
+        && redact_strings(&mut value, redactor)
+    {
+        call.arguments = value.to_string();
+    }
+    entry.rewrite(&mut |text| redactor.replacement(text));
+    entry
+}
+
+/// Redacts each string in a JSON value by itself. Returns true if one held a secret.
+pub fn redact_strings(value: &mut serde_json::Value, redactor: &Redactor) -> bool {
+    match value {
+        serde_json::Value::String(text) => match redactor.replacement(text) {
+            Some(clean) => {
+                *text = clean;
+                true
+            }
+            None => false,
+        },
+        serde_json::Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |found, item| redact_strings(item, redactor) || found),
+        serde_json::Value::Object(fields) => fields.values_mut().fold(false, |found, field| {
+            redact_strings(field, redactor) || found
+        }),
+        _ => false,
+    }
+}
+
+/// Writes an entry as a line, with its line break. The caller has redacted it.
 pub fn encode(entry: &Entry) -> String {
     let mut json = Vec::new();
     // Strings and numbers always serialise.
@@ -256,55 +263,6 @@ pub fn encode(entry: &Entry) -> String {
 pub fn decode(line: &str) -> Option<Entry> {
     let Line(entry) = serde_json::from_str(line).ok()?;
     Some(entry)
-}
-
-fn redacted<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&redact(text))
-}
-
-#[expect(clippy::ref_option, reason = "serde passes a reference")]
-fn maybe_redacted<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
-    text.as_deref().map(redact).serialize(serializer)
-}
-
-fn all_redacted<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(texts.iter().map(|text| redact(text)))
-}
-
-/// Redacts the arguments of a call, each string in them by itself.
-fn redacted_json<S: Serializer>(arguments: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    fn walk(value: &mut serde_json::Value, changed: &mut bool) {
-        match value {
-            serde_json::Value::String(text) => {
-                if let Cow::Owned(redacted) = redact(text) {
-                    *text = redacted;
-                    *changed = true;
-                }
-            }
-            serde_json::Value::Array(items) => {
-                for item in items {
-                    walk(item, changed);
-                }
-            }
-            serde_json::Value::Object(fields) => {
-                for field in fields.values_mut() {
-                    walk(field, changed);
-                }
-            }
-            _ => {}
-        }
-    }
-    // Without an escape the JSON text shows everything that the values show.
-    if arguments.contains('\\')
-        && let Ok(mut value) = serde_json::from_str(arguments)
-    {
-        let mut changed = false;
-        walk(&mut value, &mut changed);
-        if changed {
-            return redacted(&value.to_string(), serializer);
-        }
-    }
-    redacted(arguments, serializer)
 }
 
 /// Renders a transcript as Markdown, with long texts cut in the middle.

@@ -11,7 +11,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Seq, Timestamp};
 use flamestack_core::text::Rewrite;
-use flamestack_redact::redact;
+use flamestack_redact::Redactor;
 
 use crate::error::Result;
 use crate::journal::Journal;
@@ -22,6 +22,7 @@ use crate::store::{Committed, Decide, NextStep, Rejection};
 pub(crate) struct WritePath<'s> {
     pub(crate) journal: &'s dyn Journal,
     pub(crate) projections: &'s dyn Projections,
+    pub(crate) redactor: &'s Redactor,
 }
 
 impl WritePath<'_> {
@@ -73,10 +74,7 @@ impl WritePath<'_> {
         let first = Seq(self.journal.last()?.0 + 1);
         let mut recorded = Vec::with_capacity(events.len());
         for (seq, mut event) in (first.0..).map(Seq).zip(events) {
-            event.rewrite(&mut |text| match redact(text) {
-                std::borrow::Cow::Borrowed(_) => None,
-                std::borrow::Cow::Owned(redacted) => Some(redacted),
-            });
+            event.rewrite(&mut |text| self.redactor.replacement(text));
             let entry = Recorded {
                 seq,
                 batch: batch.unwrap_or(first),

@@ -1,8 +1,10 @@
-//! Shared by the tests of several crates: arbitrary commands, and short ways to write them.
+//! Shared by the tests of several crates: arbitrary commands, short ways to write them, and made-up
+//! secrets.
 //!
 //! Nothing here is part of the product.
 
 mod frames;
+pub mod secrets;
 mod wish;
 
 use flamestack_core::Author;

@@ -91,6 +91,10 @@ impl Report<'_> {
                 "index": self.sizes.index,
                 "logs": self.sizes.logs,
             },
+            "redaction": {
+                "rules": self.ctx.settings.rules("redact.rules").len(),
+                "exceptions": self.ctx.settings.rules("redact.allow").len(),
+            },
             "settings": settings.map(|problem| problem.problem.clone()).collect::<Vec<_>>(),
             "hosts": [self.opencode.json()],
             "forgotten": self.examined.verified.forgotten.iter().map(|(at, places)| {
@@ -120,6 +124,14 @@ impl Report<'_> {
             ("journal", format!("{events}, {frames}")),
             ("size", format!("{used} (limit {limit})")),
         ];
+        let rules = self.ctx.settings.rules("redact.rules").len() as u64;
+        let exceptions = self.ctx.settings.rules("redact.allow").len() as u64;
+        if rules + exceptions > 0 {
+            let rules = counted(rules, "rule", "rules");
+            let exceptions = counted(exceptions, "exception", "exceptions");
+            let own = format!("built-in rules, {rules} and {exceptions} of your own");
+            facts.push(("redaction", own));
+        }
         facts.extend(self.opencode.facts());
         Ok(facts)
     }

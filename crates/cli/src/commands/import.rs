@@ -67,9 +67,9 @@ impl Import {
         }
         let layout = layout.map_err(|error| unread(&error))?;
         let stack = if self.frames_only {
-            layout.read_frames_only()
+            layout.read_frames_only(ctx.engine.redactor())
         } else {
-            layout.read()
+            layout.read(ctx.engine.redactor())
         };
         let stack = stack.map_err(|error| unread(&error))?;
         let reading = fitted(ctx, &stack)?;

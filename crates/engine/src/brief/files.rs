@@ -8,6 +8,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use flamestack_brief::{Document, ReadStats};
+use flamestack_redact::Redactor;
 
 pub(super) use self::folder::{Folder, Modified};
 
@@ -19,6 +20,7 @@ pub(super) struct Files {
     pub(super) stats: ReadStats,
     /// Files that were peeked at, unredacted: reading them afterwards needs no second access.
     peeked: Vec<Document>,
+    redactor: Redactor,
 }
 
 /// Number of bytes read from the beginning of a file and, if it is longer, from its end.
@@ -29,7 +31,7 @@ pub(super) struct ReadLimit {
 }
 
 impl Files {
-    pub(super) fn below(root: &Path) -> Self {
+    pub(super) fn below(root: &Path, redactor: Redactor) -> Self {
         let root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self {
             open_root: Folder::open(&root),
@@ -37,6 +39,7 @@ impl Files {
             notes: Vec::new(),
             stats: ReadStats::default(),
             peeked: Vec::new(),
+            redactor,
         }
     }
 
@@ -48,7 +51,7 @@ impl Files {
             None => self.load(path, limit)?,
         };
         Some(Document {
-            text: flamestack_redact::redact_owned(document.text),
+            text: self.redactor.redact_owned(document.text),
             ..document
         })
     }
@@ -196,7 +199,7 @@ mod tests {
     fn read_back(bytes: &[u8]) -> (Option<Document>, Vec<String>) {
         let dir = tempfile::tempdir().unwrap();
         fs_err::write(dir.path().join("S.md"), bytes).unwrap();
-        let mut files = Files::below(dir.path());
+        let mut files = Files::below(dir.path(), Redactor::default());
         let document = files.read("S.md", ALL);
         (document, files.notes)
     }
@@ -252,7 +255,7 @@ mod tests {
         std::os::unix::fs::symlink("../secret", root.join("S.md")).unwrap();
         std::os::unix::fs::symlink("nowhere", root.join("dangling.md")).unwrap();
         fs_err::create_dir(root.join("dir.md")).unwrap();
-        let mut files = Files::below(&root);
+        let mut files = Files::below(&root, Redactor::default());
         for path in ["S.md", "dangling.md", "dir.md", "missing.md"] {
             assert_eq!(files.read(path, ALL), None, "{path}");
         }

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use flamestack_brief::{Commit, Git};
+use flamestack_redact::Redactor;
 
 /// Maximum number of changed files that are named.
 const CHANGED: usize = 64;
@@ -25,7 +26,12 @@ const STATUS_BELOW: &str = "status --porcelain=v1 -z --untracked-files=all --";
 const LOG: &str = "log --max-count=8 --format=%x01%h%x02%s --name-only --no-renames -z";
 
 /// Asks git, or says why it did not answer. `homes` are folders of which every changed file counts.
-pub(super) fn read(root: &Path, homes: &[&str], timeout: Duration) -> Result<Git, String> {
+pub(super) fn read(
+    root: &Path,
+    homes: &[&str],
+    timeout: Duration,
+    redactor: &Redactor,
+) -> Result<Git, String> {
     let deadline = Instant::now() + timeout;
     let status = Query::start(root, STATUS, &[])?;
     // Both run at the same time.
@@ -40,7 +46,7 @@ pub(super) fn read(root: &Path, homes: &[&str], timeout: Duration) -> Result<Git
     }
     // A repository without commits has no log.
     if let Ok(log) = log.and_then(|log| log.answer(deadline)) {
-        git.commits = parse_log(&log);
+        git.commits = parse_log(&log, redactor);
     }
     Ok(git)
 }
@@ -126,7 +132,7 @@ fn parse_status(text: &str) -> Git {
     git
 }
 
-fn parse_log(text: &str) -> Vec<Commit> {
+fn parse_log(text: &str, redactor: &Redactor) -> Vec<Commit> {
     let commits = text.split('\u{1}').filter_map(|commit| {
         let (head, paths) = commit.split_once('\0').unwrap_or((commit, ""));
         let (id, subject) = head.split_once('\u{2}')?;
@@ -136,7 +142,7 @@ fn parse_log(text: &str) -> Vec<Commit> {
             .filter(|path| !path.is_empty());
         Some(Commit {
             id: id.to_owned(),
-            subject: flamestack_redact::redact_owned(subject.trim().to_owned()),
+            subject: redactor.redact(subject.trim()).into_owned(),
             paths: paths.take(CHANGED).map(str::to_owned).collect(),
         })
     });
@@ -160,7 +166,10 @@ mod tests {
                 .as_deref(),
             Some("main")
         );
-        let commits = parse_log("\u{1}abc\u{2}Fix it\0\na.rs\0b.rs\0\0\u{1}def\u{2}Empty\0");
+        let commits = parse_log(
+            "\u{1}abc\u{2}Fix it\0\na.rs\0b.rs\0\0\u{1}def\u{2}Empty\0",
+            &Redactor::default(),
+        );
         assert_eq!(commits.len(), 2);
         assert_eq!(commits[0].paths, ["a.rs", "b.rs"]);
         assert_eq!(

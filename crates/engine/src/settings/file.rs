@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::text::{QUOTE_LIMIT, shortened};
 
-use super::known::setting;
+use super::known::{Kind, setting};
 use super::layers::bad_value;
 use crate::error::{EngineError, Result};
 use crate::project::{Home, Project};
@@ -69,6 +69,10 @@ pub(super) fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, String)> {
             format!("{prefix}.{name}")
         };
         match value {
+            // A table of rules is one value.
+            toml::Value::Table(_) if setting(&key).is_ok_and(|it| it.kind == Kind::Rules) => {
+                values.push((key, value.to_string()));
+            }
             toml::Value::Table(inner) => values.extend(flat(inner, &key)),
             toml::Value::String(text) => values.push((key, text.clone())),
             other => values.push((key, other.to_string())),
@@ -112,7 +116,7 @@ impl Change {
 /// Sets values in a settings file, preserving its comments and order: all of them, or none.
 pub fn change(file: &Path, changes: &[Change]) -> Result<()> {
     for Change { key, value } in changes {
-        let checked = setting(key)?.check(value);
+        let checked = setting(key)?.check_at(key, value);
         checked.map_err(|problem| bad_value(key, &problem, None))?;
     }
     let mut document = document(file)?;

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::layers::unknown;
+use super::rules::{RedactionRule, compile, parse_rules};
 use crate::error::Result;
 
 /// Maximum memory of a compiled pattern, in bytes.
@@ -25,14 +26,14 @@ pub struct Setting {
 
 impl Setting {
     /// Returns true if only the user may set it, not a file in the repository: a clone would decide
-    /// what is deleted.
+    /// what is deleted, or which secrets are kept.
     pub fn is_personal(&self) -> bool {
         PERSONAL.iter().any(|room| self.key.starts_with(room))
     }
 }
 
 /// Beginnings of the keys that only the user may set.
-const PERSONAL: &[&str] = &["diagnostics.", "gc."];
+const PERSONAL: &[&str] = &["diagnostics.", "gc.", "redact.allow"];
 
 /// Kind of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub enum Kind {
     Switch,
     /// Regular expressions separated by commas. An invalid one is reported and skipped.
     Patterns,
+    /// Redaction rules, by name. Those of all layers apply together.
+    Rules,
 }
 
 /// Declares [`KNOWN`]: the description of each setting, its key, its default, the kind of its
@@ -136,6 +139,12 @@ settings! {
     /// (`auto`), or the whole context with each request, in the system prompt (`system`) or in the
     /// newest user message (`message`).
     "inject.placement" = "auto": Kind::Word(&["auto", "system", "message"]);
+    /// Exceptions from redaction: a secret that one of these patterns matches as a whole is kept,
+    /// such as a key that is only used in tests. Ignored in a team's file.
+    "redact.allow" = "": Kind::Rules;
+    /// Redaction rules of your own, which apply besides the built-in ones: what a pattern matches is
+    /// replaced by `[redacted:NAME]` before it is written. Rules of all files apply together.
+    "redact.rules" = "": Kind::Rules;
     /// Time that a command waits for other processes that are writing, in milliseconds.
     "store.busy_timeout_ms" = "30000": number(1, 600_000);
     /// Completes a subagent that has been idle for `subagents.idle_delay`, on hosts that give
@@ -174,7 +183,8 @@ const fn limit(least: u64) -> Kind {
 
 /// Returns the setting with a key.
 pub fn setting(key: &str) -> Result<&'static Setting> {
-    let found = KNOWN.iter().find(|setting| setting.key == key);
+    let is_named = |setting: &&Setting| setting.key == key || setting.rule_name(key).is_some();
+    let found = KNOWN.iter().find(is_named);
     found.ok_or_else(|| unknown(key, None))
 }
 
@@ -195,8 +205,25 @@ impl Setting {
         std::iter::once(own).chain(former).collect()
     }
 
+    /// Returns the name in the key of a single rule, such as `redact.rules.NAME`.
+    pub(super) fn rule_name<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let name = key.strip_prefix(self.key)?.strip_prefix('.')?;
+        (self.kind == Kind::Rules && !name.contains('.')).then_some(name)
+    }
+
+    /// Checks a value for a key: the setting's own, or that of a single rule.
+    pub(super) fn check_at(&self, key: &str, value: &str) -> Result<(), String> {
+        match self.rule_name(key) {
+            Some(name) => check_rules(&[RedactionRule::new(name, value.trim())]),
+            None => self.check(value),
+        }
+    }
+
     /// Checks a value.
     pub fn check(&self, value: &str) -> Result<(), String> {
+        if self.kind == Kind::Rules {
+            return check_rules(&parse_rules(value));
+        }
         let number = || value.trim().parse::<u64>();
         let is_valid = match self.kind {
             Kind::Size => size(value).is_some(),
@@ -205,7 +232,7 @@ impl Setting {
             Kind::Word(words) => words.contains(&value.trim()),
             Kind::Switch => switch(value).is_some(),
             // Invalid patterns are skipped, so the value itself is valid.
-            Kind::Patterns => true,
+            Kind::Patterns | Kind::Rules => true,
         };
         if is_valid {
             return Ok(());
@@ -232,8 +259,18 @@ impl Setting {
                 .join(", "),
             Kind::Switch => "`on` or `off`".to_owned(),
             Kind::Patterns => "regular expressions separated by commas".to_owned(),
+            Kind::Rules => {
+                "regular expressions by name, added with `flame config set ".to_owned()
+                    + self.key
+                    + ".NAME PATTERN`"
+            }
         }
     }
+}
+
+fn check_rules(rules: &[RedactionRule]) -> Result<(), String> {
+    let compiled = compile(rules, &[]);
+    compiled.map_or_else(|bad| Err(format!("has an invalid rule: {bad}")), |_| Ok(()))
 }
 
 /// Parses the value of a switch.

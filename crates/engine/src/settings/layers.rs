@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flamestack_core::text::{QUOTE_LIMIT, shortened};
+use flamestack_redact::Redactor;
 
 use super::file::{flat, read, user_file};
 use super::known::{
     KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, size, switch,
 };
+use super::rules::{RedactionRule, compile, listed, parse_rules};
 use crate::error::{EngineError, Result};
 use crate::hints::Voice;
 use crate::project::{Home, Project};
@@ -55,6 +57,8 @@ const PROBLEMS_LIMIT: usize = 20;
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
+    /// The redaction rules of all layers, by key.
+    rules: BTreeMap<&'static str, Vec<RedactionRule>>,
     problems: Vec<Problem>,
 }
 
@@ -97,6 +101,7 @@ impl Settings {
         };
         Self {
             values: KNOWN.iter().map(built_in).collect(),
+            rules: BTreeMap::new(),
             problems: Vec::new(),
         }
     }
@@ -174,6 +179,12 @@ impl Settings {
                 harmless: true,
             }));
         }
+        let mut text = text;
+        if setting.kind == Kind::Rules {
+            let rules = self.rules.entry(setting.key).or_default();
+            rules.extend(parse_rules(&text));
+            text = listed(rules);
+        }
         self.values.insert(setting.key, Value { text, origin });
         Ok(())
     }
@@ -219,6 +230,19 @@ impl Settings {
         Ok(Patterns::new(&self.get(key)?.text))
     }
 
+    /// Returns the redaction rules of all layers under `redact.rules` or `redact.allow`.
+    pub fn rules(&self, key: &str) -> &[RedactionRule] {
+        self.rules.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Compiles the redaction rules of all layers.
+    pub fn redactor(&self) -> Result<Redactor> {
+        let key = "redact.rules";
+        let compiled = compile(self.rules(key), self.rules("redact.allow"));
+        let origin = self.get(key)?.origin.clone();
+        compiled.map_err(|bad| bad_value(key, &format!("cannot be applied: {bad}"), Some(&origin)))
+    }
+
     /// Returns the time to wait for other writers.
     pub fn busy_timeout(&self) -> Result<Duration> {
         self.number("store.busy_timeout_ms")
@@ -246,10 +270,14 @@ impl Problem {
     /// Describes a setting that a file in the repository may not set.
     fn of_shared(setting: &Setting, origin: &ValueOrigin) -> Self {
         let key = setting.key;
+        let what = match setting.kind {
+            Kind::Rules => "kept although it is secret",
+            _ => "deleted",
+        };
         Self {
             key: Some(key.to_owned()),
             problem: format!(
-                "the setting `{key}` is ignored: it decides what is deleted, which a file in the \
+                "the setting `{key}` is ignored: it decides what is {what}, which a file in the \
                  repository may not (from {origin})"
             ),
             remedy: format!("`flame config set {key} VALUE` sets it for you"),
@@ -412,6 +440,63 @@ pub(super) mod tests {
         a pattern of the setting `subagents.patterns` is skipped: `[Task` is not a regular expression (from environment variable STACK_SUBAGENT_PATTERNS)
         ");
         assert!(settings.problems().iter().all(|problem| problem.harmless));
+    }
+
+    #[test]
+    fn redaction_rules_of_all_layers_apply_and_a_team_cannot_allow_anything() {
+        let (_dir, home, project) = fixture();
+        set(
+            &home,
+            &project,
+            Scope::User,
+            "redact.rules.acme-key",
+            "acme_[0-9]{6}",
+        )
+        .unwrap();
+        set(
+            &home,
+            &project,
+            Scope::Project,
+            "redact.allow.fixture",
+            "acme_000000",
+        )
+        .unwrap();
+        let team = "redact.allow = '.+'\n[redact.rules]\nacme-key = 'never'\nstaff = 'EMP-\\d+'\n";
+        fs_err::write(project.team_settings_file(), team).unwrap();
+        let environment: Environment<'_> =
+            &|name| (name == "FLAME_REDACT_RULES").then(|| "['blue']".to_owned());
+        let settings = Settings::gather(&home, &project, environment).unwrap();
+        insta::assert_snapshot!(settings.get("redact.rules").unwrap().text, @r"acme-key = 'acme_[0-9]{6}', acme-key = 'never', staff = 'EMP-\d+', custom = 'blue'");
+        assert_eq!(settings.rules("redact.allow").len(), 1);
+        let redactor = settings.redactor().unwrap();
+        insta::assert_snapshot!(
+            redactor.redact("acme_123456 and EMP-42 are blue, acme_000000 stays"),
+            @"[redacted:acme-key] and [redacted:staff] are [redacted:custom], acme_000000 stays"
+        );
+        let [problem] = settings.problems() else {
+            panic!("{:?}", settings.problems());
+        };
+        assert!(
+            problem
+                .problem
+                .contains("`redact.allow` is ignored")
+        );
+        assert!(problem.harmless);
+    }
+
+    #[test]
+    fn an_invalid_redaction_rule_is_refused_and_says_why() {
+        let (_dir, home, project) = fixture();
+        let refused = |key: &str, pattern: &str| {
+            let changed = set(&home, &project, Scope::User, key, pattern);
+            changed.unwrap_err().to_string()
+        };
+        insta::assert_snapshot!(refused("redact.rules.acme", "acme_("), @"the setting `redact.rules.acme` has an invalid rule: `acme_(` is not a regular expression: unclosed group");
+        insta::assert_snapshot!(refused("redact.rules.acme", "a*"), @"the setting `redact.rules.acme` has an invalid rule: `a*` matches the empty text, and with it every place of every text");
+        insta::assert_snapshot!(refused("redact.rules.ACME key", "acme"), @"the setting `redact.rules.ACME key` has an invalid rule: `ACME key` cannot be the name of a rule: use up to 32 small letters, digits and dashes");
+        insta::assert_snapshot!(refused("redact.rules.acme", r"(\w{500}){500}"), @r"the setting `redact.rules.acme` has an invalid rule: `(\w{500}){500}…` is too large: write a shorter pattern, or one that repeats less often");
+        fs_err::write(project.team_settings_file(), "redact.rules.x = '('\n").unwrap();
+        assert!(Settings::gather(&home, &project, &|_| None).is_err());
     }
 
     #[test]

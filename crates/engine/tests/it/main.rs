@@ -12,4 +12,5 @@ mod deliveries;
 mod ground;
 mod ingest;
 mod search;
+mod secrets;
 mod stability;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::id::{FrameId, Timestamp};
 use flamestack_core::{Frame, Session};
+use flamestack_engine::Redactor;
+use flamestack_store::transcript::redact_strings;
 use serde_json::Value;
 
 use super::error::{
@@ -72,14 +74,16 @@ impl LegacyStack {
 
 impl Layout {
     /// Reads the state, and the files in `frames/` that are missing from it.
-    pub fn read(&self) -> Result<LegacyStack, LegacyReadError> {
+    ///
+    /// Texts are redacted before titles are cut from them.
+    pub fn read(&self, redactor: &Redactor) -> Result<LegacyStack, LegacyReadError> {
         let files = self.frame_files()?;
-        self.read_state(&files)
+        self.read_state(&files, redactor)
             .map_err(|error| error.beside(files.len()))
     }
 
     /// Reads only `frames/`, for a state that cannot be read.
-    pub fn read_frames_only(&self) -> Result<LegacyStack, LegacyReadError> {
+    pub fn read_frames_only(&self, redactor: &Redactor) -> Result<LegacyStack, LegacyReadError> {
         let files = self.frame_files()?;
         if files.is_empty() {
             return Err(LegacyReadError::NotFound {
@@ -87,7 +91,10 @@ impl Layout {
                 candidates: vec![self.frames.join("*.json")],
             });
         }
-        let mut reader = FrameReader::default();
+        let mut reader = FrameReader {
+            redactor: redactor.clone(),
+            ..FrameReader::default()
+        };
         for file in files {
             reader.read_file(&file);
         }
@@ -104,7 +111,11 @@ impl Layout {
         tree::arrange(stack)
     }
 
-    fn read_state(&self, files: &[PathBuf]) -> Result<LegacyStack, LegacyReadError> {
+    fn read_state(
+        &self,
+        files: &[PathBuf],
+        redactor: &Redactor,
+    ) -> Result<LegacyStack, LegacyReadError> {
         let invalid = |problem| LegacyReadError::file(&self.state, problem);
         let bytes = self.state_bytes()?;
         let State { frames, mut fields } = schema::parse(&bytes).map_err(invalid)?;
@@ -119,6 +130,7 @@ impl Layout {
 
         let mut reader = FrameReader {
             default_created: known.updated_at.unwrap_or_default(),
+            redactor: redactor.clone(),
             ..FrameReader::default()
         };
         reader.hasher.update(&bytes);
@@ -157,6 +169,7 @@ struct FrameReader {
     hasher: blake3::Hasher,
     /// Time of creation for frames that have none.
     default_created: Timestamp,
+    redactor: Redactor,
 }
 
 impl FrameReader {
@@ -222,6 +235,11 @@ impl FrameReader {
             return Err(FileProblem::new(message, CORRECT_FIELD));
         };
         let extension = self.extension(object.remove(extension::FIELD).as_ref())?;
+        for (name, field) in &mut object {
+            if !schema::NAMES.contains(&name.as_str()) {
+                redact_strings(field, &self.redactor);
+            }
+        }
         let mut fields = known_fields::<FrameFields>(&object)?;
         let former_key = fields.name.take().filter(|name| name != key);
         if let (Some(other), None) = (&former_key, file) {

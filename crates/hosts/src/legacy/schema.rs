@@ -140,6 +140,9 @@ pub(super) struct StateFields {
     pub(super) updated_at: Option<Timestamp>,
 }
 
+/// Fields of a frame that hold names of frames; everything else may hold text.
+pub(super) const NAMES: [&str; 3] = ["sessionID", "parentSessionID", "plannedChildren"];
+
 /// Known fields of a frame.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]

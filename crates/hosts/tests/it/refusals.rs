@@ -1,13 +1,17 @@
 //! Files that are refused: the error names the file and the frame, and a hint says what to do.
 
 use flamestack_core::FrameId;
+use flamestack_engine::Redactor;
 use flamestack_hosts::legacy::{ImportTarget, Layout};
 
 use crate::support::{dir_with, read_text};
 
 fn refusal(state: &str) -> String {
     let dir = dir_with(state);
-    let error = Layout::find(dir.path()).unwrap().read().unwrap_err();
+    let error = Layout::find(dir.path())
+        .unwrap()
+        .read(&Redactor::default())
+        .unwrap_err();
     let place = dir.path().to_str().unwrap();
     let hint = error.hint().unwrap();
     format!("{}\nhint: {hint}", error.to_string().replace(place, "DIR"))

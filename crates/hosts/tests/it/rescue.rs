@@ -1,5 +1,6 @@
 //! Stacks whose state is lost but whose frame files are there.
 
+use flamestack_engine::Redactor;
 use flamestack_hosts::legacy::Layout;
 
 use crate::support::{Project, fixture};
@@ -16,7 +17,10 @@ fn an_unreadable_state_is_reported_with_the_way_out() {
             Some(text) => fs_err::write(&file, text).unwrap(),
             None => fs_err::remove_file(&file).unwrap(),
         }
-        let error = Layout::find(dir.path()).unwrap().read().unwrap_err();
+        let error = Layout::find(dir.path())
+            .unwrap()
+            .read(&Redactor::default())
+            .unwrap_err();
         assert!(error.to_string().contains("state.json"), "{error}");
         let hint = error.hint().unwrap();
         assert!(
@@ -29,7 +33,7 @@ fn an_unreadable_state_is_reported_with_the_way_out() {
 #[test]
 fn frame_files_alone_make_a_stack() {
     let layout = Layout::find(&fixture("stack")).unwrap();
-    let stack = layout.read_frames_only().unwrap();
+    let stack = layout.read_frames_only(&Redactor::default()).unwrap();
     assert_eq!((stack.len(), stack.unreadable.len()), (9, 1));
     let mut project = Project::default();
     project.import(&stack);
@@ -53,7 +57,12 @@ fn frame_files_alone_make_a_stack() {
 #[test]
 fn our_frame_files_alone_make_a_stack() {
     let mut project = Project::default();
-    project.import(&Layout::find(&fixture("odd")).unwrap().read().unwrap());
+    project.import(
+        &Layout::find(&fixture("odd"))
+            .unwrap()
+            .read(&Redactor::default())
+            .unwrap(),
+    );
     let dir = tempfile::tempdir().unwrap();
     for (name, content) in project.export().frames {
         fs_err::create_dir_all(dir.path().join("frames")).unwrap();
@@ -61,7 +70,7 @@ fn our_frame_files_alone_make_a_stack() {
     }
     let stack = Layout::find(dir.path())
         .unwrap()
-        .read_frames_only()
+        .read_frames_only(&Redactor::default())
         .unwrap();
     assert!(stack.unreadable.is_empty(), "{:?}", stack.unreadable);
     let mut other = Project::default();
@@ -75,7 +84,10 @@ fn if_no_frame_can_be_read_the_first_error_is_returned() {
     fs_err::create_dir(dir.path().join("frames")).unwrap();
     fs_err::write(dir.path().join("frames/ses_1.json"), "{\"status\": 1}").unwrap();
     let layout = Layout::find(dir.path()).unwrap();
-    let error = layout.read_frames_only().unwrap_err().to_string();
+    let error = layout
+        .read_frames_only(&Redactor::default())
+        .unwrap_err()
+        .to_string();
     assert!(
         error.ends_with(
             "frame `ses_1` has an invalid `status`: invalid type: integer `1`, expected a string"

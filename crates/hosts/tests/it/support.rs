@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use flamestack_core::event::Recorded;
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use flamestack_core::{Actor, Author, Command, Frame, FrameId, Session, Tree, TreeQuery, decide};
+use flamestack_engine::Redactor;
 use flamestack_hosts::legacy::{
     ExportFiles, ImportTarget, Layout, LegacyReadError, LegacyStack, PreparedImport, export,
 };
@@ -19,7 +20,10 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 pub(crate) fn read(dir: &Path) -> LegacyStack {
-    Layout::find(dir).unwrap().read().unwrap()
+    Layout::find(dir)
+        .unwrap()
+        .read(&Redactor::default())
+        .unwrap()
 }
 
 /// A directory with a `state.json` in it.
@@ -30,7 +34,7 @@ pub(crate) fn dir_with(state: &str) -> TempDir {
 }
 
 pub(crate) fn read_text(state: &str) -> Result<LegacyStack, LegacyReadError> {
-    Layout::find(dir_with(state).path())?.read()
+    Layout::find(dir_with(state).path())?.read(&Redactor::default())
 }
 
 /// Writes an export and reads it again.

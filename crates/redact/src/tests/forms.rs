@@ -278,6 +278,9 @@ fn several_secrets_of_one_text_are_all_gone() {
 }
 
 #[test]
-fn flags_glued_to_their_value_are_left_alone() {
-    unchanged("mysql -uroot -psomething1 db");
+fn flags_glued_to_their_value_are_left_alone_but_for_databases() {
+    unchanged("tool -uroot -psomething1 db");
+    unchanged("mysql -uroot -p db; mkdir -p x1");
+    let password = Dice(19).draw(Dice::LOWER, 8) + "7";
+    replaced("mysql -uroot -p§ db", &password, "password");
 }

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flamestack_redact::Redactor;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
@@ -95,6 +96,7 @@ impl OpenOptions {
             path,
             id,
             written: 0,
+            redactor: Redactor::default(),
         })
     }
 
