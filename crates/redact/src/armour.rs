@@ -1,4 +1,4 @@
-//! Private keys: PEM of all makes, OpenSSH, PGP and PuTTY, on one line or on many, whole, cut off
+//! Private keys: PEM of all makes, OpenSSH, PGP and `PuTTY`, on one line or on many, whole, cut off
 //! at either end, or without any armour.
 
 use crate::Finding;
@@ -131,7 +131,7 @@ fn ended(spot: Spot<'_>) -> Option<Finding> {
 
 /// Returns the key that has nothing around it, which the first bytes of its encoding give away.
 fn bare(spot: Spot<'_>) -> Option<Finding> {
-    /// What a key that begins with its length, `MII` and three characters, goes on with.
+    /// Continuations of keys that begin with their length, `MII` and three characters.
     const BEGINNINGS: &[&str] = &["IBAAKB", "IBAAKC", "IBADAN", "IBADCC", "IBAzCC"];
     let view = spot.view;
     if !view.edge(spot.at, crate::view::is_name) {

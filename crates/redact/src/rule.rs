@@ -7,7 +7,13 @@ use crate::rules::Keyword;
 use crate::value;
 use crate::view::{View, count, find, is_name};
 
-include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+#[expect(clippy::unreadable_literal, reason = "written by a program")]
+mod tables {
+    use super::{Automaton, Edge, Keyword, Named, Pattern, Rule, Shape, value};
+
+    include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+}
+pub(crate) use tables::{FOUR, KEYWORDS, PLACES, RULES, SHORT, STARTS, THREE};
 
 /// One kind of secret: the keywords that announce it and the shape that it then must have.
 pub(crate) struct Rule {
