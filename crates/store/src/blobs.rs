@@ -102,9 +102,7 @@ impl Blobs {
 
     /// Returns true if a compressed text is what its name says.
     pub(crate) fn is_whole(hash: &str, bytes: i64, packed: &[u8]) -> bool {
-        let nowhere = Self {
-            path: PathBuf::new(),
-        };
+        let nowhere = Self::new(Path::new(""));
         BlobId::from_hex(hash).is_some_and(|id| nowhere.unpack(&id, bytes, packed).is_ok())
     }
 
