@@ -232,22 +232,27 @@ pub fn redacted(entry: &Entry, redactor: &Redactor) -> Entry {
 
 /// Redacts each string in a JSON value by itself. Returns true if one held a secret.
 pub fn redact_strings(value: &mut serde_json::Value, redactor: &Redactor) -> bool {
+    let mut found = false;
     match value {
-        serde_json::Value::String(text) => match redactor.replacement(text) {
-            Some(clean) => {
+        serde_json::Value::String(text) => {
+            if let Some(clean) = redactor.replacement(text) {
                 *text = clean;
-                true
+                found = true;
             }
-            None => false,
-        },
-        serde_json::Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |found, item| redact_strings(item, redactor) || found),
-        serde_json::Value::Object(fields) => fields.values_mut().fold(false, |found, field| {
-            redact_strings(field, redactor) || found
-        }),
-        _ => false,
+        }
+        serde_json::Value::Array(items) => {
+            for item in items {
+                found |= redact_strings(item, redactor);
+            }
+        }
+        serde_json::Value::Object(fields) => {
+            for field in fields.values_mut() {
+                found |= redact_strings(field, redactor);
+            }
+        }
+        _ => {}
     }
+    found
 }
 
 /// Writes an entry as a line, with its line break. The caller has redacted it.
