@@ -53,8 +53,11 @@ fn kept<'l>(leaks: &'l [Leak], all: &str) -> BTreeSet<&'l str> {
         .collect()
 }
 
-/// The channels of a transcript, and the entry that carries a text through each.
-fn channels() -> Vec<(&'static str, fn(String, usize) -> EntryKind)> {
+/// Makes the entry that carries a text through a channel; the number keeps entries apart.
+type Carry = fn(String, usize) -> EntryKind;
+
+/// The channels of a transcript.
+fn channels() -> Vec<(&'static str, Carry)> {
     vec![
         ("prompt", |text, _| EntryKind::User {
             speaker: Speaker::Person,
