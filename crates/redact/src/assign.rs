@@ -413,6 +413,10 @@ fn after_type(view: View<'_>, at: usize) -> Option<usize> {
 /// JSON that was wrapped.
 fn next_line(view: View<'_>, at: usize, quoted: bool) -> Option<usize> {
     let block = view.run(at, 2, |byte| b"|>+-".contains(&byte));
+    // A title has the block on the same line.
+    if block > at && view.is(block, is_blank) {
+        return Some(view.run(block, 64, is_blank));
+    }
     let line = view.run(block, 2, |byte| b"\r\n".contains(&byte));
     let start = view.run(line, 64, is_blank);
     let begins = line > block && start > line && (block > at || quoted);
