@@ -140,7 +140,7 @@ settings! {
     /// newest user message (`message`).
     "inject.placement" = "auto": Kind::Word(&["auto", "system", "message"]);
     /// Exceptions from redaction: a secret that one of these patterns matches as a whole is kept,
-    /// such as a key that is only used in tests. Ignored in a team's file.
+    /// such as a key that is only used in tests. Ignored in a file of the repository.
     "redact.allow" = "": Kind::Rules;
     /// Redaction rules of your own, which apply besides the built-in ones: what a pattern matches is
     /// replaced by `[redacted:NAME]` before it is written. Rules of all files apply together.

@@ -476,11 +476,7 @@ pub(super) mod tests {
         let [problem] = settings.problems() else {
             panic!("{:?}", settings.problems());
         };
-        assert!(
-            problem
-                .problem
-                .contains("`redact.allow` is ignored")
-        );
+        assert!(problem.problem.contains("`redact.allow` is ignored"));
         assert!(problem.harmless);
     }
 
