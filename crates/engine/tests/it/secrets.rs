@@ -7,6 +7,7 @@ use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus,
 };
+use flamestack_engine::recall::Patience;
 use flamestack_engine::{Engine, IngestOptions};
 use flamestack_testkit::secrets::{Dice, Leak, leaks};
 use serde_json::json;
@@ -18,7 +19,10 @@ const PART: usize = 10;
 
 /// Everything that the engine keeps, as text: the journal, raw text, the index and every other file.
 fn everything(engine: &Engine) -> String {
-    engine.recall().search("the id", 5, &mut |_, _| ()).unwrap();
+    let recall = engine.recall();
+    recall
+        .search("the id", 5, Patience::Unlimited, &mut |_, _| ())
+        .unwrap();
     let mut all = String::new();
     let events = engine.read(|reading| Ok(reading.events_after(Seq(0), usize::MAX)?));
     for recorded in events.unwrap() {
