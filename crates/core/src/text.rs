@@ -9,7 +9,7 @@ mod visible;
 
 use std::fmt;
 
-use self::escape::without_escapes;
+pub use self::escape::without_escapes;
 pub use self::visible::{QUOTE_LIMIT, disguises, quoted, shortened, undisguised};
 
 /// Maximum length of a title, in characters.

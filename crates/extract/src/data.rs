@@ -17,6 +17,12 @@ pub(crate) const WEIGHTS: &str = include_str!("../data/weights.toml");
 pub(crate) const RELEVANCE: &str = include_str!("../data/relevance.toml");
 /// Phrases of decisions and failed approaches.
 pub(crate) const DECISIONS: &str = include_str!("../data/decisions.txt");
+/// Commands that check the work.
+pub(crate) const CHECKS: &str = include_str!("../data/checks.txt");
+/// Lines of output that decide an outcome.
+pub(crate) const OUTCOMES: &str = include_str!("../data/outcomes.txt");
+/// Words of prompts: noise of hosts, orders.
+pub(crate) const PROMPTS: &str = include_str!("../data/prompts.txt");
 /// Units of quantities.
 pub(crate) const UNITS: &str = include_str!("../data/units.txt");
 

@@ -22,6 +22,7 @@ pub mod phrases;
 pub mod relevance;
 pub mod score;
 pub mod shell;
+pub mod state;
 pub mod summary;
 pub mod tokens;
 pub mod utterance;

@@ -2,12 +2,17 @@
 //!
 //! - `parse` splits a command line into commands with words and redirections (`shlex` knows neither
 //!   redirections nor separators, and a word that needs expansion must not name a file);
+//! - `invocation` finds the program that a command runs behind wrappers such as `env` and `npx`;
 //! - `changes` guesses which files a command changed;
 //! - `programs` classifies programs by the table in `data/programs.txt`.
 
 mod changes;
+mod invocation;
 mod parse;
 mod programs;
+
+pub(crate) use invocation::{git_words, invocation, unwrapped};
+pub(crate) use parse::{Operator, SimpleCommand};
 
 pub use changes::{FileChanges, commits, file_changes};
 pub use programs::{CommandKind, command_kind};

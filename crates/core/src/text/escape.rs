@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Removes terminal escape sequences. Removing only the first byte of `ESC [31m` would leave
 /// `[31m` in the text.
-pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
+pub fn without_escapes(text: &str) -> Cow<'_, str> {
     // Nearly no text has one, and many are long. In blocks, so that the compiler compares many bytes at
     // once; 0xC2 begins the other characters in UTF-8.
     let may_begin = |block: &[u8]| {

@@ -5,18 +5,34 @@
 
 /// One command of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SimpleCommand {
+pub(crate) struct SimpleCommand {
     /// The program and its arguments, without quotes.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// Files that its output is redirected to.
-    pub(super) into: Vec<String>,
+    pub(crate) into: Vec<String>,
+    /// The operator after it.
+    pub(crate) then: Operator,
+}
+
+/// The operator between a command and the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Operator {
+    /// `;`, `&`, a line break or the end.
+    #[default]
+    Next,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `|`
+    Pipe,
 }
 
 /// Marks a word that needs expansion.
 const EXPANDED: char = '\0';
 
 /// Splits a command line into commands, in order.
-pub(super) fn commands(line: &str) -> Vec<SimpleCommand> {
+pub(crate) fn commands(line: &str) -> Vec<SimpleCommand> {
     let line = without_documents(line);
     let mut reader = Reader::default();
     let mut chars = line.chars().peekable();
@@ -58,12 +74,15 @@ pub(super) fn commands(line: &str) -> Vec<SimpleCommand> {
                 while chars.next_if(|c| matches!(c, '<' | '-' | '&')).is_some() {}
             }
             '&' if chars.peek() == Some(&'>') => reader.end_word(),
-            '\n' | ';' | '|' | '&' | '(' | ')' => reader.end_command(),
+            '&' if chars.next_if_eq(&'&').is_some() => reader.end_command(Operator::And),
+            '|' if chars.next_if_eq(&'|').is_some() => reader.end_command(Operator::Or),
+            '|' => reader.end_command(Operator::Pipe),
+            '\n' | ';' | '&' | '(' | ')' => reader.end_command(Operator::Next),
             c if c.is_whitespace() => reader.end_word(),
             c => reader.push(c),
         }
     }
-    reader.end_command();
+    reader.end_command(Operator::Next);
     reader.all
 }
 
@@ -114,11 +133,12 @@ impl Reader {
         self.next = next;
     }
 
-    fn end_command(&mut self) {
+    fn end_command(&mut self, then: Operator) {
         self.end_word();
         self.next = Next::Word;
-        let open = std::mem::take(&mut self.open);
+        let mut open = std::mem::take(&mut self.open);
         if !open.words.is_empty() || !open.into.is_empty() {
+            open.then = then;
             self.all.push(open);
         }
     }

@@ -1,0 +1,522 @@
+//! The state of the work in a session: what was asked, what was changed, what was last checked and
+//! how that ended, what is failing, what was being done.
+//!
+//! Everything is read from the transcript; what is not certain is left out. A check counts with the
+//! outcome that its exit status or its output shows, and not at all if neither does.
+//!
+//! - `prompts` finds the user's requests and directives;
+//! - `runs`, `checks` and `outcomes` read command lines and how they ended, `line_pattern` lines of
+//!   output;
+//! - `edits` and `files` follow changed files, `git` the repository;
+//! - `failed` finds approaches that did not work;
+//! - `contradictions` compares a summary with the state;
+//! - `render` writes the state.
+
+mod checks;
+mod contradictions;
+mod edits;
+mod failed;
+mod files;
+mod git;
+mod line_pattern;
+mod outcomes;
+mod prompts;
+mod render;
+mod runs;
+#[cfg(test)]
+mod tests;
+
+use flamestack_core::text::condense;
+use flamestack_core::transcript::{CallKind, Entry, EntryKind, Todo, TodoStatus};
+
+pub use checks::CheckKind;
+pub use failed::FailedApproach;
+pub use files::{ChangedFile, FileChange};
+pub use git::{Commit, GitState};
+pub use outcomes::Outcome;
+pub use prompts::Said;
+
+use self::checks::CheckCommand;
+use self::outcomes::{Verdict, first_failure, verdict};
+use self::runs::{Run, RunState};
+
+/// The state of the work in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkState {
+    /// The newest request of the user.
+    pub request: Option<Said>,
+    /// The user's last message after it, if that only asks to go on.
+    pub go_on: Option<Said>,
+    /// Standing directives, the newest last.
+    pub directives: Vec<Said>,
+    /// Changed files, the last change last.
+    pub changed: Vec<ChangedFile>,
+    /// The last check whose outcome is certain.
+    pub check: Option<CheckResult>,
+    /// Other commands that failed and did not succeed since, the newest last.
+    pub errors: Vec<CheckResult>,
+    /// The host's to-do list, unless it was abandoned.
+    pub todos: Vec<Todo>,
+    /// The last call with a known result.
+    pub last_action: Option<Action>,
+    /// The step that the model was about to take, in its words.
+    pub intention: Option<Said>,
+    /// Branch, last commit, uncommitted changes.
+    pub git: GitState,
+    /// Approaches that did not work, the newest last.
+    pub failed: Vec<FailedApproach>,
+}
+
+/// The result of a check, or of another command that can fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckResult {
+    /// The commands, as they were typed; several if one line ran several checks.
+    pub commands: Vec<String>,
+    /// The kinds of check; none for a command that checks nothing, such as `git push`.
+    pub kinds: Vec<CheckKind>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The line of its output that names the first failure.
+    pub failure: Option<String>,
+    /// Index of the entry that reported it.
+    pub entry: usize,
+    /// Number of successful edits since.
+    pub edits_since: usize,
+}
+
+/// A call of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What it did.
+    pub kind: ActionKind,
+    /// The command line or the file.
+    pub object: String,
+    /// Index of the entry of the call.
+    pub entry: usize,
+}
+
+/// Kind of a call of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ActionKind {
+    /// Ran a command.
+    Ran,
+    /// Changed a file.
+    Edited,
+    /// Read a file.
+    Read,
+}
+
+/// Number of calls after which a check says nothing about the present state.
+const CHECK_AGE: u32 = 80;
+/// Number of calls after which an error says nothing about the present state.
+const ERROR_AGE: u32 = 60;
+/// Number of errors that are kept, the newest ones.
+const MAX_ERRORS: usize = 3;
+/// Number of calls after which a to-do list with two newer requests is abandoned.
+const TODO_AGE: usize = 60;
+/// Number of calls after which a stated intention has been carried out.
+const INTENTION_AGE: usize = 2;
+/// Maximum length of a stated intention, in bytes.
+const MAX_INTENTION: usize = 400;
+/// Maximum lengths of what is quoted, in characters; the entry has the rest.
+const MAX_REQUEST: usize = 500;
+const MAX_SAID: usize = 240;
+const MAX_TODO: usize = 140;
+const MAX_STEP: usize = 300;
+const MAX_COMMAND: usize = 100;
+const MAX_FAILURE: usize = 160;
+
+impl WorkState {
+    /// Reads the state of the work after the given entries of a session.
+    pub fn read(entries: &[Entry]) -> Self {
+        let own: Vec<Entry>;
+        // Subagents have sessions of their own; only old recordings mix them in.
+        let entries = if entries.iter().any(|entry| entry.agent.is_some()) {
+            own = entries
+                .iter()
+                .map(|entry| match entry.agent {
+                    // Kept as an empty entry, so that indexes stay what they are.
+                    Some(_) => Entry::of(EntryKind::TurnEnded),
+                    None => entry.clone(),
+                })
+                .collect();
+            &own
+        } else {
+            entries
+        };
+        let is_call = |entry: &&Entry| matches!(entry.kind, EntryKind::Call(_));
+        let calls = u32::try_from(entries.iter().filter(is_call).count()).unwrap_or(u32::MAX);
+        let files = files::files(entries);
+        let runs = runs::runs(entries, calls.saturating_sub(2 * CHECK_AGE));
+        let edits_since =
+            |entry: usize| files.edits.iter().filter(|edit| edit.entry > entry).count();
+        let check = last_check(&runs, calls, &edits_since);
+        let since = nth_last_call(entries, CHECK_AGE as usize);
+        let (request, go_on) = prompts::request(entries);
+        let short = |said: Said| said.map(|text| condense(text, MAX_SAID));
+        Self {
+            request: request.map(|said| said.map(|text| prompts::gist(text, MAX_REQUEST))),
+            go_on: go_on.map(short),
+            directives: prompts::directives(entries)
+                .into_iter()
+                .map(short)
+                .collect(),
+            errors: open_errors(&runs, check.as_ref(), calls, &edits_since),
+            check,
+            todos: todos(entries),
+            last_action: last_action(entries),
+            intention: intention(entries),
+            git: git::git(entries, &files.edits),
+            failed: failed::failed_approaches(&files, &runs, since),
+            changed: files.changed,
+        }
+    }
+}
+
+/// Returns the index of the entry with the n-th last call.
+fn nth_last_call(entries: &[Entry], n: usize) -> usize {
+    let calls = entries.iter().enumerate().rev();
+    let mut calls = calls.filter(|(_, entry)| matches!(entry.kind, EntryKind::Call(_)));
+    calls.nth(n).map_or(0, |(at, _)| at)
+}
+
+/// Returns the newest check, if its outcome is certain.
+fn last_check(
+    runs: &[Run<'_>],
+    calls: u32,
+    edits_since: &dyn Fn(usize) -> usize,
+) -> Option<CheckResult> {
+    for run in runs.iter().rev() {
+        if run.checks.is_empty() || run.state == RunState::Refused {
+            continue;
+        }
+        if calls - run.calls > CHECK_AGE {
+            return None;
+        }
+        let mut verdicts: Vec<(usize, &CheckCommand, Verdict)> = Vec::new();
+        for (at, check) in &run.checks {
+            match verdict(run, *at, check) {
+                Verdict::NotRun => {}
+                verdict => verdicts.push((*at, check, verdict)),
+            }
+        }
+        if verdicts.is_empty() && run.state == RunState::Done {
+            continue;
+        }
+        let failed = |(_, _, verdict): &&(usize, &CheckCommand, Verdict)| {
+            *verdict == Verdict::Certain(Outcome::Failed)
+        };
+        let has_failed = verdicts.iter().any(|it| failed(&it));
+        let is_unknown = verdicts.iter().any(|(_, _, it)| *it == Verdict::Unknown);
+        if run.state != RunState::Done || (!has_failed && is_unknown) {
+            return None;
+        }
+        let picked = || verdicts.iter().filter(|it| !has_failed || failed(it));
+        let commands = picked().map(|(at, check, _)| shown(run, *at, &check.name));
+        return Some(CheckResult {
+            commands: commands.collect(),
+            kinds: picked().map(|(_, check, _)| check.kind).collect(),
+            outcome: if has_failed {
+                Outcome::Failed
+            } else {
+                Outcome::Passed
+            },
+            failure: shown_failure(run).filter(|_| has_failed),
+            entry: run.entry,
+            edits_since: edits_since(run.entry),
+        });
+    }
+    None
+}
+
+/// Returns a command as it was typed, or its name if that is not a part of it.
+fn shown(run: &Run<'_>, at: usize, name: &str) -> String {
+    let words = run
+        .commands
+        .get(at)
+        .map(|command| command.words.join(" ").replace('\0', "$"));
+    let words = condense(&words.unwrap_or_default(), MAX_COMMAND);
+    if words.contains(name) {
+        words
+    } else {
+        name.to_owned()
+    }
+}
+
+fn shown_failure(run: &Run<'_>) -> Option<String> {
+    first_failure(&run.output).map(|line| condense(&line, MAX_FAILURE))
+}
+
+/// A command that can fail: its name, the family of commands that settle it, how it ended.
+struct Attempt<'r, 'e> {
+    name: String,
+    family: Family,
+    outcome: Option<Outcome>,
+    at: usize,
+    run: &'r Run<'e>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Check(CheckKind),
+    Action,
+}
+
+/// Returns failed commands that were neither run again nor settled by a success of their family.
+fn open_errors(
+    runs: &[Run<'_>],
+    last: Option<&CheckResult>,
+    calls: u32,
+    edits_since: &dyn Fn(usize) -> usize,
+) -> Vec<CheckResult> {
+    let attempts: Vec<Attempt<'_, '_>> = runs.iter().flat_map(attempts).collect();
+    let mut errors: Vec<CheckResult> = Vec::new();
+    for (n, attempt) in attempts.iter().enumerate() {
+        let run = attempt.run;
+        let is_last = last.is_some_and(|last| last.entry == run.entry);
+        if attempt.outcome != Some(Outcome::Failed) || calls - run.calls > ERROR_AGE || is_last {
+            continue;
+        }
+        let later = attempts
+            .iter()
+            .skip(n + 1)
+            .filter(|later| later.run.entry != run.entry);
+        let mut later = later;
+        if later.any(|later| settles(later, attempt)) {
+            continue;
+        }
+        let Some(failure) = shown_failure(run) else {
+            continue;
+        };
+        let is_known = errors
+            .iter()
+            .any(|error| error.failure.as_ref() == Some(&failure));
+        if !is_known && last.and_then(|last| last.failure.as_ref()) != Some(&failure) {
+            errors.push(CheckResult {
+                commands: vec![shown(run, attempt.at, &attempt.name)],
+                kinds: match attempt.family {
+                    Family::Check(kind) => vec![kind],
+                    Family::Action => Vec::new(),
+                },
+                outcome: Outcome::Failed,
+                failure: Some(failure),
+                entry: run.entry,
+                edits_since: edits_since(run.entry),
+            });
+        }
+    }
+    let excess = errors.len().saturating_sub(MAX_ERRORS);
+    errors.split_off(excess)
+}
+
+/// Returns true if a later attempt settles an earlier one. Any check that passes also settles a
+/// failed build.
+fn settles(later: &Attempt<'_, '_>, earlier: &Attempt<'_, '_>) -> bool {
+    if later.name == earlier.name {
+        return true;
+    }
+    let is_check = matches!(later.family, Family::Check(_));
+    let of_build = matches!(
+        earlier.family,
+        Family::Check(CheckKind::Build | CheckKind::Types)
+    );
+    let same = later.family == earlier.family && is_check;
+    later.outcome == Some(Outcome::Passed) && (same || (of_build && is_check))
+}
+
+fn attempts<'r, 'e>(run: &'r Run<'e>) -> Vec<Attempt<'r, 'e>> {
+    let mut found = Vec::new();
+    for (at, check) in &run.checks {
+        let outcome = match verdict(run, *at, check) {
+            Verdict::Certain(outcome) => Some(outcome),
+            Verdict::NotRun | Verdict::Unknown => None,
+        };
+        found.push(Attempt {
+            name: check.name.clone(),
+            family: Family::Check(check.kind),
+            outcome,
+            at: *at,
+            run,
+        });
+    }
+    for (at, command) in run.commands.iter().enumerate() {
+        let Some(name) = checks::action(command) else {
+            continue;
+        };
+        let alone = run.state == RunState::Done && run.commands.len() == 1;
+        let outcome = match run.exit {
+            Some(0) if run.passed_by_status(at) => Some(Outcome::Passed),
+            Some(exit) if alone && exit != 0 => Some(Outcome::Failed),
+            _ => None,
+        };
+        found.push(Attempt {
+            name,
+            family: Family::Action,
+            outcome,
+            at,
+            run,
+        });
+    }
+    found
+}
+
+/// Returns the host's to-do list, unless all of it is done and a new request came, or newer requests
+/// and much work came after it.
+fn todos(entries: &[Entry]) -> Vec<Todo> {
+    let newest = entries
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, entry)| match &entry.kind {
+            EntryKind::Todos(todos) if !todos.is_empty() => Some((at, todos)),
+            _ => None,
+        });
+    let Some((at, todos)) = newest else {
+        return Vec::new();
+    };
+    let newer = prompts::requests_after(entries, at);
+    let after = entries.iter().skip(at);
+    let calls = after
+        .filter(|entry| matches!(entry.kind, EntryKind::Call(_)))
+        .count();
+    let is_done = todos
+        .iter()
+        .all(|todo| matches!(todo.status, TodoStatus::Done | TodoStatus::Cancelled));
+    if (is_done && newer > 0) || (newer >= 2 && calls > TODO_AGE) {
+        return Vec::new();
+    }
+    let short = |todo: &Todo| Todo {
+        text: condense(&todo.text, MAX_TODO),
+        status: todo.status,
+    };
+    todos.iter().map(short).collect()
+}
+
+/// Returns the last call that was answered, unless a later one was not.
+fn last_action(entries: &[Entry]) -> Option<Action> {
+    let (at, call) =
+        entries
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(at, entry)| match &entry.kind {
+                EntryKind::Call(call) if call.kind != CallKind::Todo => Some((at, call)),
+                _ => None,
+            })?;
+    let answer = entries
+        .iter()
+        .skip(at)
+        .find_map(|entry| match &entry.kind {
+            EntryKind::Answer(answer) if answer.call == call.id => Some(answer),
+            _ => None,
+        })?;
+    let action = |kind, object: &str| Action {
+        kind,
+        object: condense(object, MAX_COMMAND),
+        entry: at,
+    };
+    let path = call.paths.first();
+    match call.kind {
+        CallKind::Edit | CallKind::Write if edits::succeeded(call, answer) => {
+            path.map(|path| action(ActionKind::Edited, path))
+        }
+        CallKind::Read if answer.ok => path.map(|path| action(ActionKind::Read, path)),
+        CallKind::Execute => {
+            let line = runs::command_lines(call).into_iter().next_back()?;
+            Some(action(ActionKind::Ran, without_setup(&line)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a command line without the changes of folder and the comments before it.
+fn without_setup(line: &str) -> &str {
+    let mut rest = line.trim();
+    loop {
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let end = match word {
+            "cd" | "export" | "source" | "set" | "pushd" => ["&&", ";", "\n"]
+                .iter()
+                .filter_map(|mark| Some((rest.find(mark)?, mark.len())))
+                .min(),
+            word if word.starts_with('#') => rest.find('\n').map(|at| (at, 1)),
+            _ => None,
+        };
+        let after = end
+            .and_then(|(at, length)| rest.get(at + length..))
+            .map(str::trim);
+        match after.filter(|after| !after.is_empty()) {
+            Some(after) => rest = after,
+            None => return rest,
+        }
+    }
+}
+
+/// Phrases with which a model announces its next step.
+const ANNOUNCEMENTS: [&str; 15] = [
+    "i'll ",
+    "i will ",
+    "i'm going to ",
+    "i am going to ",
+    "let me ",
+    "let's ",
+    "going to ",
+    "next, ",
+    "next i",
+    "next step",
+    "now, ",
+    "now i",
+    "now let",
+    "about to ",
+    "i need to ",
+];
+
+/// Returns the step that the model announced in its newest text, unless it was taken since or the
+/// user spoke.
+fn intention(entries: &[Entry]) -> Option<Said> {
+    let mut calls = 0;
+    for (at, entry) in entries.iter().enumerate().rev() {
+        match &entry.kind {
+            EntryKind::Call(call) => calls += usize::from(call.kind != CallKind::Todo),
+            EntryKind::Assistant { text } if !text.trim().is_empty() => {
+                if calls > INTENTION_AGE {
+                    return None;
+                }
+                let announces = |sentence: &&str| {
+                    let lower = format!("{} ", sentence.to_lowercase().replace('’', "'"));
+                    sentence.len() <= MAX_INTENTION
+                        && !sentence.ends_with('?')
+                        && (ANNOUNCEMENTS
+                            .iter()
+                            .any(|phrase| has_phrase(&lower, phrase))
+                            || is_doing(&lower))
+                };
+                let sentences = prompts::sentences(text);
+                let found = sentences.into_iter().rev().find(announces)?;
+                return Some(Said {
+                    entry: at,
+                    text: condense(found, MAX_STEP),
+                });
+            }
+            _ if prompts::is_from_user(entry) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        !before.ends_with(|c: char| c.is_alphanumeric() || c == '\'')
+    })
+}
+
+/// Returns true for "I'm checking …".
+fn is_doing(text: &str) -> bool {
+    let after = text.split_once("i'm ").map(|(_, after)| after);
+    let after = after.map(|after| after.strip_prefix("now ").unwrap_or(after));
+    after
+        .and_then(|after| after.split(' ').next())
+        .is_some_and(|word| word.ends_with("ing"))
+}
