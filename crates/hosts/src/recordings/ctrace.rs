@@ -202,8 +202,26 @@ pub fn read(path: &Path, sink: &mut Sink<'_>) -> Result<ReadReport, RecordingErr
 struct TraceReader {
     output: Output,
     title: Option<String>,
-    /// Unanswered calls of the shell, whose results have an exit code.
-    shell_calls: BTreeSet<String>,
+    shell_calls: ShellCalls,
+}
+
+/// Unanswered calls of the shell, whose answers have an exit code.
+#[derive(Default)]
+struct ShellCalls(BTreeSet<String>);
+
+impl ShellCalls {
+    /// Adds the exit code to the answer of a shell call.
+    fn complete(&mut self, entry: &mut Entry) {
+        match &mut entry.kind {
+            EntryKind::Call(call) if call.kind == CallKind::Execute => {
+                self.0.insert(call.id.clone());
+            }
+            EntryKind::Answer(answer) if self.0.remove(&answer.call) => {
+                answer.exit_code = tools::exit_code(&answer.text, answer.ok);
+            }
+            _ => {}
+        }
+    }
 }
 
 impl LineConverter for TraceReader {
@@ -256,15 +274,7 @@ impl TraceReader {
             }
             return Ok(());
         };
-        match &mut entry.kind {
-            EntryKind::Call(call) if call.kind == CallKind::Execute => {
-                self.shell_calls.insert(call.id.clone());
-            }
-            EntryKind::Answer(answer) if self.shell_calls.remove(&answer.call) => {
-                answer.exit_code = tools::exit_code(&answer.text, answer.ok);
-            }
-            _ => {}
-        }
+        self.shell_calls.complete(&mut entry);
         self.output.push(entry);
         Ok(())
     }
@@ -283,6 +293,7 @@ impl Trace {
     /// Reads the events before the given ordinal, or all of them.
     pub fn read(source: impl std::io::BufRead, before: Option<u64>) -> std::io::Result<Self> {
         let mut trace = Self::default();
+        let mut shell_calls = ShellCalls::default();
         for line in source.lines() {
             let line = line?;
             let Ok(value) = serde_json::from_str::<Value>(&line) else {
@@ -296,7 +307,10 @@ impl Trace {
             if ordinal.is_some_and(|at| before.is_some_and(|before| at >= before)) {
                 break;
             }
-            trace.events.extend(entry_of(&value, &line));
+            if let Some((ordinal, mut entry)) = entry_of(&value, &line) {
+                shell_calls.complete(&mut entry);
+                trace.events.push((ordinal, entry));
+            }
         }
         Ok(trace)
     }
