@@ -1,6 +1,8 @@
 //! Extractive summaries: the part of a session that is most likely needed again, within a number of
 //! tokens.
 //!
+//! First comes the state of the work ([`crate::state`]), then what happened, then a map of names.
+//!
 //! The transcript is cut into passages of a few lines. A passage is worth what its phrases are
 //! worth, each phrase counted once; the best passages for their length are chosen and shown in the
 //! order of the transcript, each with the number of its entry. Names that are in none of them go
@@ -17,6 +19,7 @@ mod story;
 #[cfg(test)]
 mod tests;
 
+use crate::state::WorkState;
 use crate::tokens::Tokenizer;
 use crate::utterance::{utterances, utterances_of};
 use assemble::Assembler;
@@ -36,6 +39,8 @@ pub struct SummaryInput<'a> {
     pub log: Option<&'a str>,
     /// Text that the reader has, such as the host's own summary. It is not repeated.
     pub already: &'a str,
+    /// True if the reader has the state of the work.
+    pub has_state: bool,
 }
 
 /// Returns a brief to continue a session from, after a compaction or a pause.
@@ -45,7 +50,13 @@ pub fn brief(
     limit: usize,
     tokenizer: &dyn Tokenizer,
 ) -> String {
+    let state = if input.has_state {
+        WorkState::default()
+    } else {
+        WorkState::read(entries)
+    };
     Assembler {
+        state: &state,
         utterances: &utterances(entries),
         todos: newest_todos(entries),
         input,
@@ -64,6 +75,7 @@ pub fn result(
     tokenizer: &dyn Tokenizer,
 ) -> String {
     Assembler {
+        state: &WorkState::read(entries),
         utterances: &utterances_of(entries.iter().enumerate()),
         todos: &[],
         input,

@@ -4,12 +4,13 @@ use super::SummaryInput;
 use super::decisions::decisions;
 use super::index::{PathForm, index};
 use super::passages::{Passage, passages};
-use super::sections::{facts, prompts, todo_list};
+use super::sections::{facts, prompts};
 use super::select::{Fit, Selection};
 use super::story::{heading, printable, shown, story};
 use crate::names::NameTable;
 use crate::phrases::PhraseTable;
 use crate::score::{self, name_features};
+use crate::state::WorkState;
 use crate::tokens::{Tokenizer, prefix};
 use crate::utterance::{Source, Utterance};
 use flamestack_core::transcript::Todo;
@@ -25,15 +26,18 @@ const MIN_PASSAGE: usize = 12;
 const MAX_MISSES: usize = 64;
 /// From this number of tokens on, paths are shown whole.
 const WHOLE_PATHS: usize = 2_000;
-/// Share of a result for the last words of the model, in thousandths.
+/// Shares of a result for the last words of the model, the state of the work and the notes, in
+/// thousandths.
 const LAST_WORDS: usize = 300;
+const RESULT_STATE: usize = 330;
+const RESULT_NOTES: usize = 120;
 
 /// The division of a limit among the parts of a brief, in thousandths. Passages get the rest, and
 /// everything that the other parts do not use.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
+    state: usize,
     prompts: usize,
-    todos: usize,
     decisions: usize,
     names: usize,
 }
@@ -51,8 +55,9 @@ impl Shares {
             _ => 250,
         };
         Self {
-            prompts: 220,
-            todos: 60,
+            // A maximum: the state of most sessions takes 150 to 300 tokens.
+            state: 500,
+            prompts: 200,
             // The host's summary has them.
             decisions: if beside_summary { 0 } else { 30 },
             names,
@@ -62,6 +67,7 @@ impl Shares {
 
 /// Everything that a summary is made from.
 pub(super) struct Assembler<'a> {
+    pub(super) state: &'a WorkState,
     pub(super) utterances: &'a [Utterance<'a>],
     pub(super) todos: &'a [Todo],
     pub(super) input: &'a SummaryInput<'a>,
@@ -71,9 +77,9 @@ pub(super) struct Assembler<'a> {
 
 /// The parts of a brief beside names and story.
 struct Sections {
+    state: String,
     facts: String,
     prompts: String,
-    todos: String,
     decisions: String,
 }
 
@@ -95,8 +101,8 @@ impl Assembler<'_> {
         let body = story(self.utterances, &passages, &selection.selected);
 
         let for_names = left.saturating_sub(self.count(&body));
-        let [facts, prompts, todos, decisions] = sections.all();
-        let others = [facts, prompts, todos, decisions, &body, self.input.already];
+        let [state, facts, prompts, decisions] = sections.all();
+        let others = [state, facts, prompts, decisions, &body, self.input.already];
         let form = if self.limit < WHOLE_PATHS {
             PathForm::Short
         } else {
@@ -109,16 +115,17 @@ impl Assembler<'_> {
         self.fill(&mut selection, &passages, used, for_story);
         let body = story(self.utterances, &passages, &selection.selected);
         self.join(&[
+            ("", state),
             ("", facts),
             ("What the user said", prompts),
-            ("To do", todos),
-            ("Decided, and tried in vain", decisions),
-            ("Names", &names),
+            ("Decided, and tried without success", decisions),
             (&self.story_title(), &body),
+            ("Files and names in play", &names),
         ])
     }
 
-    /// Returns the result of a finished frame for its parent: its last words, then its names.
+    /// Returns the result of a finished frame for its parent: its last words, the state in which the
+    /// work was left, what to know, then its names.
     pub(super) fn result(&self) -> String {
         let is_text = |utterance: &&Utterance<'_>| utterance.source == Source::Text;
         let last = self.utterances.iter().rfind(is_text);
@@ -129,22 +136,39 @@ impl Assembler<'_> {
             let is_cut = words.len() < last.len();
             words.push_str(if is_cut { " …\n" } else { "\n" });
         }
-        let left = self.limit.saturating_sub(self.count(&words) + RESULT_SEAMS);
-        let others = [words.as_str(), self.input.already];
+        let state = self
+            .state
+            .render_result(self.share(RESULT_STATE), self.tokenizer);
+        let notes = SummaryInput {
+            goal: None,
+            criteria: None,
+            ..*self.input
+        };
+        let notes = facts(
+            self.utterances,
+            &notes,
+            self.share(RESULT_NOTES),
+            self.tokenizer,
+        );
+        let used = self.count(&words) + self.count(&state) + self.count(&notes);
+        let left = self.limit.saturating_sub(used + RESULT_SEAMS);
+        let others = [&words, &state, &notes, self.input.already];
         let names = self.names(&score::RESULTS, &others, left, PathForm::Short);
-        self.join(&[("", &words), ("Names", &names)])
+        self.join(&[("", &words), ("", &state), ("", &notes), ("Names", &names)])
     }
 
     fn sections(&self, shares: &Shares) -> Sections {
         let (utterances, tokenizer) = (self.utterances, self.tokenizer);
         let limit = self.share(shares.prompts);
+        let state = self.state.render(self.share(shares.state), tokenizer);
         let facts = facts(utterances, self.input, limit / 4, tokenizer);
         let limit = limit.saturating_sub(self.count(&facts));
+        let known = format!("{state}{facts}{}", self.input.already);
         Sections {
-            prompts: prompts(utterances, self.input, limit, tokenizer),
-            todos: todo_list(self.todos, self.share(shares.todos), tokenizer),
-            decisions: decisions(utterances, &facts, self.share(shares.decisions), tokenizer),
+            prompts: prompts(utterances, &known, limit, tokenizer),
+            decisions: decisions(utterances, &known, self.share(shares.decisions), tokenizer),
             facts,
+            state,
         }
     }
 
@@ -231,6 +255,6 @@ impl Assembler<'_> {
 
 impl Sections {
     fn all(&self) -> [&str; 4] {
-        [&self.facts, &self.prompts, &self.todos, &self.decisions]
+        [&self.state, &self.facts, &self.prompts, &self.decisions]
     }
 }

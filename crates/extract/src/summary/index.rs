@@ -1,4 +1,7 @@
-//! The index of names: files with the identifiers that belong to them, then the other names.
+//! The index of names: a map of files with the few identifiers in play, then other names.
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::lex::{NameKind, names};
 use crate::names::NameTable;
@@ -57,51 +60,102 @@ pub(super) fn index(
     String::new()
 }
 
-/// Returns the first names in `order` that fit into a number of bytes, grouped by file.
+/// Number of identifiers that are listed with a file, and of those that belong to none. A reader looks
+/// for the few that are in play; a longer list is not read.
+const FILE_NAMES: usize = 10;
+const OTHER_NAMES: usize = 30;
+/// Number of names in a line.
+const LINE_NAMES: usize = 6;
+
+/// Returns the first names in `order` that fit into a number of bytes, as a map of files.
 fn listed(table: &NameTable<'_>, order: &[(f32, usize)], bytes: usize, form: PathForm) -> String {
-    let shown = |index: usize| {
-        table.all.get(index).map_or("", |name| match form {
-            PathForm::Short if name.kind != NameKind::Quantity => name.key,
-            _ => name.shown,
-        })
+    let mut map = FileMap {
+        table,
+        form,
+        used: 0,
+        files: IndexMap::default(),
+        others: Vec::new(),
     };
-    let mut files: Vec<(usize, Vec<&str>)> = Vec::new();
-    let mut identifiers = Vec::new();
-    let mut used = 0;
     for (_, index) in order {
-        let cost = shown(*index).len() + 2;
-        if used + cost > bytes {
-            if used + 10 > bytes {
-                break;
+        if map.used + 10 > bytes {
+            break;
+        }
+        map.add(*index, bytes);
+    }
+    map.render()
+}
+
+/// Files with the identifiers that belong to them, in the order in which they were first named.
+struct FileMap<'t, 'e> {
+    table: &'t NameTable<'e>,
+    form: PathForm,
+    used: usize,
+    files: IndexMap<usize, Vec<&'t str>, FxBuildHasher>,
+    others: Vec<&'t str>,
+}
+
+impl<'t> FileMap<'t, '_> {
+    fn shown(&self, index: usize) -> &'t str {
+        self.table
+            .all
+            .get(index)
+            .map_or("", |name| match self.form {
+                PathForm::Short if name.kind != NameKind::Quantity => name.key,
+                _ => name.shown,
+            })
+    }
+
+    /// Adds a name, and the file that it belongs to, if they fit.
+    fn add(&mut self, index: usize, bytes: usize) {
+        let Some(name) = self.table.all.get(index) else {
+            return;
+        };
+        let shown = self.shown(index);
+        let is_file = name.kind == NameKind::Path;
+        let file = if is_file {
+            Some(index)
+        } else {
+            self.table.owner_index(name)
+        };
+        let known = file.and_then(|file| self.files.get(&file));
+        let is_full = match (file, known) {
+            (Some(_), Some(names)) => is_file || names.len() >= FILE_NAMES,
+            (Some(_), None) => false,
+            (None, _) => self.others.len() >= OTHER_NAMES,
+        };
+        let mut cost = shown.len() + 2;
+        if let Some(file) = file.filter(|_| !is_file && known.is_none()) {
+            cost += self.shown(file).len() + 4;
+        }
+        if is_full || self.used + cost > bytes {
+            return;
+        }
+        self.used += cost;
+        match file {
+            Some(file) => {
+                let names = self.files.entry(file).or_default();
+                names.extend((!is_file).then_some(shown));
             }
-            continue;
-        }
-        used += cost;
-        match table.all.get(*index) {
-            Some(name) if name.kind == NameKind::Path => files.push((*index, Vec::new())),
-            Some(name) => identifiers.push((shown(*index), table.owner_index(name))),
-            None => {}
+            None => self.others.push(shown),
         }
     }
-    let mut others = Vec::new();
-    for (identifier, owner) in identifiers {
-        match files.iter_mut().find(|(file, _)| Some(*file) == owner) {
-            Some((_, inside)) => inside.push(identifier),
-            None => others.push(identifier),
+
+    fn render(&self) -> String {
+        let mut text = String::new();
+        let mut bare = Vec::new();
+        for (file, names) in &self.files {
+            if names.is_empty() {
+                bare.push(self.shown(*file));
+            } else {
+                text.push_str(&format!("- {}: {}\n", self.shown(*file), names.join(", ")));
+            }
         }
-    }
-    let mut text = String::new();
-    for (file, inside) in &files {
-        text.push_str(shown(*file));
-        if !inside.is_empty() {
-            text.push_str(": ");
-            text.push_str(&inside.join(", "));
+        for line in bare.chunks(LINE_NAMES) {
+            text.push_str(&format!("- {}\n", line.join(", ")));
         }
-        text.push('\n');
+        for line in self.others.chunks(LINE_NAMES) {
+            text.push_str(&format!("- {}\n", line.join(", ")));
+        }
+        text
     }
-    if !others.is_empty() {
-        text.push_str(&others.join(", "));
-        text.push('\n');
-    }
-    text
 }

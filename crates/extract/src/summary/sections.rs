@@ -1,4 +1,4 @@
-//! The sections beside the story: the goal and the notes, the user's prompts, the to-do list.
+//! The sections beside the story: the goal and the notes, the user's prompts.
 
 use super::SummaryInput;
 use super::story::printable;
@@ -6,7 +6,6 @@ use crate::tokens::{Tokenizer, prefix, surely_over};
 use crate::utterance::{Source, Utterance};
 use flamestack_core::note::Note;
 use flamestack_core::text::condense;
-use flamestack_core::transcript::{Todo, TodoStatus};
 
 /// Number of the newest prompts that are shown beside the first.
 const MAX_PROMPTS: usize = 12;
@@ -14,8 +13,6 @@ const MAX_PROMPTS: usize = 12;
 const MAX_PROMPT: usize = 200_000;
 /// Longer words are cut, in bytes.
 const MAX_WORD: usize = 30;
-/// Maximum length of an item of a to-do list, in characters.
-const MAX_TODO: usize = 160;
 /// Maximum length of a note, in characters.
 const MAX_NOTE: usize = 400;
 /// A directive that begins like a prompt is that prompt, in characters.
@@ -34,15 +31,16 @@ fn shown_prompts<'a>(utterances: &'a [Utterance<'a>]) -> impl Iterator<Item = &'
         .map(|(_, utterance)| utterance)
 }
 
-/// Returns the user's prompts: short ones whole, while long ones share the rest of the limit.
+/// Returns the user's prompts that are not part of `known`: short ones whole, while long ones share
+/// the rest of the limit.
 pub(super) fn prompts(
     utterances: &[Utterance<'_>],
-    input: &SummaryInput<'_>,
+    known: &str,
     limit: usize,
     tokenizer: &dyn Tokenizer,
 ) -> String {
     let prompts: Vec<(String, usize)> = shown_prompts(utterances)
-        .filter(|utterance| !input.already.contains(utterance.text.trim()))
+        .filter(|utterance| !known.contains(utterance.text.trim()))
         .map(|utterance| {
             let text = utterance.text.trim();
             let end = text.floor_char_boundary(MAX_PROMPT);
@@ -134,21 +132,6 @@ pub(super) fn facts(
 fn is_prompt(directive: &str, utterances: &[Utterance<'_>]) -> bool {
     let beginning: String = directive.chars().take(SAME_BEGINNING).collect();
     shown_prompts(utterances).any(|utterance| utterance.text.trim().starts_with(&beginning))
-}
-
-/// Returns the items of the to-do list that fit: active ones, pending ones, then finished ones.
-pub(super) fn todo_list(todos: &[Todo], limit: usize, tokenizer: &dyn Tokenizer) -> String {
-    let mut lines = Lines::new(limit, tokenizer);
-    for (status, mark) in [
-        (TodoStatus::Active, "now"),
-        (TodoStatus::Pending, "next"),
-        (TodoStatus::Done, "done"),
-    ] {
-        for todo in todos.iter().filter(|todo| todo.status == status) {
-            lines.add(&format!("{mark}: {}\n", condense(&todo.text, MAX_TODO)));
-        }
-    }
-    lines.text
 }
 
 /// Lines within a number of tokens.

@@ -17,9 +17,8 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
     };
     match utterance.source {
         Source::Command => format!("#{number} ran{failed}: "),
-        // The text of many edits begins with the path.
-        Source::Edit if utterance.text.contains(path) => format!("#{number} edit{failed}: "),
-        Source::Edit => format!("#{number} edit{failed} {path}: "),
+        Source::Edit if utterance.ok == Some(false) => format!("#{number} edit failed: {path} "),
+        Source::Edit => format!("#{number} edit: {path} "),
         Source::Call => format!("#{number} call{failed}: "),
         Source::Output | Source::FailedOutput => {
             let call = utterance.answers.and_then(|call| utterances.get(call));
@@ -33,8 +32,11 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
     }
 }
 
-/// Returns a passage as it is shown: without indentation and line numbers.
+/// Returns a passage as it is shown: in one line, without line numbers, and without the path of an
+/// edit, which its heading has.
 pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
+    let path = utterance.paths.first().map_or("", String::as_str);
+    let is_path = |line: &str| !path.is_empty() && line.ends_with(path) && !line.contains(' ');
     let range = passage.start as usize..passage.end as usize;
     let text = utterance.text.get(range).unwrap_or_default();
     let is_output = matches!(utterance.source, Source::Output | Source::FailedOutput);
@@ -45,11 +47,11 @@ pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
         } else {
             line
         };
-        if line.is_empty() {
+        if line.is_empty() || (utterance.source == Source::Edit && is_path(line)) {
             continue;
         }
         if !shown.is_empty() {
-            shown.push('\n');
+            shown.push(' ');
         }
         shown.push_str(&printable(line));
     }
@@ -91,13 +93,20 @@ pub(super) fn story(
         };
         match last {
             Some((last, same)) if same == passage.utterance => {
-                text.push_str(if last + 1 < number { "… " } else { "" });
+                text.push_str(if last + 1 < number { " … " } else { " " });
             }
-            _ => text.push_str(&heading(utterance, utterances)),
+            _ => {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&heading(utterance, utterances));
+            }
         }
         text.push_str(&shown(utterance, passage));
-        text.push('\n');
         last = Some((number, passage.utterance));
+    }
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }

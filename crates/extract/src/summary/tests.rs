@@ -92,19 +92,20 @@ fn a_brief_has_everything_needed_to_continue() {
         log: Some("k3v9x2ab"),
         ..SummaryInput::default()
     };
-    insta::assert_snapshot!(brief(&session(), &input, 400, &Estimate), @"
+    insta::assert_snapshot!(brief(&session(), &input, 400, &Estimate), @r"
+    Request (#1): Make parse_token in src/token/parse.rs accept hexadecimal numbers. Never touch the lexer.
+    Directives of the user:
+    - Never touch the lexer. (#1)
+    Last check (#6): `cargo test -p token parse_hexadecimal` failed, first failure: error[E0425]: cannot find function `parse_hexadecimal` in this scope
+    To do:
+    - now: Write parse_hexadecimal
+    - done: Read the parser
+    Last action (#5): ran `cargo test -p token parse_hexadecimal`
     Goal: Hexadecimal numbers
-    ## What the user said
-    #1 Make parse_token in src/token/parse.rs accept hexadecimal numbers. Never touch the lexer.
-    ## To do
-    now: Write parse_hexadecimal
-    done: Read the parser
     ## What happened (`flame recall k3v9x2ab#n` shows all of #n)
     #2 I will read src/token/parse.rs first.
     #3 ran: cat src/token/parse.rs
-    #4 out: fn parse_token(input: &str) -> Token {
-    parse_number(input)
-    }
+    #4 out: fn parse_token(input: &str) -> Token { parse_number(input) }
     #5 ran failed: cargo test -p token parse_hexadecimal
     #6 out: error[E0425]: cannot find function `parse_hexadecimal` in this scope
     #8 parse_hexadecimal is missing; writing it now.
@@ -113,11 +114,11 @@ fn a_brief_has_everything_needed_to_continue() {
 
 #[test]
 fn a_result_is_the_last_words_and_the_names() {
-    insta::assert_snapshot!(result(&session(), &SummaryInput::default(), 60, &Estimate), @"
+    insta::assert_snapshot!(result(&session(), &SummaryInput::default(), 60, &Estimate), @r"
     parse_hexadecimal is missing; writing it now.
     ## Names
-    token/parse.rs
-    parse_token, E0425, parse_number
+    - token/parse.rs
+    - parse_token, E0425, parse_number
     ");
 }
 
@@ -264,8 +265,7 @@ proptest! {
         let text = words.join(" ");
         let shown = brief(&[said(&text)], &SummaryInput::default(), 120, &Estimate);
         let (_, body) = shown.split_once("#1 ").unwrap();
-        for passage in body.lines() {
-            let passage = passage.trim_start_matches("… ");
+        for passage in body.lines().flat_map(|line| line.split(" … ")) {
             prop_assert!(text.contains(passage.trim()), "{passage:?}");
         }
     }
