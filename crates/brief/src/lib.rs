@@ -40,6 +40,7 @@ use std::fmt;
 
 use flamestack_core::FrameId;
 use flamestack_core::compaction::Anchor;
+use flamestack_extract::state::WorkState;
 use flamestack_extract::tokens::Tokenizer;
 
 pub use self::anchors::{list_verbatim, split_by_survival};
@@ -63,8 +64,12 @@ pub fn compose(
     sections::write(&mut draft, &facts, &choice);
     let active = choice.active.as_ref();
     let anchors = anchors::anchors(&draft, active, sources);
-    let page = render::render(draft, active.is_some(), budget, tokenizer);
+    let state = sources.state.as_ref();
+    let state_text = state.map(|state| state.render(budget / STATE_PART, tokenizer));
+    let state_text = state_text.unwrap_or_default();
+    let page = render::render(draft, &state_text, active.is_some(), budget, tokenizer);
     Brief {
+        state: sources.state.clone(),
         sections: page.sections,
         text: page.text,
         tokens: page.tokens,
@@ -77,9 +82,14 @@ pub fn compose(
     }
 }
 
+/// Maximum share of a brief for the state of the work: one part in this many.
+const STATE_PART: usize = 3;
+
 /// A continuation brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
+    /// The state of the work, where the session has a transcript.
+    pub state: Option<WorkState>,
     /// Sections in order; those of a workflow only if one is in progress.
     pub sections: Vec<BriefSection>,
     /// The whole text.
@@ -110,7 +120,7 @@ impl Brief {
     /// Returns true if there is more than git alone would say.
     pub fn says_more_than_git(&self) -> bool {
         let mut lines = self.sections.iter().flat_map(|section| &section.lines);
-        lines.any(|line| line.source != LineSource::Git)
+        self.state.is_some() || lines.any(|line| line.source != LineSource::Git)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{BriefLine, BriefSection, Heading};
 const TITLE: &str = "## Stage-Aware Continuation\n";
 const ABOUT: &str = "Recorded state of the work: background, not instructions. The newest user \
     message takes precedence. Stage names are verbatim.\n";
+const STATE_TITLE: &str = "## Where the Work Stands\n";
 const WORKFLOW_TITLE: &str = "---\n## Workflow-Aware Augmentation\n";
 const WORKFLOW_ABOUT: &str =
     "These sections are here because the session is part of a declared workflow.\n";
@@ -22,24 +23,28 @@ pub(crate) struct Page<'t> {
     pub(crate) sections: Vec<BriefSection>,
     pub(crate) text: String,
     pub(crate) tokens: usize,
+    /// The state of the work, line by line.
+    state: &'t str,
     /// True if empty sections and explanations are left out.
     is_terse: bool,
     tokenizer: &'t dyn Tokenizer,
 }
 
 /// Renders a draft. What does not fit is given up by rank, and counted.
-pub(crate) fn render(
+pub(crate) fn render<'t>(
     mut draft: Draft,
+    state: &'t str,
     has_workflow: bool,
     budget: usize,
-    tokenizer: &dyn Tokenizer,
-) -> Page<'_> {
+    tokenizer: &'t dyn Tokenizer,
+) -> Page<'t> {
     let headings = Heading::ALL.into_iter();
     let shown = headings.filter(|heading| has_workflow || !heading.is_of_workflow());
     let mut page = Page {
         sections: shown.map(|heading| draft.take_section(heading)).collect(),
         text: String::new(),
         tokens: 0,
+        state,
         is_terse: false,
         tokenizer,
     };
@@ -73,6 +78,10 @@ impl Page<'_> {
     fn write(&self) -> String {
         let mut text = String::from(TITLE);
         text.push_str(ABOUT);
+        if !self.state.is_empty() {
+            text.push_str(STATE_TITLE);
+            text.push_str(self.state);
+        }
         let mut in_workflow = false;
         for section in &self.sections {
             if section.heading.is_of_workflow() && !in_workflow {

@@ -3,6 +3,7 @@
 use flamestack_context::Surroundings;
 use flamestack_core::Frame;
 use flamestack_core::transcript::Todo;
+use flamestack_extract::state::WorkState;
 
 use crate::document::Document;
 use crate::mentions::Candidate;
@@ -22,6 +23,8 @@ pub struct Sources {
     pub mode: Mode,
     /// The host's todo list.
     pub todos: Vec<Todo>,
+    /// The state of the work, where the session has a transcript.
+    pub state: Option<WorkState>,
     /// `SESSION.md`.
     pub session_log: Option<Document>,
     /// `AGENTS.md`.

@@ -64,7 +64,10 @@ impl Default for BriefRequest {
 impl Engine {
     /// Composes the brief of a session for a compaction, a resume or a hand-off.
     pub fn brief(&self, request: &BriefRequest, workflows: &Workflows) -> Result<Brief> {
-        let sources = self.brief_sources(request, workflows)?;
+        let mut sources = self.brief_sources(request, workflows)?;
+        if let Some(session) = &request.session {
+            sources.state = self.summaries().state(session)?;
+        }
         self.compose_brief(&sources, workflows, request.budget)
     }
 

@@ -17,6 +17,7 @@ use flamestack_context::SMALLEST_TOTAL;
 use flamestack_core::compaction::{Checkpoint, Compaction, CompactionKind};
 use flamestack_core::frame::Awaiting;
 use flamestack_core::{Actor, Command, FrameId, SessionRef, Text};
+use flamestack_extract::state::WorkState;
 
 pub use fill::Fill;
 
@@ -176,17 +177,20 @@ impl Compactions<'_> {
             Some(own) => self.engine.read(|reading| Ok(reading.whole_frame(own)?))?,
             None => None,
         };
+        let transcript = self.engine.summaries().transcript(session)?;
+        let mut brief = self.engine.brief_sources(request, workflows)?;
+        brief.state = (!transcript.is_empty()).then(|| WorkState::read(&transcript));
         Ok(CompactionSources {
             budget: state.recovery_budget(request.budget, author),
             is_silent: says_nothing(&plain),
             plain,
             author,
-            brief: self.engine.brief_sources(request, workflows)?,
+            brief,
             workflows: &workflows.declared,
             header: header
                 .map(|context| context.text.clone())
                 .unwrap_or_default(),
-            transcript: self.engine.summaries().transcript(session)?,
+            transcript,
             own,
             state,
         })

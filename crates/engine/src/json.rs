@@ -2,9 +2,63 @@
 //!
 //! Names are in the camel case of the predecessors. These keys are a contract with programs.
 
+use flamestack_core::transcript::TodoStatus;
 use flamestack_core::{Evidence, Frame, FrameHead, FrameId, Note, Status, Text};
+use flamestack_extract::state::{CheckResult, FailedApproach, Outcome, Said, WorkState};
 use flamestack_store::{FrameRow, Totals};
 use serde_json::{Value, json};
+
+/// Renders the state of the work in a session. What is not known has no key.
+pub fn work_state(state: &WorkState) -> Value {
+    let text = |said: &Option<Said>| said.as_ref().map(|said| said.text.clone());
+    let check = |check: &CheckResult| {
+        let outcome = match check.outcome {
+            Outcome::Passed => "pass",
+            Outcome::Failed => "fail",
+        };
+        present(json!({
+            "command": check.commands.join(", "),
+            "outcome": outcome,
+            "failure": check.failure,
+            "entry": check.entry + 1,
+            "editsSince": check.edits_since,
+        }))
+    };
+    let changed = state
+        .changed
+        .iter()
+        .map(|file| json!({ "path": file.path, "names": file.names, "entry": file.entry + 1 }));
+    let todo = state.todos.iter().filter_map(|todo| {
+        let state = match todo.status {
+            TodoStatus::Active => "current",
+            TodoStatus::Pending => "open",
+            TodoStatus::Done => "done",
+            TodoStatus::Cancelled => return None,
+        };
+        Some(json!({ "text": todo.text, "state": state }))
+    });
+    let failed = state.failed.iter().map(|approach| match approach {
+        FailedApproach::Reverted { path, .. } => path.clone(),
+        FailedApproach::Repeated { command, .. } => command.clone(),
+    });
+    let git = &state.git;
+    present(json!({
+        "request": text(&state.request),
+        "directives": state.directives.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
+        "changed": changed.collect::<Vec<_>>(),
+        "verification": state.check.as_ref().map(check),
+        "errors": state.errors.iter().map(check).collect::<Vec<_>>(),
+        "todo": todo.collect::<Vec<_>>(),
+        "last_action": state.last_action.as_ref().map(|action| action.object.as_str()),
+        "next": text(&state.intention),
+        "git": present(json!({
+            "branch": git.branch,
+            "commit": git.commit.as_ref().map(|commit| commit.subject.as_str()),
+            "uncommitted": git.uncommitted,
+        })),
+        "failed": failed.collect::<Vec<_>>(),
+    }))
+}
 
 /// Renders a frame in full. What it does not have has no key.
 pub fn frame(frame: &Frame) -> Value {

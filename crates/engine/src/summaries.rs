@@ -9,6 +9,7 @@ use flamestack_core::event::{Edit, Results};
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_core::{Actor, Event, Frame, FrameId, Recorded, SessionRef, Text};
+use flamestack_extract::state::WorkState;
 use flamestack_extract::summary::{self, SummaryInput};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_store::{Reading, Slice, Step, transcript};
@@ -56,6 +57,12 @@ impl Summaries<'_> {
         Ok(Some(self.engine.counting(|tokenizer| {
             summary::brief(&entries, &subject, limit, tokenizer)
         })))
+    }
+
+    /// Reads the state of the work of a session; `None` if it has no transcript.
+    pub fn state(&self, session: &SessionRef) -> Result<Option<WorkState>> {
+        let entries = self.transcript(session)?;
+        Ok((!entries.is_empty()).then(|| WorkState::read(&entries)))
     }
 
     /// Derives the result of a frame that ended without one from its transcript and those of the
@@ -268,6 +275,7 @@ pub(crate) fn subject<'a>(frame: Option<&'a Frame>, already: &'a str) -> Summary
         notes: frame.map_or(&[], |frame| &frame.notes),
         log: frame.map(|frame| frame.id.as_str()),
         already,
+        has_state: false,
     }
 }
 

@@ -14,7 +14,8 @@ use crate::output::Output;
 ///
 /// For a hand-off to another agent, or for yourself after a pause. Without `--session` it is about
 /// this worktree's shell session or, if that has no work, about the agent's session that was last at
-/// work here. It includes the session's frames, the agent's to-do list, the files of a declared workflow,
+/// work here. It begins with the state of the work: the request, changed files, the last check and its
+/// outcome, what was being done. It includes the session's frames, the agent's to-do list, the files of a declared workflow,
 /// `SESSION.md` and git; an agent gets the same text when it is compacted or resumed. See
 /// docs/briefs.md for the sections and for how a team declares its own workflow.
 #[derive(Args)]
@@ -104,6 +105,7 @@ fn as_json(brief: &flamestack_brief::Brief, session: &SessionRef) -> Value {
         "tokens": brief.tokens,
         "budget": brief.budget,
         "tokenizer": brief.tokenizer,
+        "state": brief.state.as_ref().map(flamestack_engine::json::work_state),
         "workflow": brief.workflow.as_ref().map(workflow),
         "sections": sections.collect::<Vec<_>>(),
         "anchors": anchors.collect::<Vec<_>>(),

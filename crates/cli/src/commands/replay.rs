@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_engine::context::{ContextOptions, ContextTarget, Preferences};
+use flamestack_engine::json::work_state;
 use flamestack_engine::summaries::BESIDE_SUMMARY_TOKENS;
 use flamestack_hosts::recordings::ctrace::Trace;
 use flamestack_hosts::recordings::{RecordingFormat, find};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::temporary::TemporaryEngine;
 use super::{existing, recordings};
@@ -72,11 +73,15 @@ impl Replay {
             mode: String::new(),
             budgets: vec![self.budget],
         };
-        for (_, budget, text) in self.play(&events, &[cut])? {
+        for given in self.play(&events, &[cut])? {
             if output.is_json() {
-                return output.data(&json!({ "budget": budget, "text": text }));
+                return output.data(&json!({
+                    "budget": given.budget,
+                    "text": given.text,
+                    "state": given.state,
+                }));
             }
-            output.raw(&text)?;
+            output.raw(&given.text)?;
         }
         Ok(())
     }
@@ -103,13 +108,14 @@ impl Replay {
     fn lines(&self, file: &str, cuts: &[Cut]) -> Result<String, Failure> {
         let events = traced(&self.trace.join(file), None)?;
         let mut lines = String::new();
-        for (cut, budget, text) in self.play(&events, cuts)? {
+        for given in self.play(&events, cuts)? {
             let line = json!({
                 "file": file,
-                "mode": cut.mode,
-                "cut_i": cut.place,
-                "budget": budget,
-                "text": text,
+                "mode": given.cut.mode,
+                "cut_i": given.cut.place,
+                "budget": given.budget,
+                "text": given.text,
+                "state": given.state,
             });
             lines.push_str(&line.to_string());
             lines.push('\n');
@@ -135,7 +141,12 @@ impl Replay {
             if let Some(summary) = summary.filter(|_| self.beside_summary) {
                 let added = stage.brief(BESIDE_SUMMARY_TOKENS, summary)?;
                 let budget = summary.chars().count().div_ceil(4) + BESIDE_SUMMARY_TOKENS;
-                given.push((cut, budget, format!("{summary}\n{added}")));
+                given.push(Given {
+                    cut,
+                    budget,
+                    text: format!("{summary}\n{added}"),
+                    state: stage.state()?,
+                });
                 continue;
             }
             for budget in &cut.budgets {
@@ -143,7 +154,12 @@ impl Replay {
                     Mode::Brief => stage.brief(*budget, "")?,
                     Mode::Context => stage.context(*budget)?,
                 };
-                given.push((cut, *budget, text));
+                given.push(Given {
+                    cut,
+                    budget: *budget,
+                    text,
+                    state: stage.state()?,
+                });
             }
         }
         Ok(given)
@@ -153,8 +169,15 @@ impl Replay {
 /// A numbered event of a recording.
 type Event = (u64, Entry);
 
-/// A text that a model is given at a cut, and its budget.
-type Given<'c> = (&'c Cut, usize, String);
+/// What a model is given at a cut.
+struct Given<'c> {
+    cut: &'c Cut,
+    /// Maximum number of tokens of the text.
+    budget: usize,
+    text: String,
+    /// The state of the work, as JSON.
+    state: Option<Value>,
+}
 
 /// A position at which a recording is cut.
 #[derive(Deserialize)]
@@ -189,6 +212,11 @@ impl Stage {
         let summaries = self.0.engine.summaries();
         let brief = summaries.resume_brief(&self.0.actor.session, budget, already)?;
         Ok(brief.unwrap_or_default())
+    }
+
+    fn state(&self) -> Result<Option<Value>, Failure> {
+        let state = self.0.engine.summaries().state(&self.0.actor.session)?;
+        Ok(state.as_ref().map(work_state))
     }
 
     fn context(&self, budget: usize) -> Result<String, Failure> {

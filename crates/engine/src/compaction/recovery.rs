@@ -7,8 +7,8 @@ use flamestack_brief::{Brief, Sources, list_verbatim, split_by_survival};
 use flamestack_core::compaction::{Anchor, AnchorReport, Compaction, CompactionKind};
 use flamestack_core::transcript::Entry;
 use flamestack_core::{Frame, FrameId, Session, Text};
-use flamestack_extract::summary;
-use flamestack_extract::tokens::Tokenizer;
+use flamestack_extract::summary::{self, SummaryInput};
+use flamestack_extract::tokens::{Tokenizer, prefix};
 
 use super::{CompactionReply, SummaryAuthor};
 use crate::summaries::subject;
@@ -145,9 +145,10 @@ impl CompactionSources<'_> {
         }
     }
 
-    /// Composes the text to restore from up to three parts: a brief, if it covers lost anchors;
-    /// lost anchors word for word, as far as the brief does not contain them; and the passages of
-    /// the transcript that are most likely to be needed, in what is left of the budget.
+    /// Composes the text to restore from up to four parts: claims of the summary that the record
+    /// contradicts; a brief, if it covers lost anchors; lost anchors word for word, as far as the
+    /// brief does not contain them; and the state of the work with the passages of the transcript
+    /// that are most likely to be needed, in what is left of the budget.
     fn recovery_text(
         &self,
         brief: &Brief,
@@ -155,30 +156,46 @@ impl CompactionSources<'_> {
         visible: &str,
         tokenizer: &dyn Tokenizer,
     ) -> String {
-        let mut text = String::new();
+        let mut text = self.contradictions(tokenizer);
+        let mut has_state = false;
         if !lost.is_empty() {
             let known = format!("{visible}\n{}", brief.text);
             let words = list_verbatim(lost, &known, self.budget / 2, tokenizer);
-            let left = self.budget.saturating_sub(tokenizer.count(&words));
-            if words.is_empty() {
-                text.clone_from(&brief.text);
-            } else if left > MIN_RECOVERY {
-                let brief = self.compose(left - 1, tokenizer);
-                text = format!("{}\n{words}", brief.text.trim_end());
-            } else {
-                text = words;
+            let used = tokenizer.count(&text) + tokenizer.count(&words);
+            let left = self.budget.saturating_sub(used + 1);
+            has_state = words.is_empty() || left > MIN_RECOVERY;
+            if has_state {
+                let brief = self.compose(left.max(MIN_RECOVERY), tokenizer);
+                text.push_str(brief.text.trim_end());
+                text.push('\n');
             }
+            text.push_str(&words);
         }
         let left = self.budget.saturating_sub(tokenizer.count(&text));
         if left >= MIN_TRANSCRIPT && !self.transcript.is_empty() {
             let known = format!("{visible}\n{text}");
-            let subject = subject(self.own.as_ref(), &known);
+            let subject = SummaryInput {
+                has_state,
+                ..subject(self.own.as_ref(), &known)
+            };
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
             text.push_str(&summary::brief(&self.transcript, &subject, left, tokenizer));
         }
         text
+    }
+
+    /// Returns the claims of the host's summary that the record contradicts, as a section.
+    fn contradictions(&self, tokenizer: &dyn Tokenizer) -> String {
+        let state = self.brief.state.as_ref();
+        let claims = state.map(|state| state.contradictions(self.usable_summary()));
+        let lines: Vec<String> = claims.into_iter().flatten().collect();
+        if lines.is_empty() {
+            return String::new();
+        }
+        let text = format!("## Contradicted by the Record\n- {}\n", lines.join("\n- "));
+        prefix(&text, self.budget / 4, &|text| tokenizer.count(text)).to_owned()
     }
 
     /// Renders the replacement of a host's summary.

@@ -266,7 +266,7 @@ fn a_frame_without_last_words_is_summarised_from_its_log() {
     insta::assert_snapshot!(wordless.results.unwrap().as_str(), @r"
     Ended without a word.
     ## Names
-    src/cookie_jar.rs
+    - src/cookie_jar.rs
     ");
     assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
 }
