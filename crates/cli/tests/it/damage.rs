@@ -22,7 +22,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     ");
     // Every command prints a note until the store is recovered.
     assert_snapshot!(ward.project.flame(&["push", "Begin anew"]), @"
-    id-1 “Begin anew” is in progress
+    id-1 “Begin anew” is in progress, at the root of a new tree
     --- stderr
     note: an unreadable store is in DIR/state/projects/shop-HASH/set-aside/TIME: `flame rebuild` recovers what can be read of it
     ");
@@ -69,7 +69,7 @@ fn a_store_that_is_no_store_is_set_aside_and_said() {
     state        DIR/state/projects/shop-HASH
     diagnostics  DIR/state/projects/shop-HASH/diagnostics.log
     journal      0 events, 0 frames
-    size         N kB (limit 50 MB)
+    size         0 bytes (limit 50 MB)
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! the store could not be read (file is not a database). It was moved to DIR/state/projects/shop-HASH/set-aside/TIME

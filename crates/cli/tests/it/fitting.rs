@@ -235,7 +235,9 @@ fn every_command_fits_the_terminal() {
     assert_snapshot!(at(&project, "40", &["search", "argon2id"]), @"
     id-2  Store users in the…  results
         Users are stored with [argon2id]
-        hashes in s…
+        hashes in src/users.rs; seven tests
+        pass and cover the migration in both
+        directions
     ");
     assert_snapshot!(at(&project, "40", &["config", "list", "brief", "--long"]), @"
     brief.budget = 2000  built in

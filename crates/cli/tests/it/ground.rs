@@ -378,17 +378,27 @@ fn without_ages(text: &str) -> String {
     stable + rest
 }
 
-/// Text with `N kB` for every size: it depends on the engine's pages, which are not ours.
+/// Text with `N kB` for every size: it depends on the engine's pages, which are not ours. Whole
+/// megabytes are limits, and stay.
 fn without_sizes(text: &str) -> String {
-    let mut parts = text.split(" kB").peekable();
+    without_unit(&without_unit(text, " kB", |_| true), " MB", |size| {
+        size.contains('.')
+    })
+}
+
+fn without_unit(text: &str, unit: &str, is_measured: fn(&str) -> bool) -> String {
+    let mut parts = text.split(unit).peekable();
     let mut stable = String::new();
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
             stable.push_str(part);
-        } else {
-            let bare = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',' || c == '.');
-            stable.push_str(&format!("{bare}N kB"));
+            break;
         }
+        let is_digit = |c: char| c.is_ascii_digit() || c == ',' || c == '.';
+        let bare = part.trim_end_matches(is_digit);
+        let (bare, size) = part.split_at(bare.len());
+        let size = if is_measured(size) { "N" } else { size };
+        stable.push_str(&format!("{bare}{size}{unit}"));
     }
     stable
 }

@@ -285,7 +285,7 @@ fn help_is_in_groups() {
     Settings and help:
       config, demo, completions, man, help
     The store:
-      doctor, rebuild, gc, import, export
+      doctor, rebuild, gc, backup, forget, projects, import, export
 
     `flame --help` describes all of them, `flame COMMAND -h` one.
 

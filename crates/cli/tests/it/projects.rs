@@ -254,7 +254,7 @@ fn projects_are_listed_relinked_and_forgotten() {
     project.turn_to_folder(&new);
     project.git(&["init", "--quiet"]);
     assert_snapshot!(project.flame(&["status"]), @"
-    No session works on a frame.
+    Nothing is in progress here.
     `flame push TITLE` starts one.
 
     shop · no frames yet
@@ -262,7 +262,7 @@ fn projects_are_listed_relinked_and_forgotten() {
     note: DIR/shop is gone and its frames are kept: if it was moved here, `flame projects relink DIR/shop`
     ");
     assert_snapshot!(project.flame(&["projects"]), @"
-    missing  1 frame  N kB  TIME  DIR/shop
+    missing  1 frame  N kB  TIME UTC  DIR/shop
     `flame projects relink PATH` in its new place takes up a moved project, `flame projects forget PATH` deletes its frames
     ");
     let doctor = project.flame(&["doctor"]);
