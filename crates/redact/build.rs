@@ -152,7 +152,8 @@ impl Automata {
             .build(pattern)
             .map_err(|error| format!("`{pattern}`: {error}"))?;
         let start = dfa.universal_start_state(Anchored::Yes);
-        let start = start.ok_or_else(|| format!("`{pattern}` looks behind its beginning"))?;
+        let start =
+            start.ok_or_else(|| format!("`{pattern}` looks at text before its beginning"))?;
         // Every state that can be reached, with where each byte and the end of the text lead.
         let mut rows: BTreeMap<StateID, Vec<StateID>> = BTreeMap::new();
         let mut open = vec![start];

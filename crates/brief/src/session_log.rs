@@ -305,7 +305,7 @@ mod tests {
             );
             assert_eq!(texts(entry, Field::OpenWork), ["the callers"], "{head}");
         }
-        // Prose about such a line is none.
+        // Prose about such a line is not an entry.
         let log = log("## 2026-03-11\n- The template says [Focus: name] at its top\n");
         assert_eq!(log.entries.first().unwrap().focus, None);
     }

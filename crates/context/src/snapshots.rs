@@ -309,7 +309,7 @@ fn in_a_shortage_relevance_decides() {
     let mut drawing = String::from("doing Shop\n");
     for n in 0..40 {
         drawing.push_str(&format!(
-            "  done Question {n}\n    results = Nobody minds whether it is blue, green or grey ({n})\n"
+            "  done Question {n}\n    results = Few people mind whether it is blue, green or grey ({n})\n"
         ));
     }
     drawing.push_str("  done Cart\n    results = CartStore in src/cart.rs\n  * Empty the cart\n");

@@ -4,7 +4,7 @@
 
 use flamestack_core::transcript::TodoStatus;
 use flamestack_core::{Evidence, Frame, FrameHead, FrameId, Note, Status, Text};
-use flamestack_extract::state::{CheckResult, FailedApproach, Outcome, Said, WorkState};
+use flamestack_extract::state::{CheckOutcome, CheckResult, FailedApproach, Said, WorkState};
 use flamestack_store::{FrameRow, Totals};
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ pub fn work_state(state: &WorkState) -> Value {
     let text = |said: &Option<Said>| said.as_ref().map(|said| said.text.clone());
     let check = |check: &CheckResult| {
         let outcome = match check.outcome {
-            Outcome::Passed => "pass",
-            Outcome::Failed => "fail",
+            CheckOutcome::Passed => "pass",
+            CheckOutcome::Failed => "fail",
         };
         present(json!({
             "command": check.commands.join(", "),

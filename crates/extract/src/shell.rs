@@ -2,7 +2,7 @@
 //!
 //! - `parse` splits a command line into commands with words and redirections (`shlex` knows neither
 //!   redirections nor separators, and a word that needs expansion must not name a file);
-//! - `invocation` finds the program that a command runs behind wrappers such as `env` and `npx`;
+//! - `invocation` finds the program that a command runs after wrappers such as `env` and `npx`;
 //! - `changes` guesses which files a command changed;
 //! - `programs` classifies programs by the table in `data/programs.txt`.
 

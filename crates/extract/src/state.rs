@@ -32,8 +32,8 @@ use flamestack_core::transcript::{CallKind, Entry, EntryKind, Todo, TodoStatus};
 pub use checks::CheckKind;
 pub use failed::FailedApproach;
 pub use files::{ChangedFile, FileChange};
-pub use git::{Commit, GitState};
-pub use outcomes::Outcome;
+pub use git::{GitState, SessionCommit};
+pub use outcomes::CheckOutcome;
 pub use prompts::Said;
 
 use self::checks::CheckCommand;
@@ -74,8 +74,8 @@ pub struct CheckResult {
     pub commands: Vec<String>,
     /// The kinds of check; none for a command that checks nothing, such as `git push`.
     pub kinds: Vec<CheckKind>,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// Its result.
+    pub outcome: CheckOutcome,
     /// The line of its output that names the first failure.
     pub failure: Option<String>,
     /// Index of the entry that reported it.
@@ -87,7 +87,7 @@ pub struct CheckResult {
 /// A call of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What it did.
+    /// Kind of the call.
     pub kind: ActionKind,
     /// The command line or the file.
     pub object: String,
@@ -204,7 +204,7 @@ fn last_check(
             continue;
         }
         let failed = |(_, _, verdict): &&(usize, &CheckCommand, Verdict)| {
-            *verdict == Verdict::Certain(Outcome::Failed)
+            *verdict == Verdict::Certain(CheckOutcome::Failed)
         };
         let has_failed = verdicts.iter().any(|it| failed(&it));
         let is_unknown = verdicts.iter().any(|(_, _, it)| *it == Verdict::Unknown);
@@ -217,9 +217,9 @@ fn last_check(
             commands: commands.collect(),
             kinds: picked().map(|(_, check, _)| check.kind).collect(),
             outcome: if has_failed {
-                Outcome::Failed
+                CheckOutcome::Failed
             } else {
-                Outcome::Passed
+                CheckOutcome::Passed
             },
             failure: shown_failure(run).filter(|_| has_failed),
             entry: run.entry,
@@ -251,7 +251,7 @@ fn shown_failure(run: &Run<'_>) -> Option<String> {
 struct Attempt<'r, 'e> {
     name: String,
     family: Family,
-    outcome: Option<Outcome>,
+    outcome: Option<CheckOutcome>,
     at: usize,
     run: &'r Run<'e>,
 }
@@ -274,7 +274,8 @@ fn open_errors(
     for (n, attempt) in attempts.iter().enumerate() {
         let run = attempt.run;
         let is_last = last.is_some_and(|last| last.entry == run.entry);
-        if attempt.outcome != Some(Outcome::Failed) || calls - run.calls > ERROR_AGE || is_last {
+        if attempt.outcome != Some(CheckOutcome::Failed) || calls - run.calls > ERROR_AGE || is_last
+        {
             continue;
         }
         let later = attempts
@@ -298,7 +299,7 @@ fn open_errors(
                     Family::Check(kind) => vec![kind],
                     Family::Action => Vec::new(),
                 },
-                outcome: Outcome::Failed,
+                outcome: CheckOutcome::Failed,
                 failure: Some(failure),
                 entry: run.entry,
                 edits_since: edits_since(run.entry),
@@ -321,7 +322,7 @@ fn settles(later: &Attempt<'_, '_>, earlier: &Attempt<'_, '_>) -> bool {
         Family::Check(CheckKind::Build | CheckKind::Types)
     );
     let same = later.family == earlier.family && is_check;
-    later.outcome == Some(Outcome::Passed) && (same || (of_build && is_check))
+    later.outcome == Some(CheckOutcome::Passed) && (same || (of_build && is_check))
 }
 
 fn attempts<'r, 'e>(run: &'r Run<'e>) -> Vec<Attempt<'r, 'e>> {
@@ -345,8 +346,8 @@ fn attempts<'r, 'e>(run: &'r Run<'e>) -> Vec<Attempt<'r, 'e>> {
         };
         let alone = run.state == RunState::Done && run.commands.len() == 1;
         let outcome = match run.exit {
-            Some(0) if run.passed_by_status(at) => Some(Outcome::Passed),
-            Some(exit) if alone && exit != 0 => Some(Outcome::Failed),
+            Some(0) if run.passed_by_status(at) => Some(CheckOutcome::Passed),
+            Some(exit) if alone && exit != 0 => Some(CheckOutcome::Failed),
             _ => None,
         };
         found.push(Attempt {

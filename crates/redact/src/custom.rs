@@ -1,4 +1,4 @@
-//! Rules of users: patterns of secrets that only they know, and of texts that are none.
+//! Rules of users: patterns of secrets that only they know, and of texts that are not secret.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -140,7 +140,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Custom {
-    /// Returns true if the user said that `secret` is none.
+    /// Returns true if the user said that `secret` is not one.
     pub(crate) fn allows(&self, secret: &str) -> bool {
         self.exceptions
             .iter()
@@ -196,7 +196,7 @@ fn replace_between_markers(text: &str, change: impl Fn(&str) -> Option<String>) 
     loop {
         let place = text.get(at..)?.find(MARKER).map(|place| at + place);
         let end = place.map(|place| marker(view, place));
-        // The beginning of a replacement that is none.
+        // The beginning of a text that only looks like a replacement.
         if let (Some(place), Some(None)) = (place, end) {
             at = place + MARKER.len();
             continue;

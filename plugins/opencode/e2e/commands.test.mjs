@@ -108,8 +108,8 @@ test("what a person says with --session reaches the model, and only a person can
   lab.flame(["note", "decision", "Two digits"], { FLAME_SESSION: `opencode:${session}` })
   lab.model.on("Go on with them", { text: "Going on." })
   await lab.prompt(session, "Go on with them")
-  const told = lab.model.work(session).at(-1)
-  for (const text of ["Prices are kept in cents", "No discounts", "Taxes", "Two digits"]) assert.ok(told.says(text), text)
+  const sent = lab.model.work(session).at(-1)
+  for (const text of ["Prices are kept in cents", "No discounts", "Taxes", "Two digits"]) assert.ok(sent.says(text), text)
   lab.model.on("And on", { text: "Done." })
   await lab.prompt(session, "And on")
   const again = lab.model.work(session).at(-1).raw.split("Prices are kept in cents").length - 1

@@ -30,7 +30,7 @@ test("a prompt that the provider refused has failed, and was not stopped by the 
   assert.deepEqual(lab.noise(), [])
 })
 
-test("a request that the provider was asked again is one answer, and an empty answer is none", async () => {
+test("a request that the provider was asked again is one answer, and an empty answer does not count", async () => {
   const session = await lab.session({ title: "Again" })
   const flame = (...words) => lab.flame(words, { FLAME_SESSION: `opencode:${session}` })
   const busy = { refuse: { message: "busy", type: "overloaded" }, status: 503 }

@@ -20,8 +20,8 @@ const NOT_STARTED: u8 = 127;
 
 /// Run a command and record it as evidence: command line, exit code and output
 ///
-/// Prints the command's output as it runs and ends with its exit code, so that it can stand in front
-/// of any command: `flame check cargo test`. Everything is recorded in the active frame, with secrets
+/// Prints the command's output as it runs and ends with its exit code, so that it can be put before
+/// any command: `flame check cargo test`. Everything is recorded in the active frame, with secrets
 /// redacted; `flame show` lists it and `flame log ID#N` prints the output. A single argument with
 /// blanks is run by the shell: `flame check "make | tail"`.
 #[derive(Args)]

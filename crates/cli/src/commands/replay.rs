@@ -169,7 +169,7 @@ impl Replay {
 /// A numbered event of a recording.
 type Event = (u64, Entry);
 
-/// What a model is given at a cut.
+/// The text that a model is given at a cut.
 struct Given<'c> {
     cut: &'c Cut,
     /// Maximum number of tokens of the text.

@@ -43,7 +43,7 @@ impl Tool {
             Some(text) => parse(&name, &text)?,
             None => Value::Null,
         };
-        // A call says what a model would say, whoever tries it.
+        // A call says what a model would say, even if a person tries it.
         let actor = Actor {
             by: Author::Agent,
             ..ctx.actor.clone()

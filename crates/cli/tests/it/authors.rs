@@ -24,7 +24,7 @@ fn a_tool_call_does_not_speak_for_the_user() {
     assert_eq!(code, Some(1));
     let (code, _) = in_call(&["note", "decision", "tasks.md approved"]);
     assert_eq!(code, Some(0));
-    // A tool is a model's, whoever calls it; what the user decides is the user's.
+    // A tool call is a model's, even if a person makes it; what the user decides is the user's.
     project.ok(&["tool", "stack_add_decision", r#"{"decision": "Svelte"}"#]);
     project.ok(&["note", "decision", "Axum"]);
     project.ok(&["note", "approval", "tasks.md", "--why", "read it"]);

@@ -14,7 +14,7 @@ fn shop() -> TestProject {
         "ログイン画面を多言語に対応させて翻訳を確認する",
     ]);
     project.ok(&["activate", "Store users"]);
-    let why = "the build image has no C compiler, and nobody wants to maintain one for this";
+    let why = "the build image has no C compiler, and no-one wants to maintain one for this";
     project.ok(&["note", "failed", "bcrypt", "--why", why]);
     project.ok(&["note", "command", "cargo test users", "--exit-code", "0"]);
     project.ok(&["note", "commit", "0123456789abcdef0123456789abcdef01234567"]);
@@ -147,7 +147,7 @@ fn a_frame_fits_the_terminal() {
 
     Failed attempts
       - bcrypt (because the build image has
-        no C compiler, and nobody wants to
+        no C compiler, and no-one wants to
         maintain one for this)
 
     Evidence
@@ -171,7 +171,7 @@ fn a_frame_fits_the_terminal() {
       cover the migration in both directions
 
     Failed attempts
-      - bcrypt (because the build image has no C compiler, and nobody wants to
+      - bcrypt (because the build image has no C compiler, and no-one wants to
         maintain one for this)
 
     Evidence
@@ -193,7 +193,7 @@ fn a_frame_fits_the_terminal() {
       Users are stored with argon2id hashes in src/users.rs; seven tests pass and cover the migration in both directions
 
     Failed attempts
-      - bcrypt (because the build image has no C compiler, and nobody wants to maintain one for this)
+      - bcrypt (because the build image has no C compiler, and no-one wants to maintain one for this)
 
     Evidence
       - `cargo test users` exited 0

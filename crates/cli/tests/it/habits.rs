@@ -1,4 +1,4 @@
-//! What people type: titles instead of ids, familiar words, checks, and the way back.
+//! Habits at the command line: titles instead of ids, familiar words, checks, and the way back.
 
 use insta::assert_snapshot;
 

@@ -55,7 +55,7 @@ pub struct Observer {
     latest: Option<Timestamp>,
 }
 
-/// What was seen of a turn since its prompt.
+/// Observations of a turn since its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ObservedTurn {
     /// True if its prompt was seen.

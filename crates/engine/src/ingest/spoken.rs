@@ -220,7 +220,7 @@ mod tests {
                 "<command-name>/review</command-name><command-args>src</command-args>",
                 "/review src",
             ),
-            // Somebody who asks about such a text.
+            // A user's question about such a text.
             (
                 "Where does <system-reminder> come from?",
                 "Where does <system-reminder> come from?",

@@ -1,4 +1,4 @@
-//! The program that a command runs, behind the words that only run it.
+//! The program that a command runs, after the words that only run it.
 
 use super::parse::{SimpleCommand, commands};
 

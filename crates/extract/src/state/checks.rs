@@ -106,7 +106,7 @@ const MODULES: [(&str, CheckKind); 3] = [
     ("py_compile", CheckKind::Build),
 ];
 
-/// Returns the check that a command is; nothing if it is none.
+/// Returns the check that a command is; nothing if it checks nothing.
 pub(super) fn check(command: &SimpleCommand) -> Option<CheckCommand> {
     let words = invocation(command);
     let (program, rest) = words.split_first()?;
@@ -153,7 +153,7 @@ fn check_of(program: &str, rest: &[&str], command: &SimpleCommand) -> Option<Che
         .words
         .iter()
         .find(|word| word.rsplit('/').next() == Some(program))?;
-    let is_script = script.contains('/') || script.ends_with(".sh");
+    let is_script = script.contains('/') || script.rsplit('.').next() == Some("sh");
     let base = program.split('.').next().unwrap_or(program);
     let base = base
         .strip_prefix("run-")

@@ -4,7 +4,7 @@
 //! Only plain sentences are compared, and only with what is certain: the last check and git.
 
 use super::checks::CheckKind;
-use super::outcomes::Outcome;
+use super::outcomes::CheckOutcome;
 use super::prompts::sentences;
 use super::{CheckResult, WorkState};
 use flamestack_core::text::condense;
@@ -117,10 +117,10 @@ fn contradicted(check: &CheckResult, words: &Words, sentence: &str) -> Option<St
     let commands: Vec<String> = check.commands.iter().map(|it| format!("`{it}`")).collect();
     let commands = commands.join(", ");
     match check.outcome {
-        Outcome::Failed if says_success && !says_failure && !is_negated => {
+        CheckOutcome::Failed if says_success && !says_failure && !is_negated => {
             Some(format!("{commands} failed when it last ran (#{n})"))
         }
-        Outcome::Passed
+        CheckOutcome::Passed
             if says_failure && !says_success && !is_negated && check.edits_since == 0 =>
         {
             Some(format!("{commands} passed when it last ran (#{n})"))

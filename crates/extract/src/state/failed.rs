@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flamestack_core::text::condense;
 
 use super::files::Files;
-use super::outcomes::{Outcome, Verdict, first_failure, verdict};
+use super::outcomes::{CheckOutcome, Verdict, first_failure, verdict};
 use super::runs::Run;
 
 /// An approach that did not work.
@@ -62,7 +62,7 @@ pub(super) fn failed_approaches(
     let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
     for run in runs {
         for (at, check) in &run.checks {
-            if verdict(run, *at, check) != Verdict::Certain(Outcome::Failed) {
+            if verdict(run, *at, check) != Verdict::Certain(CheckOutcome::Failed) {
                 continue;
             }
             let Some(failure) = first_failure(&run.output) else {

@@ -8,7 +8,7 @@ use super::edits::{self, Replacement};
 use super::runs::command_lines;
 use crate::shell::{SimpleCommand, git_words, invocation, unwrapped};
 
-/// What happened to a changed file.
+/// Kind of change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileChange {
     /// It was edited.
@@ -22,7 +22,7 @@ pub enum FileChange {
 pub struct ChangedFile {
     /// Its path, relative to the project if it is inside.
     pub path: String,
-    /// What happened to it first.
+    /// Its first change.
     pub change: FileChange,
     /// Functions and types that were changed, the newest last.
     pub names: Vec<String>,

@@ -12,7 +12,7 @@ use crate::shell::{git_words, unwrapped};
 
 /// A commit that the model made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct SessionCommit {
     /// The abbreviated hash, if git printed it.
     pub hash: Option<String>,
     /// The first line of its message.
@@ -27,8 +27,8 @@ pub struct GitState {
     /// The current branch.
     pub branch: Option<String>,
     /// The last commit of this session.
-    pub commit: Option<Commit>,
-    /// True if there are uncommitted changes, false if there are none.
+    pub commit: Option<SessionCommit>,
+    /// True if there are uncommitted changes, false if everything is committed.
     pub uncommitted: Option<bool>,
 }
 
@@ -69,10 +69,10 @@ struct Reader {
     /// Index of the user's last message.
     user: usize,
     branch: Option<(String, u32)>,
-    commit: Option<Commit>,
+    commit: Option<SessionCommit>,
     /// Index of the last command that may have changed what is committed.
     unsure: usize,
-    /// What git last said about uncommitted changes, and where.
+    /// Git's last word on uncommitted changes, and its entry.
     said: Option<(usize, bool)>,
 }
 
@@ -133,7 +133,7 @@ impl Reader {
             return;
         }
         let create = |word: &&str| matches!(*word, "-b" | "-B" | "-c" | "-C" | "--create");
-        if let Some(at) = rest.iter().position(|word| create(&word)) {
+        if let Some(at) = rest.iter().position(create) {
             self.on(rest.get(at + 1).copied().filter(|name| is_ref(name)));
         } else if let [name] = rest
             .iter()
@@ -169,7 +169,7 @@ impl Reader {
 
     fn commits(&mut self, hash: Option<String>, subject: &str) {
         self.unsure = self.at;
-        self.commit = Some(Commit {
+        self.commit = Some(SessionCommit {
             hash,
             subject: condense(subject, MAX_SUBJECT),
             entry: self.at,
@@ -201,9 +201,7 @@ impl Reader {
         if output.contains("working tree clean") {
             self.said = Some((self.at, false));
         } else if output.lines().any(lists)
-            || (alone
-                && options.iter().any(|option| is_short(&option))
-                && output.lines().any(listed))
+            || (alone && options.iter().any(is_short) && output.lines().any(listed))
         {
             self.said = Some((self.at, true));
         }

@@ -11,19 +11,19 @@ use super::runs::{Run, RunState};
 use crate::data::{OUTCOMES, section};
 use crate::shell::{Operator, invocation};
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// It succeeded.
     Passed,
     /// It failed.
     Failed,
 }
 
-/// How a check ended, as far as that is certain.
+/// Result of a check, as far as that is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Certain(Outcome),
+    Certain(CheckOutcome),
     /// There is no such command, script or folder, or nothing to check.
     NotRun,
     Unknown,
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 
 struct Decisive {
     section: &'static str,
-    outcome: Outcome,
+    outcome: CheckOutcome,
     /// It decides wherever it is printed.
     strong: bool,
     pattern: LinePattern,
@@ -72,9 +72,9 @@ static DECISIVE: LazyLock<Vec<Decisive>> = LazyLock::new(|| {
             all.push(Decisive {
                 section: name,
                 outcome: if outcome == "pass" {
-                    Outcome::Passed
+                    CheckOutcome::Passed
                 } else {
-                    Outcome::Failed
+                    CheckOutcome::Failed
                 },
                 strong: outcome == "FAIL",
                 pattern: LinePattern::new(pattern),
@@ -109,7 +109,7 @@ pub(super) fn lines(output: &str) -> impl Iterator<Item = Cow<'_, str>> {
 
 /// Returns how a check, the command with index `at` of a run, ended.
 pub(super) fn verdict(run: &Run<'_>, at: usize, check: &CheckCommand) -> Verdict {
-    use Outcome::{Failed, Passed};
+    use CheckOutcome::{Failed, Passed};
     if run.state != RunState::Done {
         return Verdict::Unknown;
     }
@@ -166,7 +166,7 @@ fn unfiltered(run: &Run<'_>, at: usize) -> Verdict {
         return Verdict::Unknown;
     }
     if failure_line(&run.output, &["errors"]).is_some() {
-        return Verdict::Certain(Outcome::Failed);
+        return Verdict::Certain(CheckOutcome::Failed);
     }
     let chained = run
         .commands
@@ -177,7 +177,7 @@ fn unfiltered(run: &Run<'_>, at: usize) -> Verdict {
     let silent = lines(&run.output).all(|line| line.trim().is_empty() || is_of_host(&line));
     let ok = run.exit.is_none_or(|exit| exit == 0);
     if silent && ok && chained {
-        Verdict::Certain(Outcome::Passed)
+        Verdict::Certain(CheckOutcome::Passed)
     } else {
         Verdict::Unknown
     }
@@ -203,7 +203,7 @@ fn is_of_host(line: &str) -> bool {
 
 /// Returns the outcome that the known lines of an output decide. If other checks of the same line
 /// wrote into it, only the lines of this check's own program count.
-fn decided_by_output(run: &Run<'_>, check: &CheckCommand, alone: bool) -> Option<Outcome> {
+fn decided_by_output(run: &Run<'_>, check: &CheckCommand, alone: bool) -> Option<CheckOutcome> {
     let program = check.name.split(' ').next().unwrap_or_default();
     let of_program = |name: &str| {
         let row = SECTIONS.iter().find(|(section, _)| *section == name);
@@ -222,7 +222,7 @@ fn decided_by_output(run: &Run<'_>, check: &CheckCommand, alone: bool) -> Option
             .iter()
             .find(|decisive| applies(decisive.section) && decisive.pattern.matches(line));
         match found {
-            Some(decisive) if decisive.strong => return Some(Outcome::Failed),
+            Some(decisive) if decisive.strong => return Some(CheckOutcome::Failed),
             Some(decisive) => last = Some(decisive.outcome),
             None => {}
         }

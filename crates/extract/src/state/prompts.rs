@@ -1,4 +1,4 @@
-//! What the user asked for: the newest request and the standing directives, in the user's words.
+//! The user's words: the newest request and the standing directives, in the user's words.
 
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{Entry, EntryKind, Speaker};
@@ -117,12 +117,11 @@ fn without_tags(text: &str) -> String {
         let name = name.get(..end.unwrap_or(name.len())).unwrap_or_default();
         let known = section(PROMPTS, "tags").any(|tag| tag == name);
         let after = element.split_once(&format!("</{name}>")).filter(|_| known);
-        match after {
-            Some((_, after)) => rest = after,
-            None => {
-                kept.push('<');
-                rest = element.get(1..).unwrap_or_default();
-            }
+        if let Some((_, after)) = after {
+            rest = after;
+        } else {
+            kept.push('<');
+            rest = element.get(1..).unwrap_or_default();
         }
     }
     kept.push_str(rest);

@@ -2,7 +2,7 @@
 
 use flamestack_core::transcript::{Todo, TodoStatus};
 
-use super::outcomes::Outcome;
+use super::outcomes::CheckOutcome;
 use super::{ActionKind, ChangedFile, CheckResult, FailedApproach, FileChange, WorkState};
 use crate::tokens::Tokenizer;
 
@@ -188,11 +188,11 @@ fn result(check: &CheckResult) -> String {
     let commands: Vec<String> = check.commands.iter().map(|it| format!("`{it}`")).collect();
     let mut text = commands.join(", ");
     match check.outcome {
-        Outcome::Passed => text.push_str(" passed"),
-        Outcome::Failed => text.push_str(" failed"),
+        CheckOutcome::Passed => text.push_str(" passed"),
+        CheckOutcome::Failed => text.push_str(" failed"),
     }
     if let Some(failure) = &check.failure {
-        text.push_str(&format!(", first failure: {}", failure));
+        text.push_str(&format!(", first failure: {failure}"));
     }
     match check.edits_since {
         0 => {}
@@ -212,7 +212,6 @@ fn failed(approach: &FailedApproach) -> String {
             failure,
             entry,
         } => {
-            let failure = failure;
             format!(
                 "`{command}` failed again with the same failure after an edit: {failure} (#{})",
                 entry + 1

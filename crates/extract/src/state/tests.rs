@@ -168,7 +168,7 @@ fn the_last_check_counts_with_its_own_outcome() {
         let state = Story::default().runs(line, exit, output).state();
         state.check.map(|check| check.outcome)
     };
-    let (passed, failed) = (Some(Outcome::Passed), Some(Outcome::Failed));
+    let (passed, failed) = (Some(CheckOutcome::Passed), Some(CheckOutcome::Failed));
     for (line, exit, output, expected) in [
         ("cargo test", 0, "", passed),
         ("cargo test", 101, "test result: FAILED. 1 passed", failed),
@@ -224,7 +224,7 @@ fn a_long_command_ends_when_a_later_call_reports_it() {
             "Process exited with code 101\ntest laws::one ... FAILED",
         );
     let check = story.state().check.expect("a check");
-    assert_eq!(check.outcome, Outcome::Failed);
+    assert_eq!(check.outcome, CheckOutcome::Failed);
     assert_eq!(check.failure.as_deref(), Some("test laws::one ... FAILED"));
 }
 

@@ -157,8 +157,9 @@ mod tests {
         );
         let most = SearchQuery::new(
             &(0..WORDS_LIMIT)
-                .map(|n| format!("word{n} "))
-                .collect::<String>(),
+                .map(|n| format!("word{n}"))
+                .collect::<Vec<_>>()
+                .join(" "),
         );
         let grams = most.unwrap().all_grams().unwrap();
         assert!(grams.matches(" AND ").count() < 2 * GRAMS_LIMIT, "{grams}");
