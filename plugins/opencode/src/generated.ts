@@ -261,10 +261,15 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "The complete state as JSON, for user interfaces.",
+    "description": "The state as JSON, for user interfaces: the path to the active frame first. `omitted` says how to get the rest.",
     "name": "stack_get_state",
     "schema": {
-      "properties": {},
+      "properties": {
+        "from": {
+          "description": "Frames to skip",
+          "type": "number"
+        }
+      },
       "type": "object"
     }
   },
@@ -451,6 +456,7 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "number"
         },
         "minMessageCount": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         },
         "propagateSummaries": {
