@@ -37,7 +37,7 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use flamestack_core::FrameId;
+use flamestack_core::{Actor, FrameId};
 use flamestack_engine::hints::Voice;
 use flamestack_engine::project::Found;
 use flamestack_engine::{Project, Receipt, Request, views};
@@ -63,6 +63,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         for waiting in ctx.engine.maintenance().set_aside_stores()? {
             output.notice(&set_aside(&waiting))?;
         }
+        settle_overdue(&ctx, output)?;
         Ok(ctx)
     };
     // What only reads goes on with the defaults of settings that are bad.
@@ -79,12 +80,17 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
                 output.notice(&format!("{}; the default is used", problem.problem))?;
             }
         }
+        settle_overdue(&ctx, output)?;
         Ok(ctx)
     };
     match cli.command {
         Command::Change(command) => command.run(&checked(output)?, output),
         Command::Check(command) => command.run(&checked(output)?, output),
-        Command::Status(command) => command.run(&open(output)?, output),
+        Command::Status(command) => {
+            let ctx = open(output)?;
+            settle_overdue(&ctx, output)?;
+            command.run(&ctx, output)
+        }
         Command::Tree(command) => command.run(&reading(output)?, output),
         Command::Show(command) => command.run(&reading(output)?, output),
         Command::Context(command) => command.run(&reading(output)?, output),
@@ -154,6 +160,29 @@ fn ask(question: &str, hint: &str, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
+/// Ends waits for summaries that did not come, and says so.
+fn settle_overdue(ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+    let receipts = ctx.engine.compactions().settle_overdue()?;
+    for receipt in receipts.iter().filter(|receipt| !receipt.events.is_empty()) {
+        let actor = Actor {
+            session: receipt
+                .events
+                .first()
+                .map_or_else(|| ctx.actor.session.clone(), |event| event.session.clone()),
+            ..ctx.actor.clone()
+        };
+        let lines = ctx
+            .engine
+            .read(|reading| views::receipt::lines(reading, &actor, receipt))?;
+        let session = &actor.session;
+        output.notice(&format!(
+            "no summary of {session} came: {}",
+            lines.join("; ")
+        ))?;
+    }
+    Ok(())
+}
+
 /// Returns the note about a store that waits to be recovered.
 fn set_aside(waiting: &Path) -> String {
     format!(
@@ -198,21 +227,18 @@ fn print_receipt(
 
 fn receipt_json(receipt: &Receipt, active: Option<&FrameId>) -> Value {
     let mut frames: Vec<String> = Vec::new();
-    for frame in receipt
-        .events
-        .iter()
-        .flat_map(|recorded| recorded.event.frames())
-    {
+    let events = || receipt.settled.iter().chain(&receipt.events);
+    for frame in events().flat_map(|recorded| recorded.event.frames()) {
         let frame = frame.to_string();
         if !frames.contains(&frame) {
             frames.push(frame);
         }
     }
     json!({
-        "changed": !receipt.events.is_empty(),
+        "changed": events().next().is_some(),
         "frames": frames,
         "active": active.map(FrameId::as_str),
-        "events": receipt.events.iter().map(|recorded| {
+        "events": events().map(|recorded| {
             json!({ "seq": recorded.seq.0, "what": views::story::line(recorded) })
         }).collect::<Vec<_>>(),
         "remarks": receipt.remarks.iter().map(views::receipt::remark).collect::<Vec<_>>(),

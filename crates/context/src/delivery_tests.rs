@@ -593,7 +593,10 @@ fn event(what: u8, which: u8) -> Event {
             from: None,
             to: Some(frame),
         },
-        _ => Event::FrameUnblocked { frame },
+        _ => Event::FrameUnblocked {
+            frame,
+            planned: false,
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use crate::compaction::{AnchorReport, Checkpoint, Summary, SummaryClaims};
 use crate::delivery::Sending;
 use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
-use crate::id::{BlobId, FrameId, SessionRef};
+use crate::id::{BlobId, FrameId, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{Description, Model};
 use crate::text::Text;
@@ -58,7 +58,7 @@ pub enum Command {
         /// The plan, in order.
         items: Vec<PlanItem>,
     },
-    /// Focus a frame, and start it if it is planned.
+    /// Focus a frame, and start it if it is planned or blocked.
     Activate {
         /// The frame.
         frame: FrameId,
@@ -103,7 +103,7 @@ pub enum Command {
         /// Reason.
         reason: Text,
     },
-    /// Give a planned frame another parent or rank.
+    /// Give an open frame another parent or rank.
     Move {
         /// The frame.
         frame: FrameId,
@@ -137,6 +137,8 @@ pub enum Command {
         given: Option<Results>,
         /// Reason for the summary.
         note: Option<Text>,
+        /// End of the wait: the frame then gets a summary made from its record.
+        until: Timestamp,
     },
     /// End the wait of a frame for a summary.
     TakeSummary {
@@ -144,6 +146,8 @@ pub enum Command {
         frame: FrameId,
         /// The summary, or a text made from the frame's record; none if nothing is recorded.
         summary: Option<Box<Summary>>,
+        /// Ends only a wait whose deadline is over at this time; none ends any wait.
+        if_over: Option<Timestamp>,
     },
     /// Record the state of the session before it is compacted.
     Checkpoint(Box<Checkpoint>),

@@ -21,6 +21,7 @@ mod summarise;
 use std::collections::BTreeSet;
 
 pub use self::open::Beginning;
+pub use self::summarise::NO_RESULTS;
 use crate::Session;
 use crate::command::{Actor, Command};
 use crate::event::Event;
@@ -52,6 +53,8 @@ pub enum Remark {
     AlreadyImported,
     /// A root was popped: the whole tree is finished.
     TreeFinished,
+    /// The frame was blocked until now; it has the reason.
+    WasBlocked(FrameHead),
     /// The frame could not be closed with its summary and stays open.
     NotEnded(Box<Refusal>),
     /// The new frame is only planned, because this one was pushed in the same message.
@@ -114,10 +117,16 @@ pub fn decide<N: TreeQuery + ?Sized>(
             outcome,
             given,
             note,
-        } => decider.await_summary(frame.as_ref(), *outcome, given.as_ref(), note.as_ref())?,
-        Command::TakeSummary { frame, summary } => {
-            decider.take_summary(frame, summary.as_deref())?;
+            until,
+        } => {
+            let (given, note) = (given.as_ref(), note.as_ref());
+            decider.await_summary(frame.as_ref(), *outcome, given, note, *until)?;
         }
+        Command::TakeSummary {
+            frame,
+            summary,
+            if_over,
+        } => decider.take_summary(frame, summary.as_deref(), *if_over)?,
         Command::Checkpoint(checkpoint) => {
             decider
                 .events

@@ -15,7 +15,7 @@ use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::{ActivitySnapshot, Description, Model};
-use crate::subagent::{End, Start};
+use crate::subagent::{End, EndedBy, Start};
 use crate::text::{Text, Title};
 use crate::transcript::Usage;
 
@@ -113,6 +113,8 @@ pub enum Event {
         given: Option<Results>,
         /// Reason for the summary.
         note: Option<Text>,
+        /// End of the wait. Events from before deadlines existed have none.
+        until: Option<Timestamp>,
     },
     /// A frame received a summary of its work so far, and waits for none.
     SummaryArrived {
@@ -165,6 +167,8 @@ pub enum Event {
         end: End,
         /// Its output, if no frame holds it.
         output: Option<Text>,
+        /// Source of this news.
+        by: EndedBy,
     },
     /// A session began or stopped waiting for the user.
     SessionWaiting {
@@ -227,6 +231,8 @@ pub enum Event {
     FrameUnblocked {
         /// The frame.
         frame: FrameId,
+        /// True if it was not started before it was blocked, and is planned again.
+        planned: bool,
     },
     /// The finished frame of a subagent was reopened: the subagent was given more work.
     FrameReopened {
@@ -249,7 +255,7 @@ pub enum Event {
         /// The planned descendants given up with it.
         cascaded: Vec<FrameId>,
     },
-    /// A planned frame got another parent or rank.
+    /// An open frame got another parent or rank.
     FrameMoved {
         /// The frame.
         frame: FrameId,

@@ -74,8 +74,12 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
             frame.status = Status::InProgress;
             frame.span = Some(begun(recorded));
         }
-        Event::FrameUnblocked { .. } => {
-            frame.status = Status::InProgress;
+        Event::FrameUnblocked { planned, .. } => {
+            frame.status = if *planned {
+                Status::Planned
+            } else {
+                Status::InProgress
+            };
             frame.blocked_on = None;
         }
         Event::SummaryAwaited { .. } | Event::SummaryArrived { .. } => wait(frame, recorded),
@@ -171,6 +175,7 @@ fn wait(frame: &mut Frame, recorded: &Recorded) {
             outcome,
             given,
             note,
+            until,
             ..
         } => {
             frame.awaiting = Some(Awaiting {
@@ -179,6 +184,7 @@ fn wait(frame: &mut Frame, recorded: &Recorded) {
                 outcome: *outcome,
                 given: given.clone(),
                 note: note.clone(),
+                until: *until,
             });
         }
         Event::SummaryArrived { summary, .. } => {

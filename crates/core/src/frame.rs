@@ -202,6 +202,19 @@ pub struct Awaiting {
     pub given: Option<Results>,
     /// Reason for the summary.
     pub note: Option<Text>,
+    /// End of the wait; none if it was begun before deadlines existed.
+    pub until: Option<Timestamp>,
+}
+
+impl Awaiting {
+    /// Time that a wait without a deadline lasts, in milliseconds.
+    const WITHOUT_DEADLINE: i64 = 5 * 60 * 1000;
+
+    /// Returns true if the wait is over.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let end = self.since.0.saturating_add(Self::WITHOUT_DEADLINE);
+        now >= self.until.unwrap_or(Timestamp(end))
+    }
 }
 
 /// A unit of work with everything recorded about it.
@@ -309,6 +322,7 @@ impl Frame {
             title: self.title.clone(),
             blocked_on: self.blocked_on.clone(),
             session: self.session.clone(),
+            is_started: self.span.is_some(),
         }
     }
 }
@@ -338,6 +352,8 @@ pub struct FrameHead {
     pub blocked_on: Option<Text>,
     /// The session that is bound to it.
     pub session: Option<SessionRef>,
+    /// True if work on it was started here. Imported frames may have been started elsewhere.
+    pub is_started: bool,
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub enum Refusal {
         /// The frame.
         frame: FrameHead,
     },
-    /// A planned frame cannot be popped or blocked.
+    /// A planned frame cannot be popped.
     #[error("{} is planned and was not started", shown(.frame))]
     NotBegun {
         /// The frame.
@@ -127,13 +127,17 @@ pub enum Refusal {
     /// The plan has more levels than one command accepts.
     #[error("the plan has more than {DEEPEST_PLAN} levels")]
     PlanTooDeep,
-    /// Only planned frames can be moved or deleted.
-    #[error("{} is {}: only planned frames can be {verb}", shown(.frame), .frame.status)]
+    /// Only planned frames can be deleted.
+    #[error("{} is {}: only planned frames can be deleted", shown(.frame), .frame.status)]
     NotPlanned {
         /// The frame.
         frame: FrameHead,
-        /// "moved" or "deleted".
-        verb: &'static str,
+    },
+    /// Finished work, and work that mirrors a host's list, stays in its place.
+    #[error("{} {}", shown(.frame), immovable(.frame))]
+    NotMovable {
+        /// The frame.
+        frame: FrameHead,
     },
     /// A frame cannot be moved below itself.
     #[error("{} cannot be moved below {}", shown(.frame), around(.frame, .into))]
@@ -235,6 +239,15 @@ fn around(frame: &FrameHead, into: &FrameHead) -> String {
         "itself".to_owned()
     } else {
         format!("{}, which is below it", shown(into))
+    }
+}
+
+/// Says why a frame stays in its place.
+fn immovable(frame: &FrameHead) -> String {
+    if frame.status.is_open() {
+        format!("is {} and stays where the host lists it", frame.origin)
+    } else {
+        format!("is {}: only open work can be moved", frame.status)
     }
 }
 

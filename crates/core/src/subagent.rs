@@ -82,6 +82,24 @@ impl End {
     }
 }
 
+/// Source of the news that a subagent ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndedBy {
+    /// The host reported it.
+    #[default]
+    Host,
+    /// It was idle for long enough, on a host that reports no ends.
+    Idle,
+    /// The user or a model said so.
+    Request,
+}
+
+enum_names!(EndedBy {
+    Host = "host",
+    Idle = "idle",
+    Request = "request",
+});
+
 /// Start of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -133,6 +151,8 @@ pub struct Run {
     pub active: Timestamp,
     /// Time of its end.
     pub ended: Option<Timestamp>,
+    /// Source of the news of its end.
+    pub ended_by: Option<EndedBy>,
     /// Its output, if no frame holds it.
     pub output: Option<Text>,
 }
@@ -181,7 +201,7 @@ impl Run {
             }
             // A stop says more than the failed call that follows from it.
             Event::SessionInterrupted { .. } if run.state != State::Done => {
-                run.over(State::Aborted, at);
+                run.over(State::Aborted, at, EndedBy::Host);
             }
             Event::SessionWaiting { on, .. } if run.state.is_in_flight() => {
                 run.state = if on.is_some() {
@@ -191,11 +211,13 @@ impl Run {
                 };
                 run.waiting_for.clone_from(on);
             }
-            Event::SubagentEnded { end, output, .. } => {
+            Event::SubagentEnded {
+                end, output, by, ..
+            } => {
                 if (run.state, *end) == (State::Aborted, End::Failed) {
-                    run.over(State::Aborted, at);
+                    run.over(State::Aborted, at, *by);
                 } else {
-                    run.over(end.state(), at);
+                    run.over(end.state(), at, *by);
                 }
                 run.output.clone_from(output);
             }
@@ -218,6 +240,7 @@ impl Run {
             started: at,
             active: at,
             ended: None,
+            ended_by: None,
             output: None,
         }
     }
@@ -247,11 +270,13 @@ impl Run {
         self.state = State::Running;
         self.waiting_for = None;
         self.ended = None;
+        self.ended_by = None;
         self.output = None;
     }
 
-    fn over(&mut self, state: State, at: Timestamp) {
+    fn over(&mut self, state: State, at: Timestamp, by: EndedBy) {
         self.state = state;
+        self.ended_by = Some(by);
         self.waiting_for = None;
         self.ended = Some(self.ended.map_or(at, |ended| ended.max(at)));
     }
@@ -334,6 +359,7 @@ mod tests {
             session: child(),
             end,
             output: None,
+            by: EndedBy::Host,
         }
     }
 

@@ -62,6 +62,12 @@ impl Default for BriefRequest {
 }
 
 impl Engine {
+    /// Returns the full hash of the commit that a name means in the project's repository, or `None` if
+    /// git knows no such commit, or this is no repository.
+    pub fn commit_named(&self, name: &str) -> Option<String> {
+        git::commit(&self.project().root, name, GIT_TIMEOUT).ok()
+    }
+
     /// Composes the brief of a session for a compaction, a resume or a hand-off.
     pub fn brief(&self, request: &BriefRequest, workflows: &Workflows) -> Result<Brief> {
         let mut sources = self.brief_sources(request, workflows)?;

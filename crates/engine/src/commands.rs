@@ -1,6 +1,7 @@
 //! Commands: a request comes in, events go into the journal, a receipt comes back.
 
 use flamestack_core::decide::decide;
+use flamestack_core::id::Timestamp;
 use flamestack_core::{Actor, Command, FrameId, Recorded, Refusal, Remark};
 use flamestack_store::Reading;
 
@@ -26,6 +27,8 @@ pub struct Receipt {
     pub events: Vec<Recorded>,
     /// Remarks for the caller.
     pub remarks: Vec<Remark>,
+    /// Events recorded before the request: frames that waited for a summary and were closed without.
+    pub settled: Vec<Recorded>,
 }
 
 impl Receipt {
@@ -47,6 +50,18 @@ impl Commands<'_> {
         {
             tracing::warn!("raw text not kept: {error}");
         }
+        let mut settled = Vec::new();
+        if request.begins_work() {
+            for receipt in self.engine.compactions().close_waiting(actor)? {
+                settled.extend(receipt.events);
+            }
+        }
+        let receipt = self.retried(actor, request)?;
+        Ok(Receipt { settled, ..receipt })
+    }
+
+    /// Tries a request until a drawn id is free.
+    fn retried(&self, actor: &Actor, request: &Request) -> Result<Receipt> {
         let summaries = self.engine.summaries();
         let request = &summaries.with_dense_results(actor, request.clone());
         for _ in 1..DRAWS {
@@ -65,8 +80,12 @@ impl Commands<'_> {
     }
 
     fn attempt(&self, actor: &Actor, request: &Request) -> Result<Receipt> {
+        let until = match request {
+            Request::AwaitSummary { .. } => self.engine.end_of_wait()?,
+            _ => Timestamp::default(),
+        };
         self.commit(actor, |reading| {
-            request.to_command(reading, actor, self.engine.clock())
+            request.to_command(reading, actor, self.engine.clock(), until)
         })
     }
 
@@ -98,6 +117,7 @@ impl Commands<'_> {
             command,
             events: committed.events,
             remarks: committed.remarks,
+            settled: Vec::new(),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use flamestack_core::id::Timestamp;
 use flamestack_core::{FrameId, Session, SessionRef};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_redact::Redactor;
@@ -158,6 +159,15 @@ impl Engine {
     /// Checks, repairs and shrinks the store.
     pub fn maintenance(&self) -> Maintenance<'_> {
         Maintenance { engine: self }
+    }
+
+    /// Returns the deadline of a wait for a summary that begins now.
+    pub(crate) fn end_of_wait(&self) -> Result<Timestamp> {
+        let patience = self
+            .settings()?
+            .number("compaction.completion_timeout_ms")?;
+        let patience = i64::try_from(patience).unwrap_or(i64::MAX);
+        Ok(Timestamp(self.clock().now().0.saturating_add(patience)))
     }
 
     /// Loads the tokenizer, which takes longer than anything that needs it.

@@ -4,7 +4,7 @@
 //! tools share these hints, so that both name calls that exist.
 
 use flamestack_core::text::TextProblem;
-use flamestack_core::{FrameHead, FrameId, Refusal, Status};
+use flamestack_core::{FrameId, Refusal, Status};
 
 /// Front that a hint is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
     let hint = match refusal {
         Refusal::IdTaken { .. } | Refusal::BadImport { .. } => return None,
         Refusal::BadText { problem, .. } => text_hint(problem, voice).to_owned(),
-        Refusal::NotACommit { .. } => "give its hash, as `git rev-parse HEAD` prints it".to_owned(),
+        Refusal::NotACommit { .. } => "give its hash, or in a repository HEAD, a branch or a tag".to_owned(),
         Refusal::OnlyTheUser => voice.pick(
             "record it as a decision (`flame note decision TEXT`), or ask the user to say it or to run this in a terminal",
             "record it as a decision with stack_add_decision, or ask the user to say it",
@@ -61,7 +61,10 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             )
         }
         Refusal::Blocked { frame } | Refusal::AlreadyBlocked { frame } => {
-            format!("when the wait is over: `flame unblock {}`", frame.id)
+            format!(
+                "when the wait is over, take it up again with {}",
+                call(voice, "activate", &frame.id)
+            )
         }
         Refusal::NotBlocked { frame } => match frame.status {
             Status::Planned | Status::InProgress => {
@@ -75,7 +78,9 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
                     Status::Planned => {
                         format!("start it with {}", call(voice, "activate", &child.id))
                     }
-                    Status::Blocked => format!("unblock it with `flame unblock {}`", child.id),
+                    Status::Blocked => {
+                        format!("take it up again with {}", call(voice, "activate", &child.id))
+                    }
                     _ => format!("finish it with {}", call(voice, "pop", &child.id)),
                 };
                 format!(
@@ -104,7 +109,13 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         }
         Refusal::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
         Refusal::EmptyPlan => "name at least one title".to_owned(),
-        Refusal::NotPlanned { frame, verb } => started_hint(frame, verb, voice),
+        Refusal::NotPlanned { frame } => match frame.status {
+            Status::InProgress | Status::Blocked => {
+                format!("give it up with {}", call(voice, "invalidate", &frame.id))
+            }
+            _ => "finished work stays as a record of what was done".to_owned(),
+        },
+        Refusal::NotMovable { .. } => "what is to be done elsewhere can be planned there".to_owned(),
         Refusal::Cycle { .. } => "choose a place outside of it".to_owned(),
         Refusal::BesideItself { .. } => "name another frame".to_owned(),
         Refusal::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
@@ -119,21 +130,6 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         }
     };
     Some(hint)
-}
-
-/// Returns what to do about a frame that cannot be moved or deleted any more.
-fn started_hint(frame: &FrameHead, verb: &str, voice: Voice) -> String {
-    match frame.status {
-        Status::InProgress | Status::Blocked if verb == "moved" => {
-            "work that has begun stays in its place; what is to be done elsewhere can be planned \
-             there"
-                .to_owned()
-        }
-        Status::InProgress | Status::Blocked => {
-            format!("abandon it with {}", call(voice, "invalidate", &frame.id))
-        }
-        _ => redo(voice),
-    }
 }
 
 /// Returns what to do about a text that is not accepted.
@@ -170,6 +166,7 @@ fn call(voice: Voice, verb: &str, id: &FrameId) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flamestack_core::FrameHead;
     use flamestack_core::frame::{Origin, Rank};
     use flamestack_core::id::SessionRef;
     use flamestack_core::text::{Text, Title};
@@ -186,6 +183,7 @@ mod tests {
             title: Title::recorded("Fix".to_owned()),
             blocked_on: Some(Text::recorded("keys".to_owned())),
             session: None,
+            is_started: true,
         }
     }
 
@@ -238,13 +236,13 @@ mod tests {
                 Refusal::Blocked {
                     frame: frame(Status::Blocked),
                 },
-                "when the wait is over: `flame unblock abcdefgh`",
+                "when the wait is over, take it up again with `flame activate abcdefgh`",
             ),
             (
                 Refusal::AlreadyBlocked {
                     frame: frame(Status::Blocked),
                 },
-                "when the wait is over: `flame unblock abcdefgh`",
+                "when the wait is over, take it up again with `flame activate abcdefgh`",
             ),
             (
                 Refusal::ChildrenOpen {
@@ -270,6 +268,25 @@ mod tests {
     }
 
     #[test]
+    fn models_are_given_tools_for_blocked_work() {
+        let blocked = || frame(Status::Blocked);
+        let refusals = [
+            Refusal::Blocked { frame: blocked() },
+            Refusal::AlreadyBlocked { frame: blocked() },
+            Refusal::ChildrenOpen {
+                frame: frame(Status::InProgress),
+                children: vec![blocked()],
+                total: 1,
+            },
+        ];
+        for refusal in refusals {
+            let hint = refusal_hint(&refusal, Voice::Tool).unwrap();
+            assert!(hint.contains("stack_frame_activate (abcdefgh)"), "{hint}");
+            assert!(!hint.contains("flame "), "{hint}");
+        }
+    }
+
+    #[test]
     fn hints_about_sessions_and_edits_name_a_call_that_works() {
         check([
             (
@@ -286,9 +303,8 @@ mod tests {
             (
                 Refusal::NotPlanned {
                     frame: frame(Status::InProgress),
-                    verb: "moved",
                 },
-                "work that has begun stays in its place; what is to be done elsewhere can be planned there",
+                "give it up with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
                 Refusal::SessionBound {

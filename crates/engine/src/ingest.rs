@@ -30,7 +30,7 @@ use std::path::Path;
 use flamestack_core::command::Fork;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
-use flamestack_core::subagent::Framing;
+use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{Actor, Author, Command, Event, Recorded, SessionRef, Title};
 use flamestack_store::{Step, transcript};
@@ -91,6 +91,8 @@ pub struct IngestOptions {
     pub without_ids: bool,
     /// True if every subagent that ends here keeps its frame, however short its run.
     pub keeps_frames: bool,
+    /// Source of the news that a subagent ended.
+    pub ended_by: EndedBy,
 }
 
 /// One step of an ingest.
@@ -309,6 +311,7 @@ impl Engine {
             last_used: 0,
         });
         ingest.observer.set_parent(options.parent.clone());
+        ingest.observer.set_ended_by(options.ended_by);
         // A past session keeps the frames of all its subagents: it will not be asked again.
         if !options.past {
             let framing = self.tracking().framing;

@@ -6,6 +6,7 @@
 use flamestack_core::command::{DEEPEST_PLAN, Place, PlanItem, Under};
 use flamestack_core::event::{Edit, Goal, Results};
 use flamestack_core::frame::LogEntry;
+use flamestack_core::id::Timestamp;
 use flamestack_core::text::TextProblem;
 use flamestack_core::{
     Actor, Author, Command, Evidence, FrameId, Model, Note, Outcome, Refusal, SessionRef, Text,
@@ -226,12 +227,22 @@ impl Request {
         )
     }
 
+    /// Returns true if it begins work that may be opened below the session's active frame.
+    pub(crate) fn begins_work(&self) -> bool {
+        matches!(
+            self,
+            Self::Push { .. } | Self::Plan { .. } | Self::Activate(_)
+        )
+    }
+
     /// Resolves names, checks texts and draws ids.
+    /// A wait for a summary that begins now ends at `until`.
     pub(crate) fn to_command(
         &self,
         reading: &dyn Reading,
         actor: &Actor,
         clock: &dyn Clock,
+        until: Timestamp,
     ) -> Result<Command> {
         let named = |name: &String| resolve(reading, name);
         let optional_frame = |name: &Option<String>| name.as_ref().map(named).transpose();
@@ -265,6 +276,7 @@ impl Request {
                     Some(results) => Some(results_from(results, compacted.as_ref())?),
                 },
                 note: optional("the note", note.as_ref())?,
+                until,
             },
             Self::Plan { parent, items } => Command::Plan {
                 under: under(reading, parent)?,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::session::Activity;
-use flamestack_core::subagent::{self, Framing, Run, State};
+use flamestack_core::subagent::{self, EndedBy, Framing, Run, State};
 use flamestack_core::transcript::{Entry, EntryKind, Usage};
 use flamestack_core::{Actor, Author, FrameHead, Session, SessionRef};
 use flamestack_store::Reading;
@@ -132,6 +132,26 @@ pub fn tree_of(reading: &dyn Reading, session: &SessionRef) -> Result<Family> {
         }
         None => family(reading, &top),
     }
+}
+
+/// Returns the subagents of the tree that a session belongs to, and those that its host did not say
+/// the parent of.
+pub fn visible_to(reading: &dyn Reading, session: &SessionRef) -> Result<Family> {
+    let mut family = tree_of(reading, session)?;
+    let listed = family.listed.iter().map(|one| one.run.session.clone());
+    let mut walk = Walk {
+        reading,
+        met: listed.chain([session.clone()]).collect(),
+        listed: std::mem::take(&mut family.listed),
+    };
+    for run in reading.runs(false)? {
+        let is_stray = run.parent.is_none() && run.session.host() == session.host();
+        if is_stray && walk.met.insert(run.session.clone()) {
+            family.spent.add(&walk.add(run, 0)?);
+        }
+    }
+    family.listed = walk.listed;
+    Ok(family)
 }
 
 /// Returns all subagents of a project, also those without a known parent.
@@ -294,7 +314,11 @@ impl Engine {
         })?;
         for Session { key, activity, .. } in idle {
             let text = last_words(&activity);
-            self.end(&key, None, true, text, &IngestOptions::default())?;
+            let options = IngestOptions {
+                ended_by: EndedBy::Idle,
+                ..IngestOptions::default()
+            };
+            self.end(&key, None, true, text, &options)?;
         }
         Ok(())
     }
@@ -319,6 +343,7 @@ impl Engine {
         let text = summary.map_or_else(|| last_words(&activity), str::to_owned);
         let options = IngestOptions {
             keeps_frames: true,
+            ended_by: EndedBy::Request,
             ..IngestOptions::default()
         };
         self.end(session, run.parent, ok, text, &options)

@@ -5,6 +5,8 @@
 //! session is recorded in the logs of its frames, one turn a piece. The newest turn may still be
 //! pending: it is written when it ends.
 
+mod record;
+
 use flamestack_core::event::{Edit, Results};
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::transcript::{Entry, EntryKind};
@@ -66,7 +68,8 @@ impl Summaries<'_> {
     }
 
     /// Derives the result of a frame that ended without one from its transcript and those of the
-    /// frames below it. Returns `None` if nothing is recorded.
+    /// frames below it, or else from its notes, raw texts and children. Returns `None` if nothing is
+    /// recorded.
     ///
     /// Tokens are estimated: the text goes into the journal, which must not depend on a tokenizer.
     pub fn derived_result(&self, frame: &FrameId, limit: usize) -> Result<Option<String>> {
@@ -92,14 +95,17 @@ impl Summaries<'_> {
         let engine = self.engine;
         let turns = engine.read(|reading| recorded_turns(reading, frame, None))?;
         let mut entries = self.decode(newest(&turns))?;
+        let frame = engine.read(|reading| Ok(reading.whole_frame(frame)?))?;
         if entries.is_empty() {
-            return Ok(None);
+            return match frame.filter(|_| results.is_none()) {
+                Some(frame) => self.recorded_result(&frame, limit),
+                None => Ok(None),
+            };
         }
         entries.extend(results.map(|results| {
             let text = results.to_owned();
             Entry::of(EntryKind::Assistant { text })
         }));
-        let frame = engine.read(|reading| Ok(reading.whole_frame(frame)?))?;
         let text = summary::result(&entries, &subject(frame.as_ref(), ""), limit, &Estimate);
         Ok(Some(text).filter(|text| !text.trim().is_empty()))
     }

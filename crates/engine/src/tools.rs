@@ -11,6 +11,7 @@ mod state;
 mod subagents;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use flamestack_core::Actor;
 use flamestack_core::text::{QUOTE_LIMIT, quoted, shortened};
@@ -156,7 +157,15 @@ pub fn named(name: &str) -> Result<&'static Tool> {
 /// Calls a tool as an agent would. Texts from records cannot open or close a tag in the answer.
 pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Result<String> {
     let tool = named(name)?;
+    let settled = settled(engine, actor)?;
     let answer = (tool.run)(engine, actor, arguments)?;
+    // The answers of this tool are read by programs.
+    let is_for_programs = tool.name == <state::GetStateArgs as ToolArgs>::NAME;
+    let answer = if is_for_programs {
+        answer
+    } else {
+        settled + &answer
+    };
     if tool.escapes_records {
         return Ok(answer);
     }
@@ -164,6 +173,20 @@ pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Res
         Cow::Borrowed(_) => Ok(answer),
         Cow::Owned(safe) => Ok(safe),
     }
+}
+
+/// Ends waits for summaries that did not come, and returns what the session has to know of it.
+fn settled(engine: &Engine, actor: &Actor) -> Result<String> {
+    let receipts = engine.compactions().settle_overdue()?;
+    let mut text = String::new();
+    for receipt in &receipts {
+        let of_session = receipt.events.first();
+        if of_session.is_some_and(|event| event.session == actor.session) {
+            let lines = engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?;
+            text.push_str(&format!("no summary came: {}\n\n", lines.join("\n")));
+        }
+    }
+    Ok(text)
 }
 
 /// Parses the arguments of a tool. An error names the argument.
@@ -278,8 +301,16 @@ fn simplify(schema: &mut Value) {
 
 /// Executes a request and returns its receipt as text.
 fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String> {
-    let receipt = engine.commands().execute(actor, request)?;
-    let lines = engine.read(|reading| receipt::lines(reading, actor, &receipt, Voice::Tool))?;
+    let mut receipts = vec![engine.commands().execute(actor, request)?];
+    // No host makes a summary at a terminal, so the wait ends at once.
+    if matches!(request, Request::AwaitSummary { .. }) && actor.session.is_shell() {
+        let compactions = engine.compactions();
+        receipts = compactions.give_up_waiting(actor, Duration::ZERO)?;
+    }
+    let mut lines = Vec::new();
+    for receipt in &receipts {
+        lines.extend(engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?);
+    }
     Ok(lines.join("\n"))
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Frame, FrameHead, Origin, Rank, Status};
+use flamestack_core::frame::{Awaiting, Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::subagent::Run;
@@ -89,6 +89,8 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>>;
     /// Returns all subagents, or those that have not ended, first to last.
     fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>>;
+    /// Returns the frames that wait for a summary of any session, by id.
+    fn all_awaiting(&self) -> Result<Vec<(FrameId, Awaiting)>>;
     /// Returns the events about a frame, oldest first.
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>>;
     /// Returns events after a point, oldest first, at most `limit`.

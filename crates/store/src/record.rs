@@ -15,10 +15,10 @@ use flamestack_core::compaction::{AnchorReport, Checkpoint};
 use flamestack_core::delivery::Sending;
 use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, LogEntry, Origin, Outcome, Rank};
-use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef};
+use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Note;
 use flamestack_core::session::{ActivitySnapshot, Description, Model};
-use flamestack_core::subagent::{End, Start};
+use flamestack_core::subagent::{End, EndedBy, Start};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -91,7 +91,8 @@ tagged_record! { EventRecord as "Event" by "kind" {
         frame: FrameId,
         outcome: Option<Outcome> = default,
         given: Option<Results> = default,
-        note: Option<Text> = default
+        note: Option<Text> = default,
+        until: Option<Timestamp> = default
     },
     SummaryArrived { frame: FrameId, summary: Option<Text> = default },
     SessionSpent { session: SessionRef, usage: Usage [flatten] },
@@ -105,7 +106,12 @@ tagged_record! { EventRecord as "Event" by "kind" {
     },
     SessionRestored { session: SessionRef, reverted: Seq, shown: Vec<Seq>, seen: ActivitySnapshot },
     SubagentStarted(Box<Start>),
-    SubagentEnded { session: SessionRef, end: End, output: Option<Text> = default },
+    SubagentEnded {
+        session: SessionRef,
+        end: End,
+        output: Option<Text> = default,
+        by: EndedBy = default
+    },
     SessionWaiting { session: SessionRef, on: Option<Text> = default },
     /// Fingerprints of 16 hex digits each, without separators.
     SessionWitnessed { session: SessionRef, marks: Vec<Fingerprint> },
@@ -125,7 +131,7 @@ tagged_record! { EventRecord as "Event" by "kind" {
         cascaded: Vec<FrameId> = default
     },
     FrameBlocked { frame: FrameId, reason: Text, results: Option<Results> = default },
-    FrameUnblocked { frame: FrameId },
+    FrameUnblocked { frame: FrameId, planned: bool = default },
     FrameReopened { frame: FrameId },
     FrameEdited { frame: FrameId, edit: Edit },
     FrameInvalidated { frame: FrameId, reason: Text, cascaded: Vec<FrameId> = default },

@@ -8,7 +8,7 @@ use flamestack_core::compaction::{AnchorReport, Checkpoint, CompactionKind, Summ
 use flamestack_core::delivery::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
-use flamestack_core::id::{BlobId, FrameId};
+use flamestack_core::id::{BlobId, FrameId, Timestamp};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::session::Description;
 use flamestack_core::text::Title;
@@ -286,6 +286,7 @@ impl Wish {
                 outcome: None,
                 given: None,
                 note: Some(prose(text)),
+                until: Timestamp(i64::from(self.b)),
             },
             _ => Command::AwaitSummary {
                 frame,
@@ -296,6 +297,7 @@ impl Wish {
                 }),
                 given: (self.b % 5 == 1).then(|| results(text)),
                 note: None,
+                until: Timestamp(i64::from(self.b)),
             },
         }
     }

@@ -63,7 +63,7 @@ pub(crate) enum Change {
         note: Option<String>,
     },
     Plan(plan::Plan),
-    /// Switch to a frame, starting it if it is planned
+    /// Switch to a frame, starting it if it is planned or blocked
     #[command(visible_alias = "start")]
     Activate {
         /// The frame; `-` for the one that was active before
@@ -97,6 +97,8 @@ pub(crate) enum Change {
         results_compacted: Option<String>,
     },
     /// Mark a frame as blocked and return to its parent
+    ///
+    /// Planned work can be blocked too. `flame activate` takes a blocked frame up again.
     Block {
         /// The thing it waits for
         reason: String,
@@ -104,7 +106,7 @@ pub(crate) enum Change {
         #[arg(short, long, value_name = "FRAME", add = complete::frames())]
         frame: Option<String>,
     },
-    /// Unblock a frame
+    /// Unblock a frame; it is in progress, or planned, again
     Unblock {
         /// The frame
         #[arg(add = complete::frames())]
@@ -121,7 +123,9 @@ pub(crate) enum Change {
         #[arg(short, long, value_name = "WHY")]
         reason: String,
     },
-    /// Move a planned frame to another parent or position
+    /// Move an open frame to another parent or position
+    ///
+    /// Work in progress moves with everything below it, to another frame in progress or to the top.
     Move {
         /// The frame
         #[arg(add = complete::frames())]
@@ -190,8 +194,10 @@ pub(crate) struct To {
 
 impl Change {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        if let Self::Note(note) = self {
-            return note.run(ctx, output);
+        match self {
+            Self::Note(note) => return note.run(ctx, output),
+            Self::Plan(plan) => return plan.run(ctx, output),
+            _ => {}
         }
         let is_undo = matches!(self, Self::Undo);
         let this = match self {

@@ -1,7 +1,7 @@
 //! `flame note`
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use flamestack_engine::request::{NoteInput, Request};
@@ -84,7 +84,7 @@ enum What {
     },
     /// Record a commit that holds the work, as evidence
     Commit {
-        /// Its hash
+        /// Its hash, or a name that git resolves: `HEAD`, a branch, a tag
         hash: String,
     },
     /// Record an instruction to follow, in your own words, for all of the work or, with --frame, for a
@@ -118,10 +118,39 @@ impl Note {
         if let Some(What::Log { file, label }) = self.what {
             return log(ctx, output, self.frame.as_deref(), &file, label);
         }
-        for request in self.requests()? {
+        let (note, doubts) = self.checked(ctx);
+        for request in note.requests()? {
             execute(ctx, output, &request)?;
         }
+        for doubt in doubts {
+            output.notice(&doubt)?;
+        }
         Ok(())
+    }
+
+    /// Resolves the name of a commit, and returns doubts about what is recorded.
+    fn checked(mut self, ctx: &CommandContext) -> (Self, Vec<String>) {
+        let mut doubts = Vec::new();
+        let project = ctx.engine.project();
+        match &mut self.what {
+            What::Commit { hash } => match ctx.engine.commit_named(hash) {
+                Some(resolved) => *hash = resolved,
+                // Outside of a repository there is nothing to check a hash against.
+                None if project.identity == project.root => {}
+                None => doubts.push(format!("git knows no commit {hash} in this repository")),
+            },
+            What::Artifact { paths } => {
+                let is_missing = |path: &&String| {
+                    !path.contains("://")
+                        && !Path::new(path).exists()
+                        && !project.root.join(path).exists()
+                };
+                let missing = paths.iter().filter(is_missing);
+                doubts.extend(missing.map(|path| format!("there is no file {path} (yet)")));
+            }
+            _ => {}
+        }
+        (self, doubts)
     }
 
     /// Returns a request for each note. Raw text is stored first, so it has none.

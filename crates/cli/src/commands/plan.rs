@@ -7,11 +7,14 @@ use flamestack_core::Refusal;
 use flamestack_core::command::DEEPEST_PLAN;
 use flamestack_engine::EngineError;
 use flamestack_engine::request::{GoalInput, PlanInput, Request};
+use flamestack_engine::views::counted;
 
 use super::change::{given, parent_of};
-use super::{text_or_stdin, utf8};
+use super::{execute, text_or_stdin, utf8};
+use crate::command_context::CommandContext;
 use crate::complete;
 use crate::failure::Failure;
+use crate::output::Output;
 
 /// Plan frames for later, in order, below the active one
 ///
@@ -46,14 +49,29 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    pub(super) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        let (request, ticked) = self.read()?;
+        execute(ctx, output, &request)?;
+        if ticked > 0 {
+            let lines = counted(ticked as u64, "line that is", "lines that are");
+            output.notice(&format!("left out {lines} ticked off (`- [x]`)"))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn request(self) -> Result<Request, Failure> {
-        let items = match &self.from {
+        Ok(self.read()?.0)
+    }
+
+    /// Returns the request, and the number of lines that were left out as ticked off.
+    fn read(self) -> Result<(Request, usize), Failure> {
+        let (items, ticked) = match &self.from {
             Some(file) if file.as_os_str() == "-" => outline(&text_or_stdin("-")?)?,
             Some(file) => outline(&utf8(&file.display().to_string(), fs_err::read(file)?)?)?,
-            None => self.listed()?,
+            None => (self.listed()?, 0),
         };
         let parent = parent_of(self.parent, self.root);
-        Ok(Request::Plan { parent, items })
+        Ok((Request::Plan { parent, items }, ticked))
     }
 
     fn listed(&self) -> Result<Vec<PlanInput>, Failure> {
@@ -76,12 +94,14 @@ impl Plan {
     }
 }
 
-/// Parses an indented list of `- title | criteria`.
-fn outline(text: &str) -> Result<Vec<PlanInput>, Failure> {
+/// Parses an indented list of `- title | criteria`. Returns the items, and the number of lines that were
+/// left out because they, or those above them, are ticked off.
+fn outline(text: &str) -> Result<(Vec<PlanInput>, usize), Failure> {
     // Open levels: the indentation of each and its items so far.
     let mut levels: Vec<(usize, Vec<PlanInput>)> = vec![(0, Vec::new())];
     // Items that are ticked off, and everything below them, are skipped.
     let mut ticked: Option<usize> = None;
+    let mut left_out = 0;
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
         if content.is_empty() || content.starts_with('#') {
@@ -89,10 +109,12 @@ fn outline(text: &str) -> Result<Vec<PlanInput>, Failure> {
         }
         let indent = line.len() - content.len();
         if ticked.is_some_and(|above| indent > above) {
+            left_out += 1;
             continue;
         }
         ticked = is_ticked(content).then_some(indent);
         if ticked.is_some() {
+            left_out += 1;
             continue;
         }
         close_deeper(&mut levels, indent);
@@ -122,7 +144,8 @@ fn outline(text: &str) -> Result<Vec<PlanInput>, Failure> {
         }
     }
     close_deeper(&mut levels, 0);
-    Ok(levels.pop().map(|(_, items)| items).unwrap_or_default())
+    let items = levels.pop().map(|(_, items)| items).unwrap_or_default();
+    Ok((items, left_out))
 }
 
 /// Moves the items of levels deeper than `indent` into their parents.
@@ -185,13 +208,14 @@ mod tests {
 
     #[test]
     fn indentation_makes_the_tree() {
-        let plan = outline("- a\n    - b\n      - c\n    - d | done\n\n* [ ] e\n").unwrap();
-        assert_eq!(drawn(&plan), "a(b(c) d) e");
+        let (plan, left_out) =
+            outline("- a\n    - b\n      - c\n    - d | done\n\n* [ ] e\n").unwrap();
+        assert_eq!((drawn(&plan).as_str(), left_out), ("a(b(c) d) e", 0));
         assert_eq!(plan[0].children[1].goal.criteria.as_deref(), Some("done"));
         assert!(outline("  - a\n- b").is_err());
         assert!(outline("- a\n- ").is_err());
-        let rest = outline("- [x] a\n  - b\n- [ ] c\n  * [X] d\n  - e").unwrap();
-        assert_eq!(drawn(&rest), "c(e)");
-        assert!(outline("").unwrap().is_empty());
+        let (rest, left_out) = outline("- [x] a\n  - b\n- [ ] c\n  * [X] d\n  - e").unwrap();
+        assert_eq!((drawn(&rest).as_str(), left_out), ("c(e)", 3));
+        assert!(outline("").unwrap().0.is_empty());
     }
 }

@@ -54,6 +54,10 @@ impl Show {
                 }
                 if let Some(ended) = details.ended {
                     fields.insert("endedAt".to_owned(), json!(ended.0));
+                    if let Some(started) = details.started {
+                        let took = ended.0.saturating_sub(started.0);
+                        fields.insert("durationMs".to_owned(), json!(took));
+                    }
                 }
                 fields.insert("logPath".to_owned(), json!(log.display().to_string()));
             }

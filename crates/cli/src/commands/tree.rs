@@ -1,6 +1,8 @@
 //! `flame tree`
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use flamestack_core::Status;
 use flamestack_engine::json;
 use flamestack_engine::views::markdown;
 use flamestack_engine::views::tree::{self, TreeLine, TreeOptions};
@@ -23,6 +25,9 @@ pub(crate) struct Tree {
     /// Show everything, including finished work
     #[arg(short, long)]
     all: bool,
+    /// Only frames with this status, and those above them
+    #[arg(short, long, value_name = "STATUS", value_parser = status_names())]
+    status: Option<String>,
     /// Maximum number of levels
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
@@ -46,6 +51,7 @@ impl Tree {
             root,
             depth,
             all: self.all || self.markdown,
+            status: self.status.as_deref().and_then(Status::from_name),
         };
         let view = ctx.engine.read(|reading| tree::gather(reading, &options))?;
         if output.is_json() {
@@ -72,6 +78,11 @@ impl Tree {
         output.line(format!("{in_all}{}", tree::totals_in_words(&view.totals)))?;
         output.dim(view.legend(&canvas).trim_end())
     }
+}
+
+/// Returns the names of statuses.
+fn status_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Status::ALL.map(Status::as_str))
 }
 
 fn line_json(line: &TreeLine) -> Value {

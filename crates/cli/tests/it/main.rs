@@ -30,6 +30,7 @@ mod hostile;
 #[cfg(unix)]
 mod init;
 mod large;
+mod lifecycle;
 mod manners;
 mod names;
 mod nothing_lost;

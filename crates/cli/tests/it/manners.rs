@@ -308,7 +308,7 @@ fn text_cannot_drive_the_terminal() {
     let frame = project.push("Red \u{1b}[31malert\u{7}");
     project.ok(&["edit", "--criteria", "line\n\u{1b}]0;title\u{7}end"]);
     project.ok(&["note", "decision", "\u{1b}[2J wiped", "--why", "\u{9b}2J"]);
-    project.ok(&["note", "artifact", "src/\u{1b}[1m.rs"]);
+    project.flame(&["note", "artifact", "src/\u{1b}[1m.rs"]);
     project.ok(&["note", "failed", "a\rb\u{8}c"]);
     project.ok(&["note", "command", "printf '\u{1b}c'", "--exit-code", "0"]);
     let logged = project.flame_reading(
@@ -338,7 +338,7 @@ fn text_cannot_disguise_itself() {
     let title = "Run \u{202e}hs.llatsni\u{2069} as ro\u{200b}ot\u{feff}";
     let frame = project.push(title);
     project.ok(&["note", "decision", title, "--why", title]);
-    project.ok(&["note", "artifact", title]);
+    project.flame(&["note", "artifact", title]);
     project.ok(&["edit", "--criteria", title]);
     let raw = |c: char| matches!(c, '\u{202e}' | '\u{2069}' | '\u{200b}' | '\u{feff}');
     for line in [

@@ -40,6 +40,9 @@ fn a_piece_of_work_from_push_to_pop() {
     assert_snapshot!(project.flame(&["note", "artifact", "src/users.rs", "src/hash.rs"]), @"
     id-2 “Store users” has a new artifact
     id-2 “Store users” has a new artifact
+    --- stderr
+    note: there is no file src/users.rs (yet)
+    note: there is no file src/hash.rs (yet)
     ");
     assert_snapshot!(project.flame(&["note", "command", "cargo test users", "--exit-code", "0"]), @"id-2 “Store users” has new evidence");
     assert_snapshot!(project.flame(&["note", "test", "users::round_trip"]), @"id-2 “Store users” has new evidence");
@@ -220,7 +223,11 @@ fn waiting_and_going_on() {
     2 frames: 1 in progress, 1 blocked
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
-    assert_snapshot!(project.flame(&["unblock", &card]), @"id-2 “Card form” is in progress again; `flame activate id-2` switches to it");
+    assert_snapshot!(project.flame(&["unblock", &card]), @"
+    id-2 “Card form” is in progress again
+    activate it to switch to it
+    it was blocked: the API key of the bank
+    ");
     assert_snapshot!(project.flame(&["activate", &card]), @"id-2 “Card form” is the active frame now");
     assert_snapshot!(project.flame(&["activate", &card]), @"that is the active frame already");
     // Popping as blocked is the same wait, with results so far.
@@ -419,7 +426,7 @@ fn a_binding_can_be_taken_back() {
     let root = project.push("Login");
     project.ok(&["bind", &root, "opencode:ses_a"]);
     assert_snapshot!(project.flame(&["undo"]), @"
-    undone: id-1 bound to opencode:ses_a
+    undone: id-1 “Login” bound to opencode:ses_a
     now at → id-1 “Login”
     ");
     assert_eq!(
@@ -429,7 +436,7 @@ fn a_binding_can_be_taken_back() {
     project.ok(&["bind", &root, "opencode:ses_b"]);
     project.ok(&["unbind", "opencode:ses_b"]);
     assert_snapshot!(project.flame(&["undo"]), @"
-    undone: id-1 unbound from opencode:ses_b
+    undone: id-1 “Login” unbound from opencode:ses_b
     now at → id-1 “Login”
     ");
     // The worktree of a session that was only named is known once it acts.

@@ -53,10 +53,14 @@ const CONTRACT: [(&str, &[&str], &[&str]); 24] = [
     ),
     ("stack_frame_activate", &["sessionID"], &[]),
     ("stack_frame_invalidate", &["reason"], &["sessionID"]),
-    ("stack_add_decision", &["decision"], &[]),
+    ("stack_add_decision", &["decision"], &["reason"]),
     ("stack_add_artifact", &["artifact"], &[]),
     ("stack_status", &[], &[]),
-    ("stack_tree", &[], &["showFull", "rootID", "showDetails"]),
+    (
+        "stack_tree",
+        &[],
+        &["showFull", "rootID", "showDetails", "status"],
+    ),
     ("stack_frame_details", &["frameID"], &[]),
     ("stack_get_summary", &[], &["sessionID"]),
     ("stack_get_state", &[], &["from"]),
@@ -228,6 +232,7 @@ fn the_state_has_the_seeds_shape() {
     let project = agents();
     let root = project.push("Root");
     let child = project.push("Child");
+    fs_err::write(project.root().join("a.rs"), "").unwrap();
     project.ok(&["note", "artifact", "a.rs"]);
     project.ok(&["pop", "done"]);
     let output = say(&project, "stack_get_state", &json!({}));

@@ -27,8 +27,10 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             (_, named) => self.named_or_active(named)?,
         };
         match (frame.status, outcome) {
-            (Status::InProgress, _) | (Status::Blocked, Outcome::Failed) => {}
-            (Status::Blocked, Outcome::Completed) => return Err(Refusal::Blocked { frame }.into()),
+            (Status::InProgress, _)
+            | (Status::Blocked, Outcome::Failed)
+            | (Status::Planned, Outcome::Blocked) => {}
+            (Status::Blocked, Outcome::Completed) => self.end_block(&frame, false),
             (Status::Blocked, Outcome::Blocked) => {
                 return Err(Refusal::AlreadyBlocked { frame }.into());
             }
@@ -135,8 +137,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn block(&mut self, frame: Option<&FrameId>, reason: &Text) -> DecideResult<(), N> {
         let frame = self.named_or_active(frame)?;
         match frame.status {
-            Status::InProgress => {}
-            Status::Planned => return Err(Refusal::NotBegun { frame }.into()),
+            Status::InProgress | Status::Planned => {}
             Status::Blocked => return Err(Refusal::AlreadyBlocked { frame }.into()),
             _ => return Err(Refusal::AlreadyFinished { frame }.into()),
         }
@@ -153,8 +154,17 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         if frame.status != Status::Blocked {
             return Err(Refusal::NotBlocked { frame }.into());
         }
-        self.events.push(Event::FrameUnblocked { frame: frame.id });
+        self.end_block(&frame, !frame.is_started);
         Ok(())
+    }
+
+    /// Unblocks a blocked frame; `planned` if work on it was not started.
+    pub(super) fn end_block(&mut self, frame: &FrameHead, planned: bool) {
+        self.events.push(Event::FrameUnblocked {
+            frame: frame.id,
+            planned,
+        });
+        self.remarks.push(Remark::WasBlocked(frame.clone()));
     }
 
     /// Gives up a frame and what is planned below it.

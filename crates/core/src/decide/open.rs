@@ -116,7 +116,12 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             }
             Status::InProgress => {}
             Status::Planned => self.begin(&frame)?,
-            Status::Blocked => return Err(Refusal::Blocked { frame }.into()),
+            Status::Blocked => {
+                self.end_block(&frame, !frame.is_started);
+                if !frame.is_started {
+                    self.begin(&frame)?;
+                }
+            }
             Status::Completed | Status::Failed | Status::Invalidated => {
                 return Err(Refusal::AlreadyFinished { frame }.into());
             }

@@ -94,12 +94,10 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
 
     pub(super) fn relocate(&mut self, id: &FrameId, to: &Place) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
-        if frame.status != Status::Planned {
-            return Err(Refusal::NotPlanned {
-                frame,
-                verb: "moved",
-            }
-            .into());
+        // A session expects the frames that mirror its host's lists where it opened them.
+        let stays = frame.origin.is_mirror() && frame.status != Status::Planned;
+        if stays || !frame.status.is_open() {
+            return Err(Refusal::NotMovable { frame }.into());
         }
         let (parent, rank) = match to {
             Place::Root => (None, self.next_rank(None)?),
@@ -162,6 +160,15 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             }
             .into());
         }
+        // Work is done below work in progress only, as with a push.
+        if frame.status == Status::InProgress || frame.is_started {
+            let parent = parent.clone();
+            match parent.status {
+                Status::Planned => return Err(Refusal::ParentPlanned { parent }.into()),
+                Status::Blocked => return Err(Refusal::Blocked { frame: parent }.into()),
+                _ => {}
+            }
+        }
         let mut above = Some(parent.clone());
         while let Some(ancestor) = above {
             if ancestor.id == frame.id {
@@ -179,21 +186,14 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn delete(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Planned {
-            return Err(Refusal::NotPlanned {
-                frame,
-                verb: "deleted",
-            }
-            .into());
+            return Err(Refusal::NotPlanned { frame }.into());
         }
         let below = self.tree.descendants(id, None)?;
         let worked_on =
             |frame: &&FrameHead| !matches!(frame.status, Status::Planned | Status::Invalidated);
         if let Some(begun) = below.iter().find(worked_on) {
-            return Err(Refusal::NotPlanned {
-                frame: begun.clone(),
-                verb: "deleted",
-            }
-            .into());
+            let frame = begun.clone();
+            return Err(Refusal::NotPlanned { frame }.into());
         }
         for bound in std::iter::once(&frame).chain(&below) {
             if let Some(session) = &bound.session {

@@ -5,13 +5,13 @@ use crate::Rejected;
 use crate::compaction::{AnchorReport, Summary, SummaryClaims};
 use crate::event::{Event, Results};
 use crate::frame::{Awaiting, FrameHead, Outcome, Status};
-use crate::id::FrameId;
+use crate::id::{FrameId, Timestamp};
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::tree_query::TreeQuery;
 
 /// Results of a frame without any.
-const UNKNOWN: &str = "Closed without results.";
+pub const NO_RESULTS: &str = "Closed without results.";
 
 impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     /// Makes a frame wait for a summary. Refuses whatever a pop would refuse, before the summary
@@ -22,6 +22,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         outcome: Option<Outcome>,
         given: Option<&Results>,
         note: Option<&Text>,
+        until: Timestamp,
     ) -> DecideResult<(), N> {
         let frame = if let Some(outcome) = outcome {
             self.would_end(frame, outcome)?
@@ -38,6 +39,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             outcome,
             given: given.cloned(),
             note: note.cloned(),
+            until: Some(until),
         });
         Ok(())
     }
@@ -46,7 +48,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     fn would_end(&mut self, frame: Option<&FrameId>, outcome: Outcome) -> DecideResult<FrameId, N> {
         let (events, remarks) = (self.events.len(), self.remarks.len());
         let unknown = Results {
-            full: Text::recorded(UNKNOWN.to_owned()),
+            full: Text::recorded(NO_RESULTS.to_owned()),
             compacted: None,
         };
         self.pop(frame, outcome, &unknown)?;
@@ -75,10 +77,14 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         &mut self,
         frame: &FrameId,
         summary: Option<&Summary>,
+        if_over: Option<Timestamp>,
     ) -> DecideResult<(), N> {
         let head = self.frame(frame)?;
         let waiting = self.tree.awaiting(&self.actor.session)?;
-        let Some((_, awaiting)) = waiting.into_iter().find(|(id, _)| id == frame) else {
+        let ends = |(id, awaiting): &(FrameId, Awaiting)| {
+            id == frame && if_over.is_none_or(|now| awaiting.is_over(now))
+        };
+        let Some((_, awaiting)) = waiting.into_iter().find(ends) else {
             return Ok(());
         };
         let claims = summary.map(|summary| summary.claims.clone());
@@ -138,9 +144,11 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             }
         }
         let results = results(awaiting.given.as_ref(), &claims.results);
+        let decided = self.events.len();
         match self.pop(Some(&frame.id), outcome, &results) {
             // Work was begun below it meanwhile: the frame keeps its summary and goes on.
             Err(Rejected::Refused(refusal)) => {
+                self.events.truncate(decided);
                 self.remarks.push(Remark::NotEnded(refusal));
                 Ok(())
             }
@@ -157,7 +165,7 @@ fn results(given: Option<&Results>, claimed: &str) -> Results {
         .map(|part| part.trim_end())
         .filter(|part| !part.is_empty())
         .collect();
-    let unknown = || Text::recorded(UNKNOWN.to_owned());
+    let unknown = || Text::recorded(NO_RESULTS.to_owned());
     Results {
         full: Text::new(&parts.join("\n\n"))
             .unwrap_or_else(|_| given.map_or_else(unknown, |given| given.full.clone())),

@@ -347,10 +347,49 @@ fn pop_of_a_planned_or_finished_frame_is_refused() {
     insta::assert_snapshot!(refused(&mut story, pop("planned", Outcome::Completed)), @"<planned> “planned” is planned and was not started");
     insta::assert_snapshot!(refused(&mut story, pop("done", Outcome::Failed)), @"<done> “done” is completed already");
     insta::assert_snapshot!(refused(&mut story, pop("gone", Outcome::Completed)), @"<gone> “gone” is invalidated already");
-    insta::assert_snapshot!(refused(&mut story, pop("stuck", Outcome::Completed)), @"<stuck> “stuck” is blocked (keys)");
     insta::assert_snapshot!(refused(&mut story, pop("stuck", Outcome::Blocked)), @"<stuck> “stuck” is blocked already (keys)");
     story.pop("stuck", Outcome::Failed).unwrap();
     assert_eq!(story.status("stuck"), Status::Failed);
+}
+
+#[test]
+fn a_blocked_frame_is_taken_up_again_by_activating_or_popping_it() {
+    let mut story = Story::new("root* > (stuck!, other!)");
+    let frame = story.id("stuck");
+    let remarks = story.does(&Command::Activate { frame }).unwrap();
+    assert_eq!(story.drawing(), "root > (stuck*, other!)");
+    assert!(
+        matches!(remarks.as_slice(), [Remark::WasBlocked(head)]
+            if head.blocked_on.as_ref().map(Text::as_str) == Some("keys")),
+        "{remarks:?}"
+    );
+    story.pop("other", Outcome::Completed).unwrap();
+    assert_eq!(story.drawing(), "root > (stuck*, other+)");
+    let journal = story.tree.journal();
+    let unblocked = |recorded: &&Recorded| {
+        let other = story.id("other");
+        matches!(recorded.event, Event::FrameUnblocked { frame, .. } if frame == other)
+    };
+    assert_eq!(journal.iter().filter(unblocked).count(), 1);
+}
+
+#[test]
+fn planned_work_can_be_blocked_and_is_planned_again_afterwards() {
+    let mut story = Story::new("root* > a? > b?");
+    let frame = story.id("b");
+    let block = Command::Block {
+        frame: Some(frame),
+        reason: prose("keys"),
+    };
+    story.does(&block).unwrap();
+    assert_eq!(story.drawing(), "root* > a? > b!");
+    story.does(&Command::Unblock { frame }).unwrap();
+    assert_eq!(story.drawing(), "root* > a? > b?");
+    story.does(&block).unwrap();
+    story.does(&Command::Activate { frame }).unwrap();
+    assert_eq!(story.drawing(), "root > a > b*");
+    story.does(&Command::Undo).unwrap();
+    assert_eq!(story.drawing(), "root* > a? > b!");
 }
 
 #[test]
@@ -442,7 +481,7 @@ fn finished_work_cannot_be_given_up() {
 }
 
 #[test]
-fn only_planned_frames_move_and_never_below_themselves() {
+fn open_frames_move_and_never_below_themselves() {
     let mut story = Story::new("root* > (a? > b?, c?, doing)");
     let moved = |name: &'static str, to: fn(&Story) -> Place| {
         move |story: &mut Story| {
@@ -453,7 +492,7 @@ fn only_planned_frames_move_and_never_below_themselves() {
     };
     insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::Under(story.id("b")))), @"<a> “a” cannot be moved below <b> “b”, which is below it");
     insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::After(story.id("b")))), @"<a> “a” cannot be moved below itself");
-    insta::assert_snapshot!(refused(&mut story, moved("doing", |_| Place::Root)), @"<doing> “doing” is in progress: only planned frames can be moved");
+    insta::assert_snapshot!(refused(&mut story, moved("doing", |story| Place::Under(story.id("a")))), @"<a> “a” is planned and was not begun");
     moved("c", |story| Place::Before(story.id("a")))(&mut story).unwrap();
     assert_eq!(story.drawing(), "root* > (c?, a? > b?, doing)");
     moved("b", |story| Place::After(story.id("c")))(&mut story).unwrap();
@@ -461,6 +500,38 @@ fn only_planned_frames_move_and_never_below_themselves() {
     let frame = story.id("a");
     story.does(&Command::Delete { frame }).unwrap();
     assert_eq!(story.drawing(), "root* > (c?, b?, doing)");
+}
+
+#[test]
+fn work_in_progress_moves_with_its_sessions_below_other_work_in_progress() {
+    let mut story = Story::new("root > (wrong > doing > below*, right, done+, stuck!)");
+    let to = |story: &mut Story, parent| {
+        let frame = story.id("doing");
+        let to = Place::Under(story.id(parent));
+        story.does(&Command::Move { frame, to })
+    };
+    insta::assert_snapshot!(refused(&mut story, |story| to(story, "done")), @"<done> “done” is completed, so nothing can be added below it");
+    insta::assert_snapshot!(refused(&mut story, |story| to(story, "stuck")), @"<stuck> “stuck” is blocked (keys)");
+    insta::assert_snapshot!(refused(&mut story, |story| to(story, "below")), @"<doing> “doing” cannot be moved below <below> “below”, which is below it");
+    to(&mut story, "right").unwrap();
+    assert_eq!(
+        story.drawing(),
+        "root > (wrong, right > doing > below*, done+, stuck!)"
+    );
+    story.pop("below", Outcome::Completed).unwrap();
+    story.pop("doing", Outcome::Completed).unwrap();
+    assert_eq!(
+        story.drawing(),
+        "root > (wrong, right* > doing+ > below+, done+, stuck!)"
+    );
+    let frame = story.id("doing");
+    let finished = |story: &mut Story| {
+        story.does(&Command::Move {
+            frame,
+            to: Place::Root,
+        })
+    };
+    insta::assert_snapshot!(refused(&mut story, finished), @"<doing> “doing” is completed: only open work can be moved");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Event {
             Self::FrameOpened { frame, .. }
             | Self::FrameStarted { frame }
             | Self::FrameBlocked { frame, .. }
-            | Self::FrameUnblocked { frame }
+            | Self::FrameUnblocked { frame, .. }
             | Self::FrameReopened { frame }
             | Self::FrameEdited { frame, .. } => of(ALL).frame(frame),
             Self::FrameMoved { frame, parent, .. } => of(ALL).frame(frame).support(parent.as_ref()),

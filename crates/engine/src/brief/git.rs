@@ -23,6 +23,7 @@ const OPTIONS: &str = "--no-optional-locks --no-pager -c core.fsmonitor=false -c
 const STATUS: &str =
     "status --porcelain=v1 --branch -z --untracked-files=normal --ignore-submodules=all";
 const STATUS_BELOW: &str = "status --porcelain=v1 -z --untracked-files=all --";
+const REVISION: &str = "rev-parse --verify --quiet --end-of-options";
 const LOG: &str = "log --max-count=8 --format=%x01%h%x02%s --name-only --no-renames -z";
 
 /// Asks git, or says why it did not answer. `homes` are folders of which every changed file counts.
@@ -49,6 +50,15 @@ pub(super) fn read(
         git.commits = parse_log(&log, redactor);
     }
     Ok(git)
+}
+
+/// Returns the full hash of the commit that a name means in a repository: a hash, `HEAD`, a branch or a
+/// tag. Fails if git knows no such commit, or does not answer.
+pub(super) fn commit(root: &Path, name: &str, timeout: Duration) -> Result<String, String> {
+    let revision = format!("{name}^{{commit}}");
+    let query = Query::start(root, REVISION, &[&revision])?;
+    let answer = query.answer(Instant::now() + timeout)?;
+    Ok(answer.trim().to_owned())
 }
 
 /// Returns true if a path is a folder that contains another or is inside it.

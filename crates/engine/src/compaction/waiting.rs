@@ -1,9 +1,12 @@
-//! Frames that wait for a summary. If none comes, their result is derived from the transcript.
+//! Frames that wait for a summary. If none comes, their result is derived from what is recorded.
+//!
+//! A wait ends by its recorded deadline, whichever process comes next: the host that was asked for the
+//! summary may be gone.
 
 use std::time::Duration;
 
 use flamestack_brief::compaction::{claims, says_nothing, without_restored};
-use flamestack_core::compaction::Summary;
+use flamestack_core::compaction::{Summary, SummaryClaims};
 use flamestack_core::frame::Awaiting;
 use flamestack_core::id::Timestamp;
 use flamestack_core::{Actor, Command, FrameId, SessionRef, Text};
@@ -29,7 +32,7 @@ impl Compactions<'_> {
         let waiting = self.awaiting(&actor.session)?.into_iter();
         waiting
             .filter(|(_, awaiting)| ends(awaiting))
-            .map(|(frame, _)| self.end_wait(actor, frame, summary))
+            .map(|(frame, _)| self.end_wait(actor, frame, summary, None))
             .collect()
     }
 
@@ -42,8 +45,39 @@ impl Compactions<'_> {
         Ok(ended.len())
     }
 
-    /// Ends the wait of frames that have waited for longer than `patience`. Their result is derived
-    /// from the transcript.
+    /// Ends every wait whose deadline is over, of any session. Their results are derived. A store that
+    /// cannot be written keeps its waits, and can still be read.
+    pub fn settle_overdue(&self) -> Result<Vec<Receipt>> {
+        let now = self.engine.clock().now();
+        let mut overdue = self.engine.read(|reading| Ok(reading.all_awaiting()?))?;
+        overdue.retain(|(_, awaiting)| awaiting.is_over(now));
+        let mut ended = Vec::new();
+        for (frame, awaiting) in overdue {
+            let actor = Actor {
+                session: awaiting.session,
+                worktree: None,
+                message: None,
+            };
+            match self.end_wait(&actor, frame, None, Some(now)) {
+                Ok(receipt) => ended.push(receipt),
+                Err(error) => tracing::warn!(%frame, "a summary is still awaited: {error}"),
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Closes the frames of a session that only wait for their summary, before other work of the
+    /// session begins: it would be opened below a frame that was popped.
+    pub(crate) fn close_waiting(&self, actor: &Actor) -> Result<Vec<Receipt>> {
+        // The end belongs to the message that asked for it, not to the one of the new work.
+        let actor = Actor {
+            message: None,
+            ..actor.clone()
+        };
+        self.end_waits(&actor, None, |awaiting| awaiting.outcome.is_some())
+    }
+
+    /// Ends the wait of frames that have waited for longer than `patience`. Their result is derived.
     pub fn give_up_waiting(&self, actor: &Actor, patience: Duration) -> Result<Vec<Receipt>> {
         let now = self.engine.clock().now();
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
@@ -55,24 +89,44 @@ impl Compactions<'_> {
         Ok(ended)
     }
 
-    fn end_wait(&self, actor: &Actor, frame: FrameId, summary: Option<&str>) -> Result<Receipt> {
-        let text = if let Some(summary) = summary {
-            Some(summary.to_owned())
-        } else {
-            // The last turn may still be pending.
-            if let Err(error) = self.engine.keep_pending(actor) {
-                tracing::warn!("raw text not kept: {error}");
-            }
-            self.engine
-                .summaries()
-                .derived_result(&frame, RESULT_TOKENS)?
+    fn end_wait(
+        &self,
+        actor: &Actor,
+        frame: FrameId,
+        summary: Option<&str>,
+        if_over: Option<Timestamp>,
+    ) -> Result<Receipt> {
+        let summary = match summary {
+            Some(summary) => Text::new(summary).ok().map(|text| Summary {
+                claims: claims(text.as_str()),
+                text,
+            }),
+            None => self.derived(actor, frame)?,
         };
-        let text = text.and_then(|text| Text::new(&text).ok());
-        let summary = text.map(|text| {
-            let claims = claims(text.as_str());
-            Box::new(Summary { text, claims })
-        });
-        let command = Command::TakeSummary { frame, summary };
+        let command = Command::TakeSummary {
+            frame,
+            summary: summary.map(Box::new),
+            if_over,
+        };
         self.engine.commands().run(actor, &command)
+    }
+
+    /// Makes a summary from what is recorded of a frame, if anything is.
+    fn derived(&self, actor: &Actor, frame: FrameId) -> Result<Option<Summary>> {
+        // The last turn may still be pending.
+        if let Err(error) = self.engine.keep_pending(actor) {
+            tracing::warn!("raw text not kept: {error}");
+        }
+        let summaries = self.engine.summaries();
+        let derived = summaries.derived_result(&frame, RESULT_TOKENS)?;
+        let text = derived.and_then(|text| Text::new(&text).ok());
+        Ok(text.map(|text| Summary {
+            // Its notes are recorded already.
+            claims: SummaryClaims {
+                results: text.as_str().to_owned(),
+                notes: Vec::new(),
+            },
+            text,
+        }))
     }
 }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flamestack_core::decide::{DecideResult, Decider};
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
-use flamestack_core::subagent::Framing;
+use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
 use flamestack_core::{Actor, Author, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
 
@@ -39,6 +39,7 @@ pub struct Observer {
     /// The session that started this one.
     parent: Option<SessionRef>,
     pub(super) framing: Framing,
+    ended_by: EndedBy,
     /// Calls without an answer so far.
     calls: BTreeMap<String, Call>,
     /// The model's last words since the last prompt, by thread.
@@ -124,6 +125,11 @@ impl Observer {
     /// Sets which subagents become frames; by default all of them do.
     pub fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
+    }
+
+    /// Sets the source of the news that a subagent ended.
+    pub fn set_ended_by(&mut self, by: EndedBy) {
+        self.ended_by = by;
     }
 
     /// Forgets open calls and last words, because the host reverted or restored the session: the
@@ -309,6 +315,7 @@ impl Observer {
             live: self.live,
             at,
             framing: self.framing,
+            ended_by: self.ended_by,
             parent,
             inside,
             host_title: self.titles.get(session).cloned(),

@@ -6,7 +6,7 @@ use flamestack_core::decide::{Beginning, DecideResult, Decider};
 use flamestack_core::event::{Closing, Edit, Goal};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{Fingerprint, Timestamp};
-use flamestack_core::subagent::Framing;
+use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{
     Decision, Event, FrameHead, FrameId, Note, Refusal, Rejected, SessionRef, Status, Title,
@@ -31,6 +31,8 @@ pub(super) struct EntryRecorder<'a, 't, N: TreeQuery + ?Sized> {
     /// Time of the entry, where it is known.
     pub(super) at: Option<Timestamp>,
     pub(super) framing: Framing,
+    /// Source of the news that a subagent ended.
+    pub(super) ended_by: EndedBy,
     /// The session that started this one.
     pub(super) parent: Option<SessionRef>,
     /// True inside a subagent whose words are part of its parent's record.
@@ -203,6 +205,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             title: goal.title,
             blocked_on: None,
             session: Some(session),
+            is_started: true,
         })
     }
 
@@ -270,6 +273,10 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
 
     pub(super) fn titled(&mut self, named: &str) -> DecideResult<(), N> {
         let Some(own) = self.decider.own else {
+            // The host has just created it for another session: its work is visible from the start.
+            if self.live && self.parent.is_some() && !self.inside {
+                self.own(Some(named))?;
+            }
             return Ok(());
         };
         let own = self.decider.frame(&own)?;

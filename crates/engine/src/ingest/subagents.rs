@@ -12,7 +12,7 @@ use flamestack_core::subagent::{self, End, Run, Start};
 use flamestack_core::{Event, FrameHead, FrameId, SessionRef, Status, Text, Title, TreeQuery};
 
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
-use super::results::{LAST_WORDS, WORDLESS, as_is, plain};
+use super::results::{LAST_WORDS, WORDLESS, as_is, is_error, plain};
 use super::words::{prose, title};
 
 /// Maximum length of a subagent's instructions that are kept as its criteria, in bytes.
@@ -170,7 +170,11 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         };
         let own = known.own.map(|own| self.decider.frame(&own)).transpose()?;
         let interrupted = known.activity.interrupted || self.decider.session.activity.interrupted;
-        let end = match ok {
+        // Some hosts report a subagent as completed, without a word, whose last request was refused.
+        let said = known.activity.said.as_ref().map(Text::as_str);
+        let error = said.filter(|said| text.trim().is_empty() && is_error(said));
+        let text = error.unwrap_or(text);
+        let end = match ok && error.is_none() {
             true => End::Done,
             false if interrupted => End::Aborted,
             false => End::Failed,
@@ -195,7 +199,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         Ok(())
     }
 
-    /// Ends the run of a subagent and, if it was stopped, the runs that it had started.
+    /// Ends the run of a subagent and the runs that it had started: their frames end with its own.
     fn end_run(
         &mut self,
         session: &SessionRef,
@@ -207,8 +211,9 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             session: session.clone(),
             end,
             output,
+            by: self.ended_by,
         });
-        if end != End::Aborted || depth == 0 {
+        if depth == 0 {
             return Ok(());
         }
         for run in self.decider.tree.runs_of(session)? {
@@ -228,7 +233,10 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     ) -> DecideResult<(), N> {
         match frame.status {
             Status::InProgress => {}
-            Status::Blocked => self.emit(Event::FrameUnblocked { frame: frame.id }),
+            Status::Blocked => self.emit(Event::FrameUnblocked {
+                frame: frame.id,
+                planned: false,
+            }),
             _ => return Ok(()),
         }
         let results = match prose(text, usize::MAX) {

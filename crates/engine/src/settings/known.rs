@@ -82,7 +82,7 @@ settings! {
     /// Maximum length of a continuation brief, in tokens.
     "brief.budget" = "2000": number(256, 1_000_000);
     /// Time that a frame popped without results waits for a summary, in milliseconds. After that
-    /// its results are derived from its transcript.
+    /// its results are derived from its record.
     "compaction.completion_timeout_ms" = "120000": number(0, 86_400_000);
     /// The summary that a compacted session continues with: the host's, with what it lost appended
     /// (`assist`), or one written by Flamestack without calling a model (`own`).

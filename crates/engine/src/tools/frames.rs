@@ -209,7 +209,7 @@ pub(super) struct ActivateArgs {
 
 impl ToolArgs for ActivateArgs {
     const NAME: &'static str = "stack_frame_activate";
-    const DESCRIPTION: &'static str = "Turn to a frame, beginning it if it is planned.";
+    const DESCRIPTION: &'static str = "Switch to a frame, starting it if it is planned or blocked.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         executed(engine, actor, &Request::Activate(self.frame))
@@ -240,15 +240,17 @@ impl ToolArgs for InvalidateArgs {
 #[serde(deny_unknown_fields)]
 pub(super) struct AddDecisionArgs {
     decision: String,
+    #[serde(alias = "why")]
+    reason: Option<String>,
 }
 
 impl ToolArgs for AddDecisionArgs {
     const NAME: &'static str = "stack_add_decision";
     const DESCRIPTION: &'static str =
-        "Record a decision, with its reason, in the active frame. It survives compaction.";
+        "Record a decision in the active frame. It survives compaction.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
-        let note = NoteInput::Decision(self.decision, None);
+        let note = NoteInput::Decision(self.decision, self.reason);
         executed(engine, actor, &Request::Note { frame: None, note })
     }
 }

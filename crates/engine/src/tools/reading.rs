@@ -1,6 +1,7 @@
 //! Tools that read the stack, search it and recall from it.
 
-use flamestack_core::{Actor, Refusal};
+use flamestack_core::{Actor, FrameId, Refusal, Status};
+use flamestack_store::Reading;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,8 +13,12 @@ use crate::names::resolve;
 use crate::recall::{Patience, RECALL_TOKENS};
 use crate::views::status::StatusView;
 use crate::views::tree::TreeOptions;
-use crate::views::{Canvas, details, finished_results, grouped, one_line, printable, status, tree};
+use crate::views::{
+    Canvas, counted, details, finished_results, grouped, one_line, printable, status, tree,
+};
 
+/// Maximum number of lines of the tree in the status. The model reads it often.
+const STATUS_LINES: usize = 24;
 /// Default number of search hits.
 const HITS: usize = 10;
 /// Maximum number of search hits.
@@ -44,8 +49,7 @@ pub(super) struct StatusArgs {}
 
 impl ToolArgs for StatusArgs {
     const NAME: &'static str = "stack_status";
-    const DESCRIPTION: &'static str =
-        "Where this session stands: the path to the active frame, its place, what is next.";
+    const DESCRIPTION: &'static str = "Where this session stands: the path to the active frame, its place, what is next, the tree.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let session = Some(&actor.session);
@@ -56,8 +60,31 @@ impl ToolArgs for StatusArgs {
                 set_aside: Vec::new(),
             })
         })?;
-        Ok(status::own(&Canvas::plain(Voice::Tool), &view))
+        let tree = match view.sessions.first().and_then(|here| here.path.first()) {
+            Some(top) => engine.read(|reading| tree_around(reading, &top.id, actor))?,
+            None => String::new(),
+        };
+        Ok(status::own(&Canvas::plain(Voice::Tool), &view) + &tree)
     }
+}
+
+/// Draws the beginning of the tree that a session works in.
+fn tree_around(reading: &dyn Reading, top: &FrameId, actor: &Actor) -> Result<String> {
+    let options = TreeOptions {
+        root: Some(*top),
+        ..TreeOptions::default()
+    };
+    let view = tree::gather(reading, &options)?;
+    let here = actor.session.to_string();
+    let canvas = Canvas::plain(Voice::Tool);
+    let draw = |line: &tree::TreeLine| line.draw(&canvas, Some(&here), false);
+    let mut text: String = view.lines.iter().take(STATUS_LINES).map(draw).collect();
+    let rest = view.lines.len().saturating_sub(STATUS_LINES);
+    if rest > 0 {
+        let rest = counted(rest as u64, "line", "lines");
+        text.push_str(&format!("… {rest} more: stack_tree\n"));
+    }
+    Ok(format!("\n{text}"))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -70,6 +97,33 @@ pub(super) struct TreeArgs {
     root: Option<String>,
     /// Criteria and results too
     show_details: Option<bool>,
+    /// Only frames with this status, and those above them
+    status: Option<StatusName>,
+}
+
+// The status of a frame. (A doc comment would become a description.)
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum StatusName {
+    Planned,
+    InProgress,
+    Blocked,
+    Completed,
+    Failed,
+    Invalidated,
+}
+
+impl From<StatusName> for Status {
+    fn from(name: StatusName) -> Self {
+        match name {
+            StatusName::Planned => Self::Planned,
+            StatusName::InProgress => Self::InProgress,
+            StatusName::Blocked => Self::Blocked,
+            StatusName::Completed => Self::Completed,
+            StatusName::Failed => Self::Failed,
+            StatusName::Invalidated => Self::Invalidated,
+        }
+    }
 }
 
 impl ToolArgs for TreeArgs {
@@ -83,6 +137,7 @@ impl ToolArgs for TreeArgs {
                 root: root.map(|name| resolve(reading, name)).transpose()?,
                 depth: None,
                 all: self.show_full.unwrap_or(false),
+                status: self.status.map(Into::into),
             };
             tree::gather(reading, &options)
         })?;

@@ -1,7 +1,7 @@
 //! Tools about subagents: their state, their cost, and the rules for tracking them.
 
 use flamestack_core::id::Timestamp;
-use flamestack_core::subagent::State;
+use flamestack_core::subagent::{EndedBy, State};
 use flamestack_core::text::quoted;
 use flamestack_core::{Actor, Outcome, SessionRef};
 use schemars::JsonSchema;
@@ -12,8 +12,8 @@ use super::{ToolArgs, WholeNumber};
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::settings::{Change, Settings};
-use crate::subagents::{Family, Listed, everywhere, tree_of};
-use crate::views::{counted, subagents as view};
+use crate::subagents::{Family, Listed, everywhere, visible_to};
+use crate::views::{counted, subagents as view, time};
 use crate::{Request, names};
 
 #[derive(Deserialize, JsonSchema)]
@@ -68,13 +68,14 @@ impl ToolArgs for ListArgs {
     }
 }
 
-/// Returns the subagents that a session sees: a model its own tree, a user at a terminal all.
+/// Returns the subagents that a session sees: a model its own tree and those without a known
+/// parent, a user at a terminal all.
 fn known(engine: &Engine, session: &SessionRef) -> Result<Family> {
     engine.read(|reading| {
         if session.is_shell() {
             everywhere(reading)
         } else {
-            tree_of(reading, session)
+            visible_to(reading, session)
         }
     })
 }
@@ -203,13 +204,15 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
             text.push_str(&format!("  {count} {state}\n"));
         }
     }
+    text.push_str(&ends(&all));
     let framed = count(&|one| one.frame.is_some());
     let ended = count(&|one| !one.run.state.is_in_flight());
     let done = count(&|one| one.run.state == State::Done);
     let attempts = all.iter().map(|one| one.run.attempts.saturating_sub(1));
     let again: u64 = attempts.sum();
+    let rate = percent(framed, all.len());
     text.push_str(&format!(
-        "{framed} with a frame, {} only logged\n",
+        "{framed} with a frame{rate}, {} only logged\n",
         all.len() - framed
     ));
     if again > 0 {
@@ -224,6 +227,44 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
     }
     text.push_str(&format!("spent: {}\n", view::spent(&spent)));
     text
+}
+
+/// Renders the sources of the ends of subagents, and the durations of their runs.
+fn ends(all: &[&Listed]) -> String {
+    let ended: Vec<&Listed> = all
+        .iter()
+        .copied()
+        .filter(|one| one.run.ended.is_some())
+        .collect();
+    let mut text = String::new();
+    for (by, words) in [
+        (EndedBy::Host, "ended by their host"),
+        (EndedBy::Idle, "completed automatically, after idling"),
+        (EndedBy::Request, "completed by hand"),
+    ] {
+        let is_by = |one: &&&Listed| one.run.ended_by == Some(by);
+        let count = ended.iter().filter(is_by).count();
+        if count > 0 {
+            let rate = percent(count, ended.len());
+            text.push_str(&format!("  {count} {words}{rate}\n"));
+        }
+    }
+    let durations = ended.iter().map(|one| one.run.duration());
+    if let Some(longest) = durations.clone().max() {
+        let average = durations.sum::<i64>() / i64::try_from(ended.len()).unwrap_or(1).max(1);
+        text.push_str(&format!(
+            "  {} each on average, {} at most\n",
+            time::duration(average),
+            time::duration(longest)
+        ));
+    }
+    text
+}
+
+/// Renders a share, if there is anything to share.
+fn percent(part: usize, whole: usize) -> String {
+    let rate = (100 * part).checked_div(whole);
+    rate.map_or_else(String::new, |rate| format!(" ({rate}%)"))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -28,6 +28,15 @@ pub fn plain(context: &Context) -> String {
         context.tokenizer,
         context.position.0
     ));
+    let budget = &context.budget;
+    let parts = [
+        ("ancestors", budget.ancestors),
+        ("siblings", budget.siblings),
+        ("current", budget.current),
+        ("overhead", budget.overhead),
+    ];
+    let parts = parts.map(|(name, tokens)| format!("{name} {}", grouped(tokens as u64)));
+    text.push_str(&format!("divided in a shortage as {}\n", parts.join(", ")));
     text
 }
 

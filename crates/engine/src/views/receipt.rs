@@ -6,7 +6,9 @@ use flamestack_core::command::Place;
 use flamestack_core::event::Closing;
 use flamestack_core::id::Seq;
 use flamestack_core::note::NoteKind;
-use flamestack_core::{Actor, Command, Event, FrameHead, FrameId, Remark, SessionRef, Status};
+use flamestack_core::{
+    Actor, Command, Event, FrameHead, FrameId, Recorded, Remark, SessionRef, Status,
+};
 use flamestack_store::{Reading, StoreError};
 
 use super::{counted, icon, one_line, size, status, story};
@@ -25,6 +27,9 @@ pub fn lines(
     voice: Voice,
 ) -> Result<Vec<String>> {
     let mut lines = Vec::new();
+    for recorded in &receipt.settled {
+        lines.extend(sentence(reading, recorded, voice)?);
+    }
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
         Command::Undo => undo(reading, &mut lines, receipt)?,
@@ -34,8 +39,13 @@ pub fn lines(
             if skipped > 0 {
                 lines.push(format!("… {} before this", more(skipped)));
             }
-            for recorded in receipt.events.iter().skip(skipped) {
-                lines.extend(sentence(reading, &recorded.event, voice)?);
+            // A remark says that a popped frame was blocked.
+            let is_popped = matches!(receipt.command, Command::Pop { .. });
+            let is_told =
+                |event: &Event| !(is_popped && matches!(event, Event::FrameUnblocked { .. }));
+            let events = receipt.events.iter().skip(skipped);
+            for recorded in events.filter(|recorded| is_told(&recorded.event)) {
+                lines.extend(sentence(reading, recorded, voice)?);
             }
         }
     }
@@ -61,9 +71,10 @@ pub fn lines(
         line.push_str(&format!(", {beside}"));
     }
     // Switching to a frame that is in progress already has no sentence of its own.
+    let is_focused = |recorded: &Recorded| matches!(recorded.event, Event::SessionFocused { .. });
     if let Command::Activate { frame } = &receipt.command
-        && lines.is_empty()
         && !receipt.events.is_empty()
+        && receipt.events.iter().all(is_focused)
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
@@ -72,15 +83,27 @@ pub fn lines(
     {
         lines.extend(also_active(reading, actor, frame)?);
     }
+    if let Command::Unblock { frame } = &receipt.command {
+        let switch = match voice {
+            Voice::Cli => format!("`flame activate {frame}`"),
+            Voice::Tool => format!("stack_frame_activate ({frame})"),
+        };
+        lines.push(format!("{switch} switches to it"));
+    }
     lines.extend(receipt.remarks.iter().take(LISTED).map(remark));
     let skipped = receipt.remarks.len().saturating_sub(LISTED);
     if skipped > 0 {
         lines.push(format!("… and {}", more(skipped)));
     }
-    if matches!(
-        receipt.command,
-        Command::Pop { .. } | Command::Block { .. } | Command::Invalidate { .. } | Command::Undo
-    ) {
+    let returns = match receipt.command {
+        Command::Pop { .. }
+        | Command::Block { .. }
+        | Command::Invalidate { .. }
+        | Command::Undo => true,
+        Command::TakeSummary { .. } => receipt.events.iter().any(is_focused),
+        _ => false,
+    };
+    if returns {
         lines.extend(back_at(reading, actor, voice)?);
     }
     Ok(lines)
@@ -88,11 +111,11 @@ pub fn lines(
 
 fn sentence(
     reading: &dyn Reading,
-    event: &Event,
+    recorded: &Recorded,
     voice: Voice,
 ) -> Result<Option<String>, StoreError> {
     let name = |id: &FrameId| name(reading, id);
-    Ok(Some(match event {
+    Ok(Some(match &recorded.event {
         Event::FrameOpened {
             frame,
             parent,
@@ -140,15 +163,13 @@ fn sentence(
             frame,
             summary: Some(_),
         } => format!("{} has a summary", name(frame)?),
-        Event::FrameUnblocked { frame } => {
-            let switch = match voice {
-                Voice::Cli => format!("`flame activate {frame}`"),
-                Voice::Tool => format!("stack_frame_activate ({frame})"),
-            };
-            format!(
-                "{} is in progress again; {switch} switches to it",
-                name(frame)?
-            )
+        Event::SummaryArrived {
+            frame,
+            summary: None,
+        } => format!("nothing is recorded in {} to summarise", name(frame)?),
+        Event::FrameUnblocked { frame, planned } => {
+            let state = if *planned { "planned" } else { "in progress" };
+            format!("{} is {state} again", name(frame)?)
         }
         Event::FrameEdited { frame, .. } => format!("{} is edited", name(frame)?),
         Event::FrameInvalidated {
@@ -262,36 +283,39 @@ fn more(count: usize) -> String {
     format!("{} more", super::grouped(count as u64))
 }
 
-/// Lists the events that were undone.
+/// Lists the events that were undone; a switch of frames only if it was all that the command did.
 fn undo(reading: &dyn Reading, lines: &mut Vec<String>, receipt: &Receipt) -> Result<()> {
     for recorded in &receipt.events {
-        if let Event::CommandUndone { batch } = &recorded.event {
-            let mut switched = None;
-            for undone in reading.events_after(Seq(batch.0 - 1), LISTED)? {
-                let shown = !matches!(
-                    undone.event,
-                    Event::SessionOpened { .. } | Event::SessionFocused { .. }
-                );
-                let switch = match &undone.event {
-                    Event::SessionFocused { to: Some(to), .. } => Some(*to),
-                    _ => None,
-                };
-                if undone.batch != *batch {
-                    continue;
-                }
-                if shown {
-                    lines.push(format!("undone: {}", story::line(&undone)));
-                } else if let Some(to) = switch {
-                    switched = Some(to);
-                }
-            }
-            // A switch is the whole command only if it did nothing else.
-            if let Some(to) = switched.filter(|_| lines.is_empty()) {
-                lines.push(format!("undone: the switch to {}", name(reading, &to)?));
+        let Event::CommandUndone { batch } = &recorded.event else {
+            continue;
+        };
+        let mut undone = reading.events_after(Seq(batch.0 - 1), LISTED)?;
+        undone.retain(|event| event.batch == *batch);
+        let is_switch = |event: &Recorded| matches!(event.event, Event::SessionFocused { .. });
+        let is_shown = |event: &Recorded| {
+            !is_switch(event) && !matches!(event.event, Event::SessionOpened { .. })
+        };
+        let only_switches = !undone.iter().any(is_shown);
+        for event in undone {
+            if is_shown(&event) || only_switches && is_switch(&event) {
+                lines.push(format!("undone: {}", was_done(reading, &event)?));
             }
         }
     }
     Ok(())
+}
+
+/// Renders an undone event with the title of its frame.
+fn was_done(reading: &dyn Reading, undone: &Recorded) -> Result<String, StoreError> {
+    Ok(match &undone.event {
+        Event::SessionFocused { to: Some(to), .. } => format!("the switch to {}", name(reading, to)?),
+        // Its line has the title.
+        Event::FrameOpened { .. } => story::line(undone),
+        event => match event.frames().next() {
+            Some(frame) => format!("{} {}", name(reading, &frame)?, story::happened(event)),
+            None => story::happened(event),
+        },
+    })
 }
 
 /// Renders a remark.
@@ -311,6 +335,10 @@ pub fn remark(remark: &Remark) -> String {
             "it is planned, not started: {} was started in the same message",
             shown(begun)
         ),
+        Remark::WasBlocked(head) => match &head.blocked_on {
+            Some(reason) => format!("it was blocked: {}", one_line(reason.as_str(), 120)),
+            None => "it was blocked".to_owned(),
+        },
         Remark::NotEnded(refusal) => format!("it stays open, with its summary: {refusal}"),
         Remark::TreeFinished => "that was the root: the whole tree is finished".to_owned(),
     }

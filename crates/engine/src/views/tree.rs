@@ -5,7 +5,7 @@
 //! a tree may have any depth; beyond a limit the indentation stops growing and the level is written
 //! as a number instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::{Evidence, FrameId, Note, Status};
@@ -38,6 +38,8 @@ pub struct TreeOptions {
     pub depth: Option<usize>,
     /// Shows everything, including finished work.
     pub all: bool,
+    /// Only frames with this status, and those above them.
+    pub status: Option<Status>,
 }
 
 /// A tree, ready to be drawn.
@@ -245,16 +247,25 @@ fn split(totals: &Totals) -> (Totals, Totals) {
 struct Source<'r> {
     reading: &'r dyn Reading,
     everything: Option<BTreeMap<Option<FrameId>, Vec<FrameRow>>>,
+    /// True if frames were left out of everything because of their status.
+    filtered: bool,
 }
 
 impl<'r> Source<'r> {
     fn new(reading: &'r dyn Reading, options: &TreeOptions) -> Result<Self> {
-        let everything = if options.all {
-            let mut levels: BTreeMap<Option<FrameId>, Vec<FrameRow>> = BTreeMap::new();
+        let everything = if options.all || options.status.is_some() {
+            let mut rows = Vec::new();
             reading.all_rows(&mut |row| {
-                levels.entry(row.frame.parent).or_default().push(row);
+                rows.push(row);
                 Ok(())
             })?;
+            if let Some(status) = options.status {
+                retain_status(&mut rows, status);
+            }
+            let mut levels: BTreeMap<Option<FrameId>, Vec<FrameRow>> = BTreeMap::new();
+            for row in rows {
+                levels.entry(row.frame.parent).or_default().push(row);
+            }
             Some(levels)
         } else {
             None
@@ -262,6 +273,7 @@ impl<'r> Source<'r> {
         Ok(Self {
             reading,
             everything,
+            filtered: options.status.is_some(),
         })
     }
 
@@ -289,7 +301,7 @@ impl<'r> Source<'r> {
     }
 
     fn child_totals(&self, id: &FrameId) -> Result<Totals> {
-        let Some(levels) = &self.everything else {
+        let Some(levels) = self.everything.as_ref().filter(|_| !self.filtered) else {
             return Ok(self.reading.child_totals(Some(id))?);
         };
         let mut totals = Totals::default();
@@ -360,6 +372,24 @@ impl<'r> Source<'r> {
         }
         Ok((rows, hidden))
     }
+}
+
+/// Keeps the frames with a status and those above them.
+fn retain_status(rows: &mut Vec<FrameRow>, status: Status) {
+    let parents: BTreeMap<FrameId, Option<FrameId>> = rows
+        .iter()
+        .map(|row| (row.frame.id, row.frame.parent))
+        .collect();
+    let mut kept = BTreeSet::new();
+    for row in rows.iter().filter(|row| row.frame.status == status) {
+        let mut next = Some(row.frame.id);
+        while let Some(id) = next
+            && kept.insert(id)
+        {
+            next = parents.get(&id).copied().flatten();
+        }
+    }
+    rows.retain(|row| kept.contains(&row.frame.id));
 }
 
 impl FrameLine {

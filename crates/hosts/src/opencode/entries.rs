@@ -193,7 +193,11 @@ fn call_entries(
         text: call.output.clone(),
     };
     entries.push(entry(message, &call.id, EntryKind::Answer(answer)));
-    if !call.changed.is_empty() {
+    // Of a recorded call, the answer says which file it wrote. Saying it again would record it once more
+    // in stores that imported the session before.
+    let is_known =
+        matches!(source, Source::Recorded { .. }) && matches!(call.tool.as_str(), "write" | "edit");
+    if !call.changed.is_empty() && !is_known {
         let paths = call.changed.iter().map(|path| source.path(path)).collect();
         entries.push(entry(message, &call.id, EntryKind::Changed { paths }));
     }
@@ -244,4 +248,34 @@ fn calls(messages: &[HostMessage]) -> impl Iterator<Item = (&HostMessage, &HostC
             _ => None,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Builds before this one recorded a written file with the answer alone.
+    #[test]
+    fn a_recorded_call_names_the_file_that_it_wrote_once() {
+        let message: HostMessage = serde_json::from_value(json!({
+            "id": "msg_1", "role": "assistant",
+            "parts": [{
+                "id": "prt_1", "type": "tool", "callID": "c", "tool": "write",
+                "state": { "status": "completed", "input": { "filePath": "/p/a.rs" }, "output": "ok" },
+            }],
+        }))
+        .unwrap();
+        let changes = |source| {
+            let entries = entries(&message, source);
+            let is_change = |entry: &&Entry| matches!(entry.kind, EntryKind::Changed { .. });
+            entries.iter().filter(is_change).count()
+        };
+        let recorded = Source::Recorded {
+            directory: "/p",
+            is_subagent: false,
+        };
+        assert_eq!((changes(Source::Live), changes(recorded)), (1, 0));
+    }
 }

@@ -184,12 +184,15 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     insta::assert_snapshot!(listed, @"
     1 subagent
       1 done
-    1 with a frame, 0 only logged
+      1 completed automatically, after idling (100%)
+      8s each on average, 8s at most
+    1 with a frame (100%), 0 only logged
     100% of those that ended are done
     spent: 0 in, 0 out
     ");
-    let root = host.call("root", "2", "stack_stats", json!({}));
-    assert!(root.contains("0 subagents"), "{root}");
+    // The host does not say whose subagent it is, so every session sees it.
+    let root = host.call("root", "2", "stack_subagent_list", json!({}));
+    assert!(root.contains("Cart (@general subagent)"), "{root}");
 }
 
 /// A conversation that works on a frame of a plan in a conversation of its own.

@@ -13,7 +13,7 @@ use flamestack_core::event::Closing;
 use flamestack_core::frame::{Origin, Outcome, Rank, Span, Status};
 use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::session::DiffTotals;
-use flamestack_core::subagent::End;
+use flamestack_core::subagent::{End, EndedBy};
 use flamestack_core::text::{Text, Title};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -220,6 +220,10 @@ stored_as! {
         };
     End as String: |end| end.state().as_str(),
         |name| known(Self::from_name(&name), &name, "an end");
+    EndedBy as String: |by| by.as_str(),
+        |name| known(Self::from_name(&name), &name, "a source of an end"),
+        // Journals from before it was recorded have none.
+        absent: Self::Host;
     CompactionKind as String: |kind| kind.as_str(),
         |name| known(Self::from_name(&name), &name, "a kind of compaction");
     // A kind that a later version added becomes a general one, so that the text is not lost.

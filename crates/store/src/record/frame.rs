@@ -36,13 +36,14 @@ records! {
         blob: BlobId,
         bytes: u64,
     }
-    /// A frame that waits for a summary; only in the projection.
+    /// A frame that waits for a summary; in the projection and in whole frames.
     AwaitingRecord as "Awaiting" {
         session: SessionRef,
         since: Timestamp,
         outcome: Option<Outcome> [default],
         given: Option<Results> [default],
         note: Option<Text> [default],
+        until: Option<Timestamp> [default],
     }
 }
 
@@ -70,9 +71,9 @@ struct FrameRecord {
     results: Option<Text>,
     #[serde(with = "form", default)]
     results_compacted: Option<Text>,
-    #[serde(skip)]
+    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
     summary: Option<Text>,
-    #[serde(skip)]
+    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
     awaiting: Option<Awaiting>,
     #[serde(with = "form")]
     notes: Vec<Note>,

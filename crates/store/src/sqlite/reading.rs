@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Frame, FrameHead, Rank, Status};
+use flamestack_core::frame::{Awaiting, Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::subagent::Run;
@@ -340,6 +340,13 @@ impl Reading for SqliteView<'_> {
 
     fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>> {
         runs::all(self.connection, in_flight_only)
+    }
+
+    fn all_awaiting(&self) -> Result<Vec<(FrameId, Awaiting)>> {
+        let sql = "SELECT id, awaiting FROM frames WHERE awaiting IS NOT NULL ORDER BY id";
+        self.connection.many(sql, [], |row| {
+            Ok((rows::id(row, 0)?, rows::awaiting(row, 1)?))
+        })
     }
 
     fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>> {

@@ -26,8 +26,8 @@ pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.c
 pub(super) const COUNT: usize = 24;
 
 /// The columns that [`head`] expects, in order.
-pub(super) const HEAD_COLUMNS: &str =
-    "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin";
+pub(super) const HEAD_COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin, \
+     f.span_session IS NOT NULL";
 
 /// Parses a column's text in place; a value that does not parse means a damaged row.
 fn parsed<T, E: ToString>(
@@ -109,6 +109,7 @@ pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<FrameHead> {
         title: Title::recorded(row.get(4)?),
         blocked_on: prose(row, 5)?,
         session: opt_session(row, 6)?,
+        is_started: row.get(8)?,
     })
 }
 

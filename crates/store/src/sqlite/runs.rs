@@ -4,7 +4,7 @@
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Fingerprint, SessionRef, Timestamp};
-use flamestack_core::subagent::{Run, State};
+use flamestack_core::subagent::{EndedBy, Run, State};
 use flamestack_core::text::{Text, Title};
 use rusqlite::{Connection, Row, params};
 
@@ -13,7 +13,7 @@ use super::statements::Statements as _;
 use crate::error::Result;
 
 const COLUMNS: &str = "session, parent, goal, kind, task, message, state, waiting_for, attempts, \
-     started, active, ended, output";
+     started, active, ended, output, ended_by";
 
 /// Applies an event to the projection of subagents.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
@@ -77,13 +77,16 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
         active: Timestamp(row.get(10)?),
         ended: row.get::<_, Option<i64>>(11)?.map(Timestamp),
         output: rows::prose(row, 12)?,
+        ended_by: row
+            .get::<_, Option<String>>(13)?
+            .map(|by| EndedBy::from_name(&by).unwrap_or_default()),
     })
 }
 
 fn put(connection: &Connection, run: &Run) -> Result<()> {
     connection.write(
         "INSERT OR REPLACE INTO runs
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             run.session.to_string(),
             run.parent.as_ref().map(SessionRef::to_string),
@@ -98,6 +101,7 @@ fn put(connection: &Connection, run: &Run) -> Result<()> {
             run.active.0,
             run.ended.map(|ended| ended.0),
             run.output.as_ref().map(Text::as_str),
+            run.ended_by.map(EndedBy::as_str),
         ],
     )
 }

@@ -16,6 +16,7 @@ use rusqlite::{Connection, Row, params};
 use super::statements::{self, Statements as _};
 use super::{journal, project, revert, rows, runs, sessions};
 use crate::error::{Result, StoreError};
+use crate::projections::Reading;
 use crate::record::NoteRecord;
 
 /// A snapshot of the projections at one point of the journal.
@@ -236,10 +237,7 @@ impl TreeQuery for SqliteView<'_> {
     }
 
     fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>> {
-        let sql = "SELECT id, awaiting FROM frames WHERE awaiting IS NOT NULL ORDER BY id";
-        let mut waiting = self.connection.many(sql, params![], |row| {
-            Ok((rows::id(row, 0)?, rows::awaiting(row, 1)?))
-        })?;
+        let mut waiting = Reading::all_awaiting(self)?;
         waiting.retain(|(_, awaiting)| awaiting.session == *session);
         Ok(waiting)
     }

@@ -369,3 +369,53 @@ fn a_subagent_is_named_after_its_goal_in_either_order() {
       ▶ Look at the queries [subagent]
     ");
 }
+
+#[test]
+fn the_subagents_of_one_that_failed_end_with_it() {
+    let mut session = TestSession::live();
+    session.user("Why is it slow?");
+    session.saw(started("ses_2", "Look", "Look at the queries"));
+    let outer = session.inside("ses_2", "ses_1");
+    session.saw(started("ses_3", "Read", "Read the log"));
+    session.back(outer);
+    session.saw(ended("ses_2", false, "out of quota"));
+    assert_eq!(session.state("ses_2"), State::Failed);
+    assert_eq!(session.state("ses_3"), State::Aborted);
+}
+
+#[test]
+fn a_refused_subagent_that_its_host_calls_completed_has_failed() {
+    let mut session = TestSession::live();
+    session.user("Why is it slow?");
+    session.saw(started("ses_2", "Look", "Look at the queries"));
+    let outer = session.inside("ses_2", "ses_1");
+    session.user("Look at the queries");
+    session.saw(EntryKind::Failed {
+        why: "the provider refused".to_owned(),
+    });
+    session.back(outer);
+    session.saw(ended("ses_2", true, ""));
+    assert_eq!(session.state("ses_2"), State::Failed);
+    insta::assert_snapshot!(session.tree(), @"
+    ▶ Why is it slow? [session] ←
+      directive: Why is it slow?
+      ✗ Look [subagent]
+        = Ended by an error: the provider refused
+    ");
+}
+
+#[test]
+fn a_child_has_its_frame_from_its_creation_on() {
+    let mut session = TestSession::live();
+    session.user("Why is it slow?");
+    let outer = session.inside("ses_2", "ses_1");
+    session.saw(EntryKind::Titled {
+        title: "Look around".to_owned(),
+    });
+    session.back(outer);
+    insta::assert_snapshot!(session.tree(), @"
+    ▶ Why is it slow? [session] ←
+      directive: Why is it slow?
+      ▶ Look around [subagent]
+    ");
+}

@@ -137,7 +137,8 @@ CREATE TABLE runs (
     started     INTEGER NOT NULL,
     active      INTEGER NOT NULL,
     ended       INTEGER,
-    output      TEXT
+    output      TEXT,
+    ended_by    TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_by_parent ON runs (parent, started, session);
 CREATE INDEX runs_in_flight ON runs (started, session) WHERE ended IS NULL;
