@@ -4,8 +4,9 @@
 //! predecessors remains. They do not repeat what has a field of theirs, so that a frame which a
 //! predecessor changed after our export is imported with those changes.
 
-use flamestack_core::frame::{LogEntry, Origin, Span};
-use flamestack_core::id::{BlobId, FrameId, SHELL, SessionRef};
+use flamestack_core::event::Results;
+use flamestack_core::frame::{Awaiting, LogEntry, Origin, Outcome, Span};
+use flamestack_core::id::{BlobId, FrameId, SHELL, SessionRef, Timestamp};
 use flamestack_core::{Author, Evidence, Frame, Note, Session, Text, Title};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,6 +46,10 @@ pub(super) struct FrameExtension {
     log: Vec<LogEntryJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     blocked_on: Option<AsString<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<AsString<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    awaiting: Option<AwaitingJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
     /// Time of creation, if the object around this one has none.
@@ -125,6 +130,57 @@ struct SpanFields {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SpanJson(#[serde(with = "SpanFields")] Span);
 
+/// A wait for a summary.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AwaitingJson {
+    session: AsString<SessionRef>,
+    since: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcome: Option<AsString<Outcome>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results: Option<AsString<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results_compacted: Option<AsString<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<AsString<Text>>,
+}
+
+impl From<&Awaiting> for AwaitingJson {
+    fn from(awaiting: &Awaiting) -> Self {
+        let given = awaiting.given.as_ref();
+        let compacted = given.and_then(|given| given.compacted.clone());
+        Self {
+            session: AsString(awaiting.session.clone()),
+            since: awaiting.since.0,
+            until: awaiting.until.map(|until| until.0),
+            outcome: awaiting.outcome.map(AsString),
+            results: given.map(|given| AsString(given.full.clone())),
+            results_compacted: compacted.map(AsString),
+            note: awaiting.note.clone().map(AsString),
+        }
+    }
+}
+
+impl From<AwaitingJson> for Awaiting {
+    fn from(awaiting: AwaitingJson) -> Self {
+        let compacted = awaiting.results_compacted.map(|text| text.0);
+        Self {
+            session: awaiting.session.0,
+            since: Timestamp(awaiting.since),
+            until: awaiting.until.map(Timestamp),
+            outcome: awaiting.outcome.map(|outcome| outcome.0),
+            given: awaiting.results.map(|full| Results {
+                full: full.0,
+                compacted,
+            }),
+            note: awaiting.note.map(|note| note.0),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(expecting = "an object")]
 struct StateExtension {
@@ -163,6 +219,8 @@ impl FrameExtension {
             notes: frame.notes.iter().map(NoteJson::from).collect(),
             log: frame.log.iter().cloned().map(LogEntryJson).collect(),
             blocked_on: frame.blocked_on.clone().map(AsString),
+            summary: frame.summary.clone().map(AsString),
+            awaiting: frame.awaiting.as_ref().map(AwaitingJson::from),
             span: frame.span.clone().map(SpanJson),
             created_at: None,
             foreign: frame.foreign.clone().map(Original::Text),
@@ -190,6 +248,10 @@ impl FrameExtension {
         frame.log = self.log.iter().map(|entry| entry.0.clone()).collect();
         frame.blocked_on = self.blocked_on.clone().map(|text| text.0);
         frame.span = self.span.clone().map(|span| span.0);
+        frame.summary = self.summary.clone().map(|text| text.0);
+        // A predecessor that has finished the frame since does not wait.
+        frame.awaiting = self.awaiting.clone().map(Awaiting::from);
+        frame.awaiting.take_if(|_| !frame.status.is_open());
     }
 }
 
@@ -289,6 +351,16 @@ impl StringForm for Author {
     /// A later version may know other authors; none of them is the user.
     fn parse(text: &str) -> Result<Self, String> {
         Ok(Self::from_name(text).unwrap_or_default())
+    }
+}
+
+impl StringForm for Outcome {
+    fn print(&self) -> String {
+        self.status().as_str().to_owned()
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Self::from_name(text).ok_or_else(|| format!("`{text}` is not an outcome"))
     }
 }
 

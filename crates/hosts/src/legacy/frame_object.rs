@@ -39,7 +39,7 @@ struct ObjectWriter<'a> {
 }
 
 impl<'a> ObjectWriter<'a> {
-    /// Writes name and times first, because other content may be derived from them.
+    /// Writes name, times and status first, because other content may be derived from them.
     fn new(frame: &'a Frame, original: Option<&Object>, position: &Position<'_>) -> Self {
         let read = |object: &Object| {
             let fields = known_fields::<FrameFields>(object).ok()?;
@@ -66,6 +66,10 @@ impl<'a> ObjectWriter<'a> {
         }
         if writer.differs(|it| &it.updated_at) {
             writer.set("updatedAt", Some(frame.updated_at.0));
+        }
+        // The status decides what a summary in the object means.
+        if writer.differs(|it| &it.status) {
+            writer.set("status", Some(frame.status.as_str()));
         }
         writer.before = writer.before.and_then(|_| read(&writer.object));
         writer
@@ -102,9 +106,6 @@ impl<'a> ObjectWriter<'a> {
 
     fn write_goal(&mut self) {
         let frame = self.frame;
-        if self.differs(|it| &it.status) {
-            self.set("status", Some(frame.status.as_str()));
-        }
         if self.differs(|it| &it.title) {
             self.set("title", Some(frame.title.as_str()));
         }
@@ -130,6 +131,7 @@ impl<'a> ObjectWriter<'a> {
             self.set("results", frame.results.as_ref().map(Text::as_str));
             if frame.results.is_none() {
                 self.object.remove("compactionSummary");
+                self.object.remove("compaction");
             }
         }
         if is_changed || self.differs(|it| &it.results_compacted) {
@@ -152,7 +154,14 @@ impl<'a> ObjectWriter<'a> {
                 list.extend(added.iter().map(|text| Value::from(text.as_str())));
                 self.set(field, Some(list));
             }
-            None => self.set(field, Some(now)),
+            None => {
+                self.set(field, Some(now));
+                // The other place for a list would bring old entries back.
+                let compaction = self.object.get_mut("compaction");
+                if let Some(compaction) = compaction.and_then(Value::as_object_mut) {
+                    compaction.remove(field);
+                }
+            }
         }
     }
 

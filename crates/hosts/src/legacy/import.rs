@@ -13,7 +13,7 @@ use super::export::ImportedState;
 use super::export_tree::{OPENCODE, is_valid_name};
 use super::extension::Original;
 use super::read::{FrameEntry, LegacyStack};
-use super::schema::PLANNED;
+use super::schema::{PLANNED, SessionField};
 
 /// Maximum number of draws of a new id. With working randomness, two draws are rare.
 const ATTEMPTS: usize = 100;
@@ -142,8 +142,8 @@ impl LegacyStack {
 
     /// Returns the session that works on the one active frame of a predecessor's state.
     ///
-    /// It is the session at the root of the frame's tree, provided that this is known and the frame
-    /// is in progress.
+    /// It is the session at the root of the frame's tree, else the frame's own, provided that one is
+    /// known and the frame is in progress.
     fn focus_of_state(&self, ids: &[TargetId], frames: &[Frame]) -> Option<(SessionRef, FrameId)> {
         let mut entries = self.frames.iter().zip(ids);
         let (_, TargetId { id, is_new: true }) =
@@ -158,7 +158,7 @@ impl LegacyStack {
         while let Some(parent) = root.and_then(|frame| frame.parent.as_ref()) {
             root = by_id.get(parent);
         }
-        let session = root?.session.clone()?;
+        let session = root?.session.as_ref().or(active.session.as_ref())?.clone();
         (active.status == Status::InProgress).then_some((session, *id))
     }
 }
@@ -243,16 +243,19 @@ impl FrameEntry {
     }
 
     /// Returns the session that the frame is bound to. In the predecessors' files, every name that
-    /// is not of a planned frame is the id of an OpenCode session.
+    /// is not of a planned frame is the id of an OpenCode session, unless a field names the session.
     fn session(&self) -> Option<SessionRef> {
         if let Some(extension) = &self.extension
             && (extension.key == self.key || extension.session.is_some())
         {
             return extension.session.clone().map(|session| session.0);
         }
-        let is_planned = self.key.starts_with(PLANNED);
-        let session = format!("{OPENCODE}:{}", self.key).parse();
-        session.ok().filter(|_| !is_planned)
+        let id = match &self.session {
+            SessionField::Present(session) => session.as_ref()?,
+            SessionField::Missing if self.key.starts_with(PLANNED) => return None,
+            SessionField::Missing => &self.key,
+        };
+        format!("{OPENCODE}:{id}").parse().ok()
     }
 
     /// Returns the object that the frame was first imported from, as text.

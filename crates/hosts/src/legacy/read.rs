@@ -19,7 +19,9 @@ use super::error::{
 use super::export_tree::{NAME_LIMIT, is_valid_name, sanitised};
 use super::extension::{self, FrameExtension};
 use super::files::{Layout, frame_bytes};
-use super::schema::{self, FrameFields, Object, PLANNED, State, StateFields, known_fields};
+use super::schema::{
+    self, FrameFields, Object, PLANNED, SessionField, State, StateFields, known_fields,
+};
 use super::tree;
 
 /// A stack that was read, parents before children.
@@ -51,6 +53,8 @@ pub(super) struct FrameEntry {
     /// Index of its parent, which comes before it. Set by [`tree::arrange`].
     pub(super) parent: Option<usize>,
     pub(super) planned_children: Vec<String>,
+    /// The id of its session, if the format has a field for it.
+    pub(super) session: SessionField,
     /// The object without its `flamestack` object.
     pub(super) object: Object,
     /// The frame, without a place in a tree and without names.
@@ -119,6 +123,7 @@ impl Layout {
         let invalid = |problem| LegacyReadError::file(&self.state, problem);
         let bytes = self.state_bytes()?;
         let State { frames, mut fields } = schema::parse(&bytes).map_err(invalid)?;
+        schema::rename_state_fields(&mut fields);
         let extension = fields.remove(extension::FIELD);
         let sessions = extension.as_ref().map(extension::read_sessions);
         let sessions = sessions.transpose().map_err(invalid)?;
@@ -235,12 +240,14 @@ impl FrameReader {
             return Err(FileProblem::new(message, CORRECT_FIELD));
         };
         let extension = self.extension(object.remove(extension::FIELD).as_ref())?;
+        schema::rename_tree_fields(&mut object);
         for (name, field) in &mut object {
             if !schema::NAMES.contains(&name.as_str()) {
                 redact_strings(field, &self.redactor);
             }
         }
         let mut fields = known_fields::<FrameFields>(&object)?;
+        let session = std::mem::take(&mut fields.session);
         let former_key = fields.name.take().filter(|name| name != key);
         if let (Some(other), None) = (&former_key, file) {
             let other = printable(other);
@@ -265,6 +272,7 @@ impl FrameReader {
             parent_key,
             parent: None,
             planned_children,
+            session,
             frame,
             extension,
             file: file.map(ToOwned::to_owned),

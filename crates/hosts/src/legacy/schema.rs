@@ -25,7 +25,7 @@ const GOAL_TITLE_LIMIT: usize = 100;
 pub(super) const PLANNED: &str = "plan-";
 
 /// Fields of a frame, in the order in which the predecessors write them.
-pub(super) const FRAME_FIELDS: [&str; 18] = [
+pub(super) const FRAME_FIELDS: [&str; 20] = [
     "sessionID",
     "parentSessionID",
     "status",
@@ -44,6 +44,8 @@ pub(super) const FRAME_FIELDS: [&str; 18] = [
     "invalidationReason",
     "invalidatedAt",
     "plannedChildren",
+    "sessionId",
+    "compaction",
 ];
 
 /// Fields of a state, in the order in which the predecessors write them.
@@ -160,6 +162,10 @@ pub(super) struct FrameFields {
     results: Option<MaybeBlank>,
     results_compacted: Option<MaybeBlank>,
     compaction_summary: Option<String>,
+    compaction: Option<CompactionFields>,
+    /// The session of a frame that has a name of its own: `null` before it was worked on.
+    #[serde(rename = "sessionId")]
+    pub(super) session: SessionField,
     artifacts: Option<Vec<MaybeBlank>>,
     decisions: Option<Vec<MaybeBlank>>,
     invalidation_reason: Option<MaybeBlank>,
@@ -169,6 +175,70 @@ pub(super) struct FrameFields {
     pub(super) created_at: Option<Timestamp>,
     #[serde(deserialize_with = "time")]
     pub(super) updated_at: Option<Timestamp>,
+}
+
+/// Known fields of a frame's `compaction`.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct CompactionFields {
+    summary: Option<MaybeBlank>,
+    artifacts: Option<Vec<MaybeBlank>>,
+    decisions: Option<Vec<MaybeBlank>>,
+}
+
+/// The field that names a frame's session.
+#[derive(Debug, Default)]
+pub(super) enum SessionField {
+    /// The format has none.
+    #[default]
+    Missing,
+    /// The session, if the frame has one.
+    Present(Option<String>),
+}
+
+impl<'de> Deserialize<'de> for SessionField {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(Self::Present)
+    }
+}
+
+/// Renames the fields of the one format that has other names for the tree, of which `id`, `parentId`
+/// and `children` are typical. It is then read, and exported, like the others.
+pub(super) fn rename_tree_fields(object: &mut Object) {
+    let has_own_names = ["parentId", "sessionId"]
+        .iter()
+        .any(|name| object.contains_key(*name));
+    if !has_own_names || object.contains_key("parentSessionID") {
+        return;
+    }
+    rename(object, "parentId", "parentSessionID");
+    rename(object, "children", "plannedChildren");
+    rename(object, "completedAt", "updatedAt");
+}
+
+/// Does the same for a state.
+pub(super) fn rename_state_fields(fields: &mut Object) {
+    for name in ["current", "currentFrameId"] {
+        rename(fields, name, "activeFrameID");
+    }
+    if let Some(root) = fields.get("rootFrameId").and_then(Value::as_str)
+        && !fields.contains_key("rootFrameIDs")
+    {
+        let roots = Value::from(vec![root]);
+        fields.remove("rootFrameId");
+        fields.insert("rootFrameIDs".to_owned(), roots);
+    }
+}
+
+/// Renames a field, unless it is `null` or empty or the other name is taken.
+fn rename(object: &mut Object, from: &str, to: &str) {
+    let is_blank = |value: &Value| value.is_null() || value.as_str() == Some("");
+    if object.get(from).is_some_and(|value| !is_blank(value))
+        && !object.contains_key(to)
+        && let Some(value) = object.remove(from)
+    {
+        object.insert(to.to_owned(), value);
+    }
 }
 
 /// Reads a time in milliseconds; JavaScript may have written it with a fraction.
@@ -232,16 +302,33 @@ impl FrameFields {
         let title = self.title(name)?;
         let criteria = later_or_earlier(self.success_criteria, "goal", self.goal)?;
         let results = later_or_earlier(self.results, "compactionSummary", self.compaction_summary)?;
+        let has_compaction = self.compaction.is_some();
+        let compaction = self.compaction.unwrap_or_default();
+        let compacted = compaction.summary.and_then(|summary| summary.0);
+        // The summary of a frame that goes on is no result.
+        let (results, summary) = match status {
+            Status::Completed | Status::Failed => (results.or(compacted), None),
+            _ => (results, compacted),
+        };
         let created_at = self.created_at.unwrap_or(default_created);
         let updated_at = self.updated_at.unwrap_or(created_at);
         let at = self.invalidated_at.unwrap_or(updated_at);
         let invalidation = self.invalidation_reason.and_then(|reason| reason.0);
-        let artifacts = present(self.artifacts).map(Note::Artifact);
-        let decisions = present(self.decisions).map(|text| Note::Decision {
+        let artifacts = present(self.artifacts).chain(present(compaction.artifacts));
+        let decisions = present(self.decisions).chain(present(compaction.decisions));
+        let artifacts = artifacts.map(Note::Artifact);
+        let decisions = decisions.map(|text| Note::Decision {
             text,
             why: None,
             by: Author::Agent,
         });
+        let mut notes: Vec<Note> = Vec::new();
+        for note in artifacts.chain(decisions) {
+            // Both lists of artifacts may name a file.
+            if !has_compaction || !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         // An import sets the id.
         let id = FrameId::from_entropy(0);
         Ok(Frame {
@@ -250,9 +337,10 @@ impl FrameFields {
             criteria_compacted: self.success_criteria_compacted.and_then(|text| text.0),
             results,
             results_compacted: self.results_compacted.and_then(|text| text.0),
-            notes: artifacts.chain(decisions).collect(),
+            notes,
             invalidation: invalidation.map(|reason| Invalidation { reason, at }),
             updated_at,
+            summary,
             ..Frame::new(id, title, created_at)
         })
     }

@@ -1,6 +1,7 @@
 //! Generators of frames, sessions and files, for the property tests.
 
-use flamestack_core::frame::{Invalidation, LogEntry, Origin, Rank, Span};
+use flamestack_core::event::Results;
+use flamestack_core::frame::{Awaiting, Invalidation, LogEntry, Origin, Outcome, Rank, Span};
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
 use flamestack_core::{Author, Evidence, Frame, FrameId, Note, Session, Status, Text, Title};
 use proptest::collection::vec;
@@ -53,6 +54,28 @@ fn session() -> impl Strategy<Value = SessionRef> {
         4 => named,
         1 => "/[a-z \\n]{1,8}".prop_map(|path| SessionRef::shell(&path)),
     ]
+}
+
+fn awaiting() -> impl Strategy<Value = Awaiting> {
+    let given = (prose(), option::of(prose()));
+    let given = given.prop_map(|(full, compacted)| Results { full, compacted });
+    let outcome = select(&[Outcome::Completed, Outcome::Failed, Outcome::Blocked]);
+    (
+        session(),
+        time(),
+        option::of(time()),
+        option::of(outcome),
+        option::of(given),
+        option::of(prose()),
+    )
+        .prop_map(|(session, since, until, outcome, given, note)| Awaiting {
+            session,
+            since,
+            until,
+            outcome,
+            given,
+            note,
+        })
 }
 
 fn log_entry() -> impl Strategy<Value = LogEntry> {
@@ -137,7 +160,11 @@ fn legacy_object() -> impl Strategy<Value = Map<String, Value>> {
             .prop_map(move |value| (name.to_owned(), value))
             .boxed()
     });
-    let fields: Vec<_> = texts.into_iter().chain(lists).chain(times).collect();
+    let compaction = (text_field(), list_field())
+        .prop_map(|(summary, artifacts)| json!({ "summary": summary, "artifacts": artifacts }));
+    let compaction = field(compaction).prop_map(|value| ("compaction".to_owned(), value));
+    let fields = texts.into_iter().chain(lists).chain(times);
+    let fields: Vec<_> = fields.chain([compaction.boxed()]).collect();
     let extra = ("x-[a-z]{1,3}", json_value());
     (status(), fields, vec(extra, 0..3)).prop_map(|(status, fields, extra)| {
         let known = fields
@@ -156,7 +183,8 @@ prop_compose! {
         texts in [option::of(prose()), option::of(prose()), option::of(prose()), option::of(prose())],
         notes in vec(note(), 0..4),
         log in vec(log_entry(), 0..2),
-        blocked_on in option::of(prose()),
+        (blocked_on, summary, awaiting) in
+            (option::of(prose()), option::of(prose()), option::of(awaiting())),
         invalidation in option::of((prose(), time())),
         span in option::of((session(), option::of(text()), option::of(text()))),
         foreign in option::weighted(0.4, (legacy_object(), any::<bool>())),
@@ -175,8 +203,8 @@ prop_compose! {
             criteria_compacted,
             results,
             results_compacted,
-            summary: None,
-            awaiting: None,
+            summary,
+            awaiting: awaiting.filter(|_| status.is_open()),
             notes,
             log,
             blocked_on,

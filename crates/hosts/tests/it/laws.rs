@@ -1,7 +1,7 @@
 //! Properties of import and export that hold for every stack and every file.
 
-use flamestack_core::Frame;
 use flamestack_core::id::Seq;
+use flamestack_core::{Frame, Text};
 use flamestack_hosts::legacy::export;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -80,6 +80,65 @@ proptest! {
             prop_assert_eq!(&project.frame(name).parent, &parent);
         }
     }
+}
+
+/// A state with names of its own for the tree, as `.flame/state.json` has them.
+fn first_format() -> Value {
+    json!({
+        "frames": {
+            "frame-1": {
+                "id": "frame-1", "sessionId": null, "parentId": null, "status": "in_progress",
+                "children": ["frame-3", "frame-2"], "goal": "Build the shop", "compaction": null,
+            },
+            "frame-2": {
+                "id": "frame-2", "sessionId": "ses_2", "parentId": "frame-1", "status": "completed",
+                "children": [], "goal": "Sign in", "artifacts": ["src/auth.rs"],
+                "createdAt": 1000, "completedAt": 2000,
+                "compaction": {
+                    "summary": "Magic links", "artifacts": ["src/auth.rs", "src/mail.rs"],
+                    "decisions": ["no passwords"], "status": "completed",
+                },
+            },
+            "frame-3": {
+                "id": "frame-3", "sessionId": "ses_3", "parentId": "frame-1",
+                "status": "in_progress", "children": [], "goal": "Pay",
+                "compaction": { "summary": "The form is there", "artifacts": [] },
+            },
+        },
+        "current": "frame-3",
+    })
+}
+
+#[test]
+fn the_first_format_is_imported_whole() {
+    let mut project = Project::default();
+    let prepared = project.import(&read_text(&first_format().to_string()).unwrap());
+    let [root, done, open] = ["frame-1", "frame-2", "frame-3"].map(|name| project.frame(name));
+    assert_eq!((done.parent, open.parent), (Some(root.id), Some(root.id)));
+    assert!(open.rank < done.rank, "in the order of `children`");
+    let session = |frame: &Frame| frame.session.as_ref().map(ToString::to_string);
+    assert_eq!(session(root), None);
+    assert_eq!(session(done).as_deref(), Some("opencode:ses_2"));
+    assert_eq!(done.results.as_ref().map(Text::as_str), Some("Magic links"));
+    assert_eq!(done.updated_at.0, 2000);
+    let notes: Vec<&str> = done.notes.iter().map(|note| note.text().as_str()).collect();
+    assert_eq!(notes, ["src/auth.rs", "src/mail.rs", "no passwords"]);
+    assert_eq!(open.results, None);
+    assert_eq!(
+        open.summary.as_ref().map(Text::as_str),
+        Some("The form is there")
+    );
+    let focus: Vec<(String, _)> = prepared
+        .import
+        .focus
+        .iter()
+        .map(|(session, frame)| (session.to_string(), *frame))
+        .collect();
+    assert_eq!(focus, [("opencode:ses_3".to_owned(), open.id)]);
+
+    let mut other = Project::default();
+    other.import(&reread(&project.export()));
+    assert_eq!(by_id(other.frames()), by_id(project.frames()));
 }
 
 /// The predecessor's own code took minutes for a wide tree and overflowed on a deep one.
