@@ -56,3 +56,21 @@ test("a request that the provider was asked again is one answer, and an empty an
   assert.match(flame("status", "--json"), /"interruptions":\s*0\b/)
   assert.deepEqual(lab.model.problems, [])
 })
+
+test("a subagent that the provider refused has failed, whatever its call says", async () => {
+  const session = await lab.session({ title: "Delegates" })
+  const flame = (...words) => lab.flame(words, { FLAME_SESSION: `opencode:${session}` })
+  const args = { description: "Look at the logs", prompt: "Look at the refused logs", subagent_type: "general" }
+  lab.model.on("Delegate it", { calls: [{ name: "task", args }] }, { text: "It was refused" })
+  lab.model.on("Look at the refused logs", { refuse: { message: "no credit", type: "refused" } })
+  await lab.prompt(session, "Delegate it")
+  const statuses = () => {
+    const mine = JSON.parse(flame("status", "--json")).sessions.find((one) => one.session === `opencode:${session}`)
+    return mine.subagents.map((one) => one.status)
+  }
+  for (let left = 100; left > 0 && statuses().join() !== "failed"; left -= 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.deepEqual(statuses(), ["failed"])
+  assert.match(flame("tree", "--all"), /✗ .*Look at the logs/)
+})

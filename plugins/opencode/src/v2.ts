@@ -9,6 +9,7 @@ import { sidecarCommand } from "./binary.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { EventQueue } from "./events.js"
 import { same } from "./messages.js"
+import { claim } from "./once.js"
 import { type HostEvent, type HostMessage, PROTOCOL } from "./protocol.js"
 import { Sessions } from "./sessions.js"
 import { CALL_DEADLINE, Sidecar } from "./sidecar.js"
@@ -65,7 +66,14 @@ type V2Command = { template?: string; description?: string }
 /** Registers the hooks; returns a function that undoes it. */
 export function setup(context: V2Context): () => void {
   const { session, tool } = context
-  return session && tool ? register({ ...context, session, tool }) : () => {}
+  if (!session || !tool) return () => {}
+  const release = claim(context.location?.directory ?? process.cwd())
+  if (!release) return () => {}
+  const dispose = register({ ...context, session, tool })
+  return () => {
+    release()
+    dispose()
+  }
 }
 
 function register(context: Whole): () => void {

@@ -510,3 +510,32 @@ fn json_says_the_same() {
     assert_eq!(project.json(&["init"])["changed"], false);
     project.misused(&["init", "--host", "emacs"]);
 }
+
+#[test]
+fn the_package_from_npm_is_not_installed_twice() {
+    let project = with_opencode("1.18.33");
+    let folder = project.root().join(".opencode");
+    fs_err::create_dir(&folder).unwrap();
+    let file = folder.join("opencode.json");
+    let package = "{ \"plugin\": [\"flamestack-opencode@0.1.0\"] }\n";
+    fs_err::write(&file, package).unwrap();
+    assert_snapshot!(said(&project, &["init"]), @"
+    OpenCode 1.18.33 · DIR/shop
+    Nothing to do: everything is in place.
+    ! .opencode/opencode.json  loads the plugin already, from the package flamestack-opencode@0.1.0: a second copy would do nothing
+    ");
+    assert_eq!(fs_err::read_to_string(&file).unwrap(), package);
+    let doctor = said(&project, &["doctor"]);
+    assert!(
+        doctor.contains("as the package flamestack-opencode@0.1.0"),
+        "{doctor}"
+    );
+    assert!(!doctor.contains("not installed"), "{doctor}");
+
+    let twice =
+        "{ \"plugin\": [\"flamestack-opencode\", \"file:///x/flamestack-opencode/index.ts\"] }";
+    fs_err::write(&file, twice).unwrap();
+    let doctor = project.flame(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor}");
+    assert!(doctor.to_string().contains("is loaded twice"), "{doctor}");
+}

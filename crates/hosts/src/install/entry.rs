@@ -198,6 +198,16 @@ impl<'p> Document<'p> {
         Ok(ours.and_then(parse_element))
     }
 
+    /// Finds an entry that loads the plugin as a package: from npm, or from the folder of one.
+    pub(super) fn find_package(
+        &self,
+        entry: &PluginEntry,
+    ) -> Result<Option<FoundEntry>, InstallError> {
+        let elements = self.elements(entry)?.unwrap_or_default();
+        let mut found = elements.iter().filter_map(parse_element);
+        Ok(found.find(|found| is_package(&found.package)))
+    }
+
     /// Returns true if there is a list of plugins.
     pub(super) fn has_list(&self, entry: &PluginEntry) -> Result<bool, InstallError> {
         Ok(self.elements(entry)?.is_some())
@@ -332,6 +342,17 @@ fn is_ours(element: &CstNode, entry: &PluginEntry) -> bool {
     found.package == entry.url || found.package.replace('\\', "/").ends_with(&suffix)
 }
 
+/// Returns true if an entry names our package, with or without a version, or a path to its folder.
+fn is_package(package: &str) -> bool {
+    let path = package.replace('\\', "/");
+    let path = path.trim_end_matches('/');
+    let name = path.strip_prefix("npm:").unwrap_or(path);
+    let is_named = |rest: &str| rest.is_empty() || rest.starts_with('@');
+    name.strip_prefix(FOLDER).is_some_and(is_named)
+        || path.ends_with(&format!("/{FOLDER}"))
+        || path.contains(&format!("/{FOLDER}/dist/"))
+}
+
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
@@ -436,6 +457,30 @@ mod tests {
                 "command": "/bin/flame"
               }], "b"] }
         "#);
+    }
+
+    #[test]
+    fn a_package_is_known_by_its_name_and_by_its_folder() {
+        let found = |package: &str| {
+            let text = format!("{{ \"plugin\": [\"other\", [\"{package}\", {{}}]] }}");
+            document(&text).find_package(&entry()).unwrap().is_some()
+        };
+        for package in [
+            "flamestack-opencode",
+            "flamestack-opencode@1.2.3",
+            "npm:flamestack-opencode@latest",
+            "/home/ada/flamestack-opencode/",
+            "file:///p/node_modules/flamestack-opencode/dist/index.js",
+        ] {
+            assert!(found(package), "{package}");
+        }
+        for other in [
+            "flamestack-opencode-extras",
+            "my-flamestack-opencode",
+            "file:///data/flamestack-opencode/index.ts",
+        ] {
+            assert!(!found(other), "{other}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 
 use super::change;
-use super::entry::{ConfigFormat, Document, PluginEntry};
+use super::entry::{ConfigFormat, Document, FoundEntry, PluginEntry};
 use super::error::InstallError;
 use super::git;
 use super::npm_stub::{self, FolderState};
@@ -85,6 +85,13 @@ pub fn install(
     let server = paths.entry(format, plugin::SERVER, command)?;
     let config = target_config(paths, scope, &server)?;
     let mut planner = Planner::new(scope, &paths.manifest)?;
+    if let Some((file, package)) = package_entry(paths, scope, &server)? {
+        let about = format!(
+            "loads the plugin already, from the package {package}: a second copy would do nothing"
+        );
+        planner.step(StepKind::Leave, &file, about);
+        return Ok(planner.finish(Direction::Install));
+    }
     add_plugin_files(&mut planner, paths)?;
     if format == ConfigFormat::V1 {
         for folder in npm_folders(paths, scope, &config) {
@@ -180,6 +187,8 @@ pub struct ConfiguredEntry {
     pub command: Option<String>,
     /// True if it loads the files that this program writes.
     pub is_here: bool,
+    /// True if it loads the plugin as a package, which npm keeps up to date.
+    pub is_package: bool,
 }
 
 /// Returns our entries in a project's and in the user's configuration files.
@@ -196,18 +205,44 @@ pub fn configured_entries(
             let document = Document::parse(&file, &text)?;
             for format in [ConfigFormat::V1, ConfigFormat::V2] {
                 let expected = paths.entry(format, plugin::SERVER, "flame")?;
-                found.extend(document.find(&expected)?.map(|entry| ConfiguredEntry {
+                let entry = |entry: FoundEntry, is_package| ConfiguredEntry {
                     scope: scope.clone(),
                     file: file.clone(),
                     format,
                     is_here: entry.package == expected.url,
                     package: entry.package,
                     command: entry.command,
-                }));
+                    is_package,
+                };
+                let (files, package) =
+                    (document.find(&expected)?, document.find_package(&expected)?);
+                found.extend(files.map(|files| entry(files, false)));
+                found.extend(package.map(|package| entry(package, true)));
             }
         }
     }
     Ok(found)
+}
+
+/// Returns the entry of a package in the files that a host reads in a scope: the file, and its name.
+fn package_entry(
+    paths: &InstallPaths,
+    scope: &InstallScope,
+    expected: &PluginEntry,
+) -> Result<Option<(PathBuf, String)>, InstallError> {
+    let mut files = config_files(paths, scope);
+    // A project's host reads the user's own files too.
+    if *scope != InstallScope::Global {
+        files.extend(config_files(paths, &InstallScope::Global));
+    }
+    for file in files {
+        if let Some(text) = change::read(&file)?
+            && let Some(found) = Document::parse(&file, &text)?.find_package(expected)?
+        {
+            return Ok(Some((file, found.package)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the number of up-to-date plugin files, and the number of all plugin files.

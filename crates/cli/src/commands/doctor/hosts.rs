@@ -72,7 +72,20 @@ impl OpenCode {
             problems.push(Trouble::new(error.to_string(), remedy));
         }
         let (there, all) = self.files;
-        for entry in self.entries() {
+        let is_package = |entry: &&ConfiguredEntry| entry.is_package;
+        let packages = self.entries().iter().filter(is_package).count();
+        if packages > 0 && packages < self.entries().len() {
+            let files: Vec<String> = self
+                .entries()
+                .iter()
+                .map(|entry| format!("{} ({})", entry.file.display(), entry.package))
+                .collect();
+            problems.push(Trouble::new(
+                format!("the OpenCode plugin is loaded twice: {}", files.join(", ")),
+                "keep one of the entries; `flame init --remove` removes the one that it added",
+            ));
+        }
+        for entry in self.entries().iter().filter(|entry| !entry.is_package) {
             let remedy = match entry.scope {
                 InstallScope::Project(_) => "`flame init` fixes it",
                 InstallScope::Global => "`flame init --global` fixes it",
@@ -178,11 +191,18 @@ impl OpenCode {
                 InstallScope::Global => "all projects",
             };
             let file = entry.file.display();
-            lines.push(format!("installed for {whom} in {file}"));
+            let from = if entry.is_package {
+                format!(", as the package {}", entry.package)
+            } else {
+                String::new()
+            };
+            lines.push(format!("installed for {whom} in {file}{from}"));
         }
-        let (there, all) = self.files;
-        let version = env!("CARGO_PKG_VERSION");
-        lines.push(format!("plugin {version}, {there} of {all} files in place"));
+        if entries.iter().any(|entry| !entry.is_package) {
+            let (there, all) = self.files;
+            let version = env!("CARGO_PKG_VERSION");
+            lines.push(format!("plugin {version}, {there} of {all} files in place"));
+        }
         if let Some(Ok(laps)) = &self.turn {
             let lap = |lap: &Lap| format!("{} {:.1} ms", lap.method, milliseconds(lap));
             let laps: Vec<String> = laps.iter().map(lap).collect();
