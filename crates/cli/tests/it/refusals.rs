@@ -132,8 +132,8 @@ fn the_life_of_a_frame_has_rules() {
     ");
     assert_snapshot!(project.refused(&["move", &root, "--under", &other]), @"
     --- stderr
-    error: id-1 “Root” is in progress: only planned frames can be moved
-    hint: work that has begun stays in its place; what is to be done elsewhere can be planned there
+    error: id-1 “Root” cannot be moved below id-5 “Rank”, which is below it
+    hint: choose a place outside of it
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["delete", &root]), @"

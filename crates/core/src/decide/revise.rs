@@ -160,15 +160,6 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             }
             .into());
         }
-        // Work is done below work in progress only, as with a push.
-        if frame.status == Status::InProgress || frame.is_started {
-            let parent = parent.clone();
-            match parent.status {
-                Status::Planned => return Err(Refusal::ParentPlanned { parent }.into()),
-                Status::Blocked => return Err(Refusal::Blocked { frame: parent }.into()),
-                _ => {}
-            }
-        }
         let mut above = Some(parent.clone());
         while let Some(ancestor) = above {
             if ancestor.id == frame.id {
@@ -179,6 +170,15 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 .into());
             }
             above = ancestor.parent.map(|id| self.frame(&id)).transpose()?;
+        }
+        // Work is done below work in progress only, as with a push.
+        if frame.status == Status::InProgress || frame.is_started {
+            let parent = parent.clone();
+            match parent.status {
+                Status::Planned => return Err(Refusal::ParentPlanned { parent }.into()),
+                Status::Blocked => return Err(Refusal::Blocked { frame: parent }.into()),
+                _ => {}
+            }
         }
         Ok(())
     }
