@@ -173,7 +173,7 @@ fn settle_overdue(ctx: &CommandContext, output: &mut Output) -> Result<(), Failu
         };
         let lines = ctx
             .engine
-            .read(|reading| views::receipt::lines(reading, &actor, receipt))?;
+            .read(|reading| views::receipt::lines(reading, &actor, receipt, Voice::Cli))?;
         let session = &actor.session;
         output.notice(&format!(
             "no summary of {session} came: {}",

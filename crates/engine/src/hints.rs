@@ -111,7 +111,7 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         Refusal::EmptyPlan => "name at least one title".to_owned(),
         Refusal::NotPlanned { frame } => match frame.status {
             Status::InProgress | Status::Blocked => {
-                format!("give it up with {}", call(voice, "invalidate", &frame.id))
+                format!("abandon it with {}", call(voice, "invalidate", &frame.id))
             }
             _ => "finished work stays as a record of what was done".to_owned(),
         },
@@ -304,7 +304,7 @@ mod tests {
                 Refusal::NotPlanned {
                     frame: frame(Status::InProgress),
                 },
-                "give it up with `flame invalidate abcdefgh --reason WHY`",
+                "abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
                 Refusal::SessionBound {

@@ -182,7 +182,8 @@ fn settled(engine: &Engine, actor: &Actor) -> Result<String> {
     for receipt in &receipts {
         let of_session = receipt.events.first();
         if of_session.is_some_and(|event| event.session == actor.session) {
-            let lines = engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?;
+            let lines =
+                engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?;
             text.push_str(&format!("no summary came: {}\n\n", lines.join("\n")));
         }
     }

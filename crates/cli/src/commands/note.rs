@@ -133,13 +133,13 @@ impl Note {
         let mut doubts = Vec::new();
         let project = ctx.engine.project();
         match &mut self.what {
-            What::Commit { hash } => match ctx.engine.commit_named(hash) {
+            Some(What::Commit { hash }) => match ctx.engine.commit_named(hash) {
                 Some(resolved) => *hash = resolved,
                 // Outside of a repository there is nothing to check a hash against.
                 None if project.identity == project.root => {}
                 None => doubts.push(format!("git knows no commit {hash} in this repository")),
             },
-            What::Artifact { paths } => {
+            Some(What::Artifact { paths }) => {
                 let is_missing = |path: &&String| {
                     !path.contains("://")
                         && !Path::new(path).exists()

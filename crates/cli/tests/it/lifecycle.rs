@@ -66,7 +66,7 @@ fn planned_work_is_blocked_and_begun_work_is_moved() {
     ");
     assert_snapshot!(project.flame(&["unblock", payment]), @"
     id-2 “Payment” is planned again
-    activate it to switch to it
+    `flame activate id-2` switches to it
     it was blocked: contract
     ");
     project.ok(&["push", "Wrong"]);
@@ -89,8 +89,8 @@ fn planned_work_is_blocked_and_begun_work_is_moved() {
     ");
     assert_snapshot!(project.flame(&["move", &right, "--under", payment]), @"
     --- stderr
-    error: id-2 “Payment” is planned and was not begun
-    hint: begin it with `flame activate id-2`, or give it up with `flame invalidate id-2 --reason WHY`
+    error: id-2 “Payment” is planned and was not started
+    hint: start it with `flame activate id-2`, or abandon it with `flame invalidate id-2 --reason WHY`
     [exit 1]
     ");
     project.ok(&["pop", "--frame", &wrong, "nothing here"]);
@@ -189,11 +189,12 @@ fn a_wait_for_a_summary_ends_with_the_next_command_after_its_deadline() {
     other.turn_to_session("shell:main");
     assert_snapshot!(other.flame(&["tree"]), @"
     → id-1  Root · 1/2 done  ◀ opencode:ses_a
-    ├─ ✓ id-2  Work · claimed
+    ├─ ✓ id-2  Work · no evidence
     └─ ○ id-3  Next
 
     3 frames: 1 in progress, 1 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit (`flame check` records one)
     --- stderr
     note: no summary of opencode:ses_a came: id-1 “Root” has a summary
     ");
@@ -218,11 +219,12 @@ fn work_that_begins_meanwhile_does_not_keep_a_popped_frame_open() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Root · 1/2 done
-    ├─ ✓ id-2  Work · claimed
+    ├─ ✓ id-2  Work · no evidence
     └─ → id-3  Next  ◀ you are here
 
     3 frames: 2 in progress, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
+    no evidence: completed without a recorded check, test or commit (`flame check` records one)
     ");
 }
 
@@ -252,7 +254,6 @@ fn a_decision_has_a_reason_and_a_tree_a_status() {
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
     assert_snapshot!(tool(&project, "stack_status", &json!({})), @"
-    opencode:ses_a (you)
       → id-1  Root
         → id-4  Now
       task 3 of 3 (0 done, 2 planned)
@@ -305,8 +306,7 @@ fn undo_and_delete_name_what_they_took_back() {
     project.ok(&["push", "Child"]);
     project.ok(&["activate", &root]);
     assert_snapshot!(project.flame(&["undo"]), @"
-    undone: switched to id-1 “Root”
-    `flame undo` again undoes the command before it; there is no redo
+    undone: the switch to id-1 “Root”
     now at → id-2 “Child”
     ");
     project.ok(&["plan", "Later"]);
@@ -315,7 +315,6 @@ fn undo_and_delete_name_what_they_took_back() {
     assert_snapshot!(project.flame(&["delete", later]), @"id-3 “Later” is deleted");
     assert_snapshot!(project.flame(&["undo"]), @"
     undone: id-3 “Later” deleted
-    `flame undo` again undoes the command before it; there is no redo
     now at → id-2 “Child”
     next: id-3  Later
     ");

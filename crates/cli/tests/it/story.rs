@@ -225,7 +225,7 @@ fn waiting_and_going_on() {
     ");
     assert_snapshot!(project.flame(&["unblock", &card]), @"
     id-2 “Card form” is in progress again
-    activate it to switch to it
+    `flame activate id-2` switches to it
     it was blocked: the API key of the bank
     ");
     assert_snapshot!(project.flame(&["activate", &card]), @"id-2 “Card form” is the active frame now");

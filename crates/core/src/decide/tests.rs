@@ -492,7 +492,7 @@ fn open_frames_move_and_never_below_themselves() {
     };
     insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::Under(story.id("b")))), @"<a> “a” cannot be moved below <b> “b”, which is below it");
     insta::assert_snapshot!(refused(&mut story, moved("a", |story| Place::After(story.id("b")))), @"<a> “a” cannot be moved below itself");
-    insta::assert_snapshot!(refused(&mut story, moved("doing", |story| Place::Under(story.id("a")))), @"<a> “a” is planned and was not begun");
+    insta::assert_snapshot!(refused(&mut story, moved("doing", |story| Place::Under(story.id("a")))), @"<a> “a” is planned and was not started");
     moved("c", |story| Place::Before(story.id("a")))(&mut story).unwrap();
     assert_eq!(story.drawing(), "root* > (c?, a? > b?, doing)");
     moved("b", |story| Place::After(story.id("c")))(&mut story).unwrap();

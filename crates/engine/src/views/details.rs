@@ -68,7 +68,6 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
         }),
         ended: history.iter().find(ended).map(|recorded| recorded.at),
         bound: bound.transpose()?,
-        worked: Worked::of(&frame, &reading.history(id)?),
         frame,
         path,
         children: level(reading, Some(*id), CHILDREN, CHILDREN)?,

@@ -28,7 +28,7 @@ pub fn lines(
 ) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for recorded in &receipt.settled {
-        lines.extend(sentence(reading, recorded, voice)?);
+        lines.extend(sentence(reading, recorded)?);
     }
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
@@ -45,7 +45,7 @@ pub fn lines(
                 |event: &Event| !(is_popped && matches!(event, Event::FrameUnblocked { .. }));
             let events = receipt.events.iter().skip(skipped);
             for recorded in events.filter(|recorded| is_told(&recorded.event)) {
-                lines.extend(sentence(reading, recorded, voice)?);
+                lines.extend(sentence(reading, recorded)?);
             }
         }
     }
@@ -109,11 +109,7 @@ pub fn lines(
     Ok(lines)
 }
 
-fn sentence(
-    reading: &dyn Reading,
-    recorded: &Recorded,
-    voice: Voice,
-) -> Result<Option<String>, StoreError> {
+fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>, StoreError> {
     let name = |id: &FrameId| name(reading, id);
     Ok(Some(match &recorded.event {
         Event::FrameOpened {
@@ -308,7 +304,9 @@ fn undo(reading: &dyn Reading, lines: &mut Vec<String>, receipt: &Receipt) -> Re
 /// Renders an undone event with the title of its frame.
 fn was_done(reading: &dyn Reading, undone: &Recorded) -> Result<String, StoreError> {
     Ok(match &undone.event {
-        Event::SessionFocused { to: Some(to), .. } => format!("the switch to {}", name(reading, to)?),
+        Event::SessionFocused { to: Some(to), .. } => {
+            format!("the switch to {}", name(reading, to)?)
+        }
         // Its line has the title.
         Event::FrameOpened { .. } => story::line(undone),
         event => match event.frames().next() {

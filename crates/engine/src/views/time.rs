@@ -26,23 +26,6 @@ pub fn minute(at: Timestamp) -> String {
     formatted(at, "%Y-%m-%d %H:%M UTC")
 }
 
-/// Formats a number of milliseconds: `850ms`, `12s`, `3m 20s`, `2h 5m`.
-pub fn duration(millis: i64) -> String {
-    let millis = millis.max(0);
-    let seconds = millis / 1000;
-    let (minutes, hours) = (seconds / 60, seconds / 3600);
-    let parts = |large: i64, unit: &str, small: i64, smaller: &str| match small {
-        0 => format!("{large}{unit}"),
-        small => format!("{large}{unit} {small}{smaller}"),
-    };
-    match millis {
-        0..1_000 => format!("{millis}ms"),
-        1_000..60_000 => format!("{seconds}s"),
-        60_000..3_600_000 => parts(minutes, "m", seconds % 60, "s"),
-        _ => parts(hours, "h", minutes % 60, "m"),
-    }
-}
-
 /// Formats a time as part of a file name: `20261115-103000`.
 pub fn file_name(at: Timestamp) -> String {
     formatted(at, "%Y%m%d-%H%M%S")

@@ -185,7 +185,7 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     1 subagent
       1 done
       1 completed automatically, after idling (100%)
-      8s each on average, 8s at most
+      8 s each on average, 8 s at most
     1 with a frame (100%), 0 only logged
     100% of those that ended are done
     spent: 0 in, 0 out
