@@ -168,7 +168,7 @@ pub enum Event {
         /// Its output, if no frame holds it.
         output: Option<Text>,
         /// Source of this news.
-        by: EndedBy,
+        ended_by: EndedBy,
     },
     /// A session began or stopped waiting for the user.
     SessionWaiting {

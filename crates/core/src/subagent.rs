@@ -212,7 +212,10 @@ impl Run {
                 run.waiting_for.clone_from(on);
             }
             Event::SubagentEnded {
-                end, output, by, ..
+                end,
+                output,
+                ended_by: by,
+                ..
             } => {
                 if (run.state, *end) == (State::Aborted, End::Failed) {
                     run.over(State::Aborted, at, *by);
@@ -359,7 +362,7 @@ mod tests {
             session: child(),
             end,
             output: None,
-            by: EndedBy::Host,
+            ended_by: EndedBy::Host,
         }
     }
 

@@ -110,7 +110,7 @@ tagged_record! { EventRecord as "Event" by "kind" {
         session: SessionRef,
         end: End,
         output: Option<Text> = default,
-        by: EndedBy = default
+        ended_by: EndedBy = default
     },
     SessionWaiting { session: SessionRef, on: Option<Text> = default },
     /// Fingerprints of 16 hex digits each, without separators.

@@ -241,7 +241,7 @@ fn a_decision_has_a_reason_and_a_tree_a_status() {
     let shown = project.json(&["show"]);
     assert_eq!(
         shown["decisions"],
-        json!([{ "text": "argon2", "why": "pure Rust" }])
+        json!([{ "text": "argon2", "why": "pure Rust", "by": "model" }])
     );
     project.ok(&["plan", "Later", "Never"]);
     project.ok(&["push", "Now"]);

@@ -131,7 +131,7 @@ fn a_piece_of_work_from_push_to_pop() {
     - TIME UTC planned: Store users (shell:main)
     - TIME UTC begun (shell:main)
     - TIME UTC failed attempt: bcrypt (because no C compiler in the image) (shell:main)
-    - TIME UTC decision: argon2id for hashes (because pure Rust) (shell:main)
+    - TIME UTC decision of the user: argon2id for hashes (because pure Rust) (shell:main)
     - TIME UTC artifact: src/users.rs (shell:main)
     - TIME UTC artifact: src/hash.rs (shell:main)
     - TIME UTC evidence: `cargo test users` exited 0 (shell:main)

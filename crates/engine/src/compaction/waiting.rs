@@ -9,7 +9,7 @@ use flamestack_brief::compaction::{claims, says_nothing, without_restored};
 use flamestack_core::compaction::{Summary, SummaryClaims};
 use flamestack_core::frame::Awaiting;
 use flamestack_core::id::Timestamp;
-use flamestack_core::{Actor, Command, FrameId, SessionRef, Text};
+use flamestack_core::{Actor, Author, Command, FrameId, SessionRef, Text};
 
 use super::Compactions;
 use crate::commands::Receipt;
@@ -57,6 +57,7 @@ impl Compactions<'_> {
                 session: awaiting.session,
                 worktree: None,
                 message: None,
+                by: Author::Agent,
             };
             match self.end_wait(&actor, frame, None, Some(now)) {
                 Ok(receipt) => ended.push(receipt),

@@ -211,7 +211,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             session: session.clone(),
             end,
             output,
-            by: self.ended_by,
+            ended_by: self.ended_by,
         });
         if depth == 0 {
             return Ok(());

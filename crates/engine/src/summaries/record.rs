@@ -81,7 +81,7 @@ fn note_lines(frame: &Frame) -> Vec<String> {
             }
             // The user's words are not a result of the work.
             Note::Directive(_) => continue,
-            Note::Decision { text, why } => {
+            Note::Decision { text, why, .. } => {
                 format!("Decided: {}", story::with_reason(text, why.as_ref()))
             }
             Note::FailedAttempt { text, why } => {

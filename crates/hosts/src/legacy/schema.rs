@@ -143,7 +143,12 @@ pub(super) struct StateFields {
 }
 
 /// Fields of a frame that hold names of frames; everything else may hold text.
-pub(super) const NAMES: [&str; 3] = ["sessionID", "parentSessionID", "plannedChildren"];
+pub(super) const NAMES: [&str; 4] = [
+    "sessionID",
+    "parentSessionID",
+    "plannedChildren",
+    "sessionId",
+];
 
 /// Known fields of a frame.
 #[derive(Debug, Default, serde::Deserialize)]
