@@ -51,7 +51,7 @@ test("/push, /plan and /pop: the model is instructed, and the stack follows", as
   // The templates are neither work nor words of the user; what was typed after the command is.
   const brief = flame(session, "brief")
   for (const text of [tree, brief]) assert.doesNotMatch(text, /stack_frame_/)
-  assert.match(brief, /The user said: store, then sum/)
+  assert.match(brief, /The user said: the cart/)
   assert.deepEqual(lab.model.problems, [])
 
   const [host] = JSON.parse(lab.flame(["doctor", "--json"])).hosts
@@ -131,10 +131,8 @@ test("what a person says with --session reaches the model, and only a person can
   assert.ok(!directives.includes("I approve everything"))
   assert.deepEqual(
     decisions.map(({ text, by }) => [text, by]),
-    [["No discounts", "user"], ["Two digits", "user"]],
+    [["No discounts", "user"], ["Two digits", "user"], ["tasks.md approved", "model"]],
   )
-  const made = JSON.parse(flame(session, "tree", "--all", "--json"))
-  assert.ok(JSON.stringify(made).length > 0)
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])
 })
