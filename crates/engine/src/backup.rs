@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use flamestack_store::{Backup, Recovered, StoreError};
 
 use crate::error::{EngineError, Result};
-use crate::maintenance::{Maintenance, RECOVERED};
-use crate::workspace::write_private;
+use crate::maintenance::Maintenance;
 
 impl Maintenance<'_> {
     /// Writes the store and its raw texts to a new file, consistent while others write.
@@ -35,8 +34,7 @@ impl Maintenance<'_> {
                 events: 1,
                 ..Recovered::default()
             };
-            let numbers = serde_json::to_string(&whole).map_err(std::io::Error::from)?;
-            write_private(&place.join(RECOVERED), &numbers)?;
+            whole.note(place)?;
         }
         Ok((backup, aside))
     }

@@ -105,6 +105,9 @@ pub enum EngineError {
         /// The problem with the store.
         source: StoreError,
     },
+    /// The store was deleted while this process had it open. The number is that of its events.
+    #[error("the store of this project was deleted while it was in use, with {}", counted(*.0, "event", "events"))]
+    StoreGone(u64),
     /// A directory without a store.
     #[error("there is no store in {}", .0.display())]
     NoStore(PathBuf),
@@ -246,6 +249,10 @@ impl EngineError {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
                  otherwise the next command starts with an empty store"
             }
+            Self::StoreGone(_) => {
+                "put `journal.db` back from a copy if there is one; \
+                 otherwise the next command starts with an empty store, and `flame doctor` reports it"
+            }
             Self::NoStore(_) => "`flame doctor` lists the stores that were set aside",
             Self::TextTooLong(_) => {
                 "store only the part that matters, for example with `tail -n 2000`"
@@ -290,6 +297,9 @@ impl EngineError {
     }
 }
 
+/// What to do about a full disk.
+const FREE_SPACE: &str = "free some disk space, then try again: nothing in the store is damaged";
+
 /// Returns what to do about a store that failed.
 fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
@@ -311,6 +321,16 @@ fn store_hint(error: &StoreError) -> Option<String> {
             "`flame doctor` shows what is wrong, `flame rebuild` rebuilds the projections, \
              `flame rebuild --recover` keeps everything that can be read"
         }
+        StoreError::OtherStore { path, mark } => {
+            return Some(format!(
+                "put the journal of this project back; to go on with `{}` instead, delete `{}`",
+                path.display(),
+                mark.display()
+            ));
+        }
+        StoreError::Replaced => "nothing was recorded: try again",
+        StoreError::LostCommit => "`flame status` shows what is recorded now; try again",
+        StoreError::DiskFull => FREE_SPACE,
         StoreError::ReadOnly { .. } => {
             "check the owner and the permissions of the file and its directory"
         }
@@ -331,9 +351,7 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "check the permissions; FLAME_STATE_DIR sets another directory for state"
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free some disk space: `flame gc` drops what can be rebuilt"
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FREE_SPACE,
         _ => return None,
     };
     Some(hint.to_owned())

@@ -33,7 +33,7 @@ use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{Actor, Author, Command, Event, Recorded, SessionRef, Title};
-use flamestack_store::{Step, transcript};
+use flamestack_store::{Step, TextHold, transcript};
 
 pub use self::observer::{Observation, Observer, StoredText};
 pub(crate) use self::results::is_wordless;
@@ -407,8 +407,11 @@ impl Engine {
         })
     }
 
-    /// Stores the raw text of all steps with one write.
-    fn store_texts(&self, steps: &[IngestStep<'_>]) -> Result<VecDeque<StoredText>> {
+    /// Stores the raw text of all steps with one write. The hold keeps it until it is recorded.
+    fn store_texts(
+        &self,
+        steps: &[IngestStep<'_>],
+    ) -> Result<(Option<TextHold>, VecDeque<StoredText>)> {
         let pieces = || {
             steps.iter().filter_map(|step| match step {
                 IngestStep::Observe(_) => None,
@@ -416,7 +419,11 @@ impl Engine {
             })
         };
         let texts: Vec<&str> = pieces().map(|(_, pending)| pending.text.as_str()).collect();
-        let blobs = self.workspace.keep_texts(&texts)?;
+        if texts.is_empty() {
+            return Ok((None, VecDeque::new()));
+        }
+        let hold = self.workspace.hold_texts()?;
+        let blobs = self.workspace.keep_texts(&hold, &texts)?;
         let pieces = pieces()
             .zip(blobs)
             .map(|((thread, pending), blob)| StoredText {
@@ -430,7 +437,7 @@ impl Engine {
                 },
                 marks: pending.marks.clone(),
             });
-        Ok(pieces.collect())
+        Ok((Some(hold), pieces.collect()))
     }
 
     /// Commits all steps as one command, each on the state that the ones before it led to.
@@ -443,7 +450,7 @@ impl Engine {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        let mut texts = self.store_texts(&steps)?;
+        let (_hold, mut texts) = self.store_texts(&steps)?;
         let clock = self.clock();
         let now = clock.now();
         let mut steps = steps.into_iter();

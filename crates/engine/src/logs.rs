@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::BlobId;
 use flamestack_core::{Actor, Frame, FrameId, Refusal, Title};
-use flamestack_store::{Kept, StoreError, transcript};
+use flamestack_store::{Kept, StoreError, TextHold, transcript};
 
 use crate::Engine;
 use crate::commands::Receipt;
@@ -51,7 +51,8 @@ impl Logs<'_> {
                 return Err(Refusal::NoActiveFrame { session }.into());
             }
         }
-        let kept = self.keep_text(text)?;
+        let hold = self.hold()?;
+        let kept = self.keep_text(&hold, text)?;
         let entry = LogEntry {
             label,
             blob: kept.id,
@@ -63,10 +64,14 @@ impl Logs<'_> {
             .execute(actor, &Request::Log { frame, entry })
     }
 
-    /// Stores a raw text that some frame refers to, or will.
-    pub fn keep_text(&self, text: &str) -> Result<Kept> {
-        flamestack_store::private_dir(&self.engine.project().dir)?;
-        Ok(self.engine.blobs().put(text)?)
+    /// Keeps garbage collection away from raw texts until the journal refers to them.
+    pub fn hold(&self) -> Result<TextHold> {
+        self.engine.workspace.hold_texts()
+    }
+
+    /// Stores a raw text that some frame refers to, or will before the hold ends.
+    pub fn keep_text(&self, hold: &TextHold, text: &str) -> Result<Kept> {
+        Ok(self.engine.blobs().put(hold, text)?)
     }
 
     /// Renders the log of a frame and writes it to the frame's log path. Returns the text and the

@@ -1,17 +1,23 @@
 //! Maintenance of a store: checking, rebuilding, recovering and shrinking it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flamestack_core::id::BlobId;
 use flamestack_core::{Actor, Command};
-use flamestack_store::{Collected, Rebuilt, Recovered, Verified, collect};
+use flamestack_store::{
+    Collected, Mark, Orphans, Rebuilt, Recovered, StoreError, Verified, collect,
+};
+use serde::{Deserialize, Serialize};
 
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::workspace::{if_exists, write_private};
 
-/// File that marks a set-aside store as recovered and holds the numbers of the recovery.
-pub(crate) const RECOVERED: &str = "recovered";
+/// File with the time and the sizes of the last clean-up.
+const COLLECTED: &str = "collected";
+/// Number of raw texts that are dropped in one step.
+const STEP: usize = 200;
 
 /// Findings of an examination.
 #[derive(Debug, Default)]
@@ -28,6 +34,12 @@ pub struct Examined {
     pub set_aside: Vec<PathBuf>,
     /// Stores of which only a part could be recovered.
     pub recovered_in_part: Vec<(PathBuf, Recovered)>,
+    /// Set if there is no journal although there was one, with the number of its events if known.
+    pub missing_journal: Option<u64>,
+    /// Number of raw texts that only a missing journal refers to.
+    pub abandoned_texts: u64,
+    /// The error that the next command would meet when it writes.
+    pub not_writable: Option<EngineError>,
 }
 
 impl Examined {
@@ -39,6 +51,9 @@ impl Examined {
             && self.lost_texts.is_empty()
             && self.set_aside.is_empty()
             && self.recovered_in_part.is_empty()
+            && self.missing_journal.is_none()
+            && self.abandoned_texts == 0
+            && self.not_writable.is_none()
     }
 }
 
@@ -82,8 +97,35 @@ impl Maintenance<'_> {
             }
             Err(error) => noted(error),
         }
+        examined.missing_journal = self
+            .missing_journal()
+            .map_err(&mut noted)
+            .unwrap_or_default();
+        // Texts of a store that waits to be recovered are expected.
+        if examined.set_aside.is_empty() && examined.missing_journal.is_none() {
+            let plan = self.plan_collection(u64::MAX, Orphans::Careful);
+            examined.abandoned_texts = plan.map_err(&mut noted).map_or(0, |plan| plan.kept);
+        }
+        // A file that cannot be written is a finding already.
+        if examined.verified.findings.is_empty() {
+            let tried = flamestack_store::try_writing(&workspace.project.dir);
+            examined.not_writable = tried.err().map(EngineError::from);
+        }
         examined.stopped = stopped;
         examined
+    }
+
+    /// Returns the number of events of a journal that is missing, 0 if it is not known.
+    fn missing_journal(&self) -> Result<Option<u64>> {
+        if self.engine.workspace.has_store() {
+            return Ok(None);
+        }
+        let mark = Mark::read(&self.engine.project().dir)?;
+        let events = mark.map_or(0, |mark| mark.last.0.unsigned_abs());
+        // Without a mark, as in a store of an earlier version, raw text is a trace of it.
+        let has_texts = !self.engine.blobs().stored_sizes()?.is_empty();
+        let waiting = !self.set_aside_stores()?.is_empty();
+        Ok((events > 0 || has_texts && !waiting).then_some(events))
     }
 
     fn lost_texts(&self) -> Result<Vec<String>> {
@@ -123,9 +165,7 @@ impl Maintenance<'_> {
         let workspace = &self.engine.workspace;
         let recovered = workspace.with_store(|store| Ok(store.recover(from, progress)?))?;
         workspace.drop_indexes()?;
-        // Marks the store as recovered without touching its files.
-        let numbers = serde_json::to_string(&recovered).map_err(std::io::Error::from)?;
-        write_private(&from.join(RECOVERED), &format!("{numbers}\n"))?;
+        recovered.note(from)?;
         Ok(recovered)
     }
 
@@ -156,7 +196,7 @@ impl Maintenance<'_> {
         for entry in if_exists(fs_err::read_dir(&place))?.into_iter().flatten() {
             let path = entry?.path();
             if path.is_dir() {
-                let recovered = read_recovered(&path.join(RECOVERED))?;
+                let recovered = Recovered::of(&path)?;
                 found.push((path, recovered));
             }
         }
@@ -165,40 +205,123 @@ impl Maintenance<'_> {
     }
 
     /// Plans what to drop for the project to stay below a size. Changes nothing.
-    pub fn plan_collection(&self, limit: u64) -> Result<Collected> {
+    pub fn plan_collection(&self, limit: u64, orphans: Orphans) -> Result<Collected> {
         let dir = &self.engine.project().dir;
+        let mut policy = || match self.set_aside_stores() {
+            // Its texts are needed once it is recovered.
+            Ok(waiting) if !waiting.is_empty() => Ok(Orphans::Keep),
+            Ok(_) => Ok(orphans),
+            Err(EngineError::Store(error)) => Err(error),
+            Err(EngineError::Io(error)) => Err(error.into()),
+            Err(_) => Ok(Orphans::Keep),
+        };
         self.engine
-            .read(|reading| Ok(collect(dir, reading, limit)?))
+            .read(|reading| Ok(collect(dir, reading, limit, &mut policy)?))
     }
 
-    /// Carries out a plan. The journal records what is dropped before it is.
-    pub fn collect(&self, actor: &Actor, plan: &Collected) -> Result<()> {
+    /// Drops what is needed for the project to stay below a size. The journal records what is
+    /// dropped before it is. `go_on` is asked between two steps, none of which takes long.
+    ///
+    /// Fails as busy if other processes are storing raw text for longer than `patience`.
+    pub fn collect(
+        &self,
+        actor: &Actor,
+        limit: u64,
+        orphans: Orphans,
+        patience: Duration,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Collected> {
+        let workspace = &self.engine.workspace;
+        let blobs = self.engine.blobs();
+        if !workspace.project.dir.exists() {
+            return Ok(Collected::default());
+        }
+        let sweep = blobs.sweep(patience)?;
+        let plan = self.plan_collection(limit, orphans)?;
         if plan.drop_index {
-            self.engine.workspace.drop_indexes()?;
+            workspace.drop_indexes()?;
             if_exists(fs_err::remove_dir_all(self.engine.project().logs_dir()))?;
         }
-        if !plan.drop_blobs.is_empty() {
-            let command = Command::DropBlobs(plan.drop_blobs.clone());
-            self.engine.commands().run(actor, &command)?;
+        for some in plan.orphans.chunks(STEP) {
+            if go_on() {
+                blobs.drop_all(&sweep, some)?;
+            }
         }
-        let hashes = plan.drop_blobs.iter().map(|(blob, _)| blob.to_string());
-        let gone: Vec<String> = hashes.chain(plan.orphans.iter().cloned()).collect();
-        self.engine.blobs().drop_all(&gone)?;
-        Ok(())
+        for some in plan.drop_blobs.chunks(STEP) {
+            if go_on() {
+                let command = Command::DropBlobs(some.to_vec());
+                self.engine.commands().run(actor, &command)?;
+                let names: Vec<String> = some.iter().map(|(blob, _)| blob.to_string()).collect();
+                blobs.drop_all(&sweep, &names)?;
+            }
+        }
+        if orphans == Orphans::All && plan.kept == 0 {
+            blobs.forget_journals(&sweep)?;
+        }
+        drop(sweep);
+        if go_on() {
+            blobs.compact()?;
+        }
+        if go_on() && workspace.has_store() {
+            workspace.with_store(|store| Ok(store.compact()?))?;
+        }
+        self.note_collection(&plan)?;
+        Ok(plan)
+    }
+
+    /// Drops what is needed if the last time is `interval` ago. Returns `None` if it is not, or if
+    /// other processes are busy.
+    pub fn collect_if_due(
+        &self,
+        actor: &Actor,
+        limit: u64,
+        interval: Duration,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Collected>> {
+        let now = self.engine.workspace.clock.now();
+        let interval = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
+        let is_due = match self.last_collection()? {
+            // A clock that was set back does not postpone it for years.
+            Some(last) => now.0 < last.at || now.0 - last.at >= interval,
+            None => true,
+        };
+        if !is_due || !self.engine.workspace.has_store() {
+            return Ok(None);
+        }
+        match self.collect(actor, limit, Orphans::Careful, Duration::ZERO, go_on) {
+            Err(EngineError::Store(StoreError::Busy)) => Ok(None),
+            collected => collected.map(Some),
+        }
+    }
+
+    /// Returns the last clean-up, if there was one.
+    pub fn last_collection(&self) -> Result<Option<LastCollection>> {
+        let file = self.engine.project().dir.join(COLLECTED);
+        let text = if_exists(fs_err::read_to_string(file))?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    fn note_collection(&self, plan: &Collected) -> Result<()> {
+        let dir = &self.engine.project().dir;
+        let last = LastCollection {
+            at: self.engine.workspace.clock.now().0,
+            before: plan.before.total(),
+            after: flamestack_store::sizes(dir)?.total(),
+        };
+        let text = serde_json::to_string(&last).map_err(std::io::Error::from)?;
+        write_private(&dir.join(COLLECTED), &format!("{text}\n"))
     }
 }
 
-/// Reads the numbers that a recovery left; `None` if the store was not recovered yet.
-fn read_recovered(file: &Path) -> Result<Option<Recovered>> {
-    let text = if_exists(fs_err::read_to_string(file))?;
-    Ok(text.map(|text| {
-        // An empty file counts as a complete recovery.
-        let complete = Recovered {
-            events: 1,
-            ..Recovered::default()
-        };
-        serde_json::from_str(&text).unwrap_or(complete)
-    }))
+/// The last clean-up of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct LastCollection {
+    /// Time of its end, in milliseconds since 1970.
+    pub at: i64,
+    /// Size before, in bytes.
+    pub before: u64,
+    /// Size after, in bytes.
+    pub after: u64,
 }
 
 /// Returns the files of a project that other users can read.

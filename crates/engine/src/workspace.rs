@@ -1,19 +1,22 @@
 //! A project's journal, raw texts and disposable indexes, opened when they are first needed.
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use flamestack_core::{Actor, Decision, Recorded, Rejected};
 use flamestack_redact::Redactor;
 use flamestack_store::{
-    Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Store, StoreError,
-    TokenCounts, set_aside,
+    Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Standing, Store,
+    StoreError, TextHold, TokenCounts, set_aside,
 };
 
 use crate::clock::Clock;
 use crate::error::{EngineError, Result};
 use crate::project::{Found, Project};
 use crate::readers::{JournalVersion, ReaderPool};
+
+/// Number of times that a command is tried again because its store was replaced.
+const MAX_REPLACEMENTS: usize = 8;
 
 /// The state that every handle of an engine works on. All writes go through [`Workspace::commit`]
 /// and [`Workspace::commit_steps`].
@@ -71,17 +74,21 @@ impl Workspace {
         Ok(())
     }
 
+    /// Keeps garbage collection away from raw texts until the journal refers to them. Creates the
+    /// store, since texts belong to a journal.
+    pub(crate) fn hold_texts(&self) -> Result<TextHold> {
+        self.with_store(|_| Ok(()))?;
+        Ok(self.blobs().hold()?)
+    }
+
     /// Stores raw texts in one transaction.
-    pub(crate) fn keep_texts(&self, texts: &[&str]) -> Result<Vec<Kept>> {
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
-        flamestack_store::private_dir(&self.project.dir)?;
-        Ok(self.blobs().put_all(texts)?)
+    pub(crate) fn keep_texts(&self, hold: &TextHold, texts: &[&str]) -> Result<Vec<Kept>> {
+        Ok(self.blobs().put_all(hold, texts)?)
     }
 
     /// Runs queries on one snapshot of the journal. Never creates the store.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
+        self.refresh()?;
         let taken = self.readers.take(self.stores.as_ref(), &self.project.dir);
         let (reader, answer) = match taken {
             Ok(Some(reader)) => {
@@ -113,7 +120,7 @@ impl Workspace {
         actor: &Actor,
         mut decide: impl FnMut(&dyn Reading) -> Result<(Decision, T)>,
     ) -> Result<(Committed, T)> {
-        self.with_store(|store| {
+        self.with_current_store(|store| {
             // The store's error type has no room for ours: such an error waits here while the
             // transaction ends without events.
             let mut outcome = Err(EngineError::Internal("no command was decided"));
@@ -137,12 +144,13 @@ impl Workspace {
 
     /// Records the steps of one command, each decided on the state that the ones before led to.
     pub(crate) fn commit_steps(&self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>> {
-        self.with_store(|store| Ok(store.commit_steps(next)?))
+        self.with_current_store(|store| Ok(store.commit_steps(next)?))
     }
 
     /// Returns a change token: equal tokens mean that no process has committed in between. `None`
     /// if there is no store yet.
     pub(crate) fn version(&self) -> Result<Option<JournalVersion>> {
+        self.refresh()?;
         match self
             .readers
             .version(self.stores.as_ref(), &self.project.dir)
@@ -171,6 +179,7 @@ impl Workspace {
         work: impl FnOnce(&mut dyn Store) -> Result<T>,
     ) -> Result<T> {
         let mut slot = self.lock();
+        refresh_slot(&mut slot)?;
         let answer = match &mut *slot {
             Some(store) => work(store.as_mut()),
             None => match self.stores.open(&self.project.dir) {
@@ -189,6 +198,32 @@ impl Workspace {
                 Err(self.set_aside(error))
             }
             answer => answer,
+        }
+    }
+
+    /// Does the same again with the store that is there now if another process has replaced the one
+    /// that was open. That is noticed before anything is decided or written.
+    fn with_current_store<T>(
+        &self,
+        mut work: impl FnMut(&mut dyn Store) -> Result<T>,
+    ) -> Result<T> {
+        for _ in 0..MAX_REPLACEMENTS {
+            match self.with_store(&mut work) {
+                Err(EngineError::Store(StoreError::Replaced)) => {}
+                other => return other,
+            }
+        }
+        Err(StoreError::Replaced.into())
+    }
+
+    /// Closes a store whose file was replaced or set aside, so that the one that is there now is
+    /// opened next. A store that was deleted is reported once.
+    fn refresh(&self) -> Result<()> {
+        match self.store.try_lock() {
+            Ok(mut slot) => refresh_slot(&mut slot),
+            // A writer has it and looks for itself; readers do not wait for writers.
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Poisoned(slot)) => refresh_slot(&mut slot.into_inner()),
         }
     }
 
@@ -238,6 +273,30 @@ impl Workspace {
         }
         if let Err(error) = self.project.settle() {
             tracing::warn!("the project's path was not recorded: {error}");
+        }
+    }
+}
+
+fn refresh_slot(slot: &mut Option<Box<dyn Store>>) -> Result<()> {
+    let standing = match slot {
+        Some(store) => store.standing()?,
+        None => Standing::InPlace,
+    };
+    if standing == Standing::InPlace {
+        return Ok(());
+    }
+    let events = match slot.take() {
+        Some(store) => store.retire()?,
+        None => 0,
+    };
+    match standing {
+        Standing::Gone if events > 0 => {
+            tracing::error!("The store was deleted while it was open, with {events} events");
+            Err(EngineError::StoreGone(events))
+        }
+        _ => {
+            tracing::warn!("The store was replaced while it was open: opening it again");
+            Ok(())
         }
     }
 }

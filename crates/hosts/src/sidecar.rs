@@ -9,6 +9,7 @@
 //! - `ingest`: the events of a session, recorded by the engine;
 //! - `compaction`: summaries of a session;
 //! - `fork`: sessions that are copies of others;
+//! - `upkeep`: clean-ups in idle moments;
 //! - [`hook_stats`]: counts and times of the shim's hooks;
 //! - [`probe`]: a turn with a real sidecar, for `flame doctor`.
 //!
@@ -27,6 +28,7 @@ mod server;
 mod session;
 #[cfg(test)]
 mod typescript;
+mod upkeep;
 pub mod wire;
 
 use std::time::Duration;
@@ -39,6 +41,7 @@ use flamestack_engine::tools::Profile;
 
 pub use crate::opencode::commands::commands;
 pub use server::serve;
+pub use upkeep::Upkeep;
 
 /// An engine and the settings for serving a host.
 pub struct Sidecar {
@@ -66,4 +69,6 @@ pub struct Sidecar {
     pub patience: Duration,
     /// Messages for the user, such as settings that are ignored.
     pub notices: Vec<String>,
+    /// Clean-ups in idle moments.
+    pub upkeep: Option<Upkeep>,
 }

@@ -2,23 +2,58 @@
 //!
 //! A separate database next to the journal: thousands of small texts fit into one file, and deleting
 //! them never touches the journal. A text is stored before the journal refers to it, so every
-//! reference is valid, and unreferenced texts are waste that [`crate::collect`] removes.
+//! reference is valid, and unreferenced texts are waste that garbage collection removes. Between the
+//! two, a [`TextHold`] keeps the text from being taken for waste.
+//!
+//! The database also notes the ids of the journals that it was written for: an unreferenced text of a
+//! journal that is missing is not waste.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flamestack_core::id::BlobId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::error::{Result, StoreError};
+use crate::identity::StoreId;
+use crate::mark::Mark;
+use crate::place::FileId;
 use crate::sqlite::{cannot_be_written, private_file};
+use crate::turn::{self, Turn};
 use flamestack_redact::Redactor;
 
 /// Compression level: good for text at a negligible cost.
 const LEVEL: i32 = 6;
 /// Upper bound of a text's size, SQLite's own limit; guards against damaged sizes.
 const LARGEST: usize = 1_000_000_000;
+
+/// SQLite's number of the mode in which deleted pages are returned on request.
+const INCREMENTAL: i64 = 2;
+/// Time to wait for other processes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Number of times that texts are written again because the database was replaced meanwhile.
+const MAX_REPLACEMENTS: usize = 3;
+
+/// Keeps garbage collection away from texts that the journal does not refer to yet. It must live
+/// until the command that refers to them is recorded.
+pub struct TextHold {
+    _file: File,
+}
+
+/// The right to delete texts: while it lives, no process has a [`TextHold`].
+pub struct TextSweep {
+    hold: TextHold,
+}
+
+impl TextSweep {
+    /// Returns a hold: nothing else deletes texts meanwhile.
+    pub fn hold(&self) -> &TextHold {
+        &self.hold
+    }
+}
 
 /// The raw texts of one project.
 #[derive(Clone)]
@@ -56,16 +91,36 @@ impl Blobs {
         &self.path
     }
 
+    /// Keeps texts that are stored from now on, until the journal refers to them.
+    pub fn hold(&self) -> Result<TextHold> {
+        let file = self.lock_file()?;
+        let deadline = Instant::now().checked_add(PATIENCE);
+        turn::poll(deadline, || file.try_lock_shared())?;
+        Ok(TextHold { _file: file })
+    }
+
+    /// Waits until the journal refers to every text that is being stored, but not for long.
+    pub fn sweep(&self, patience: Duration) -> Result<TextSweep> {
+        let file = self.lock_file()?;
+        turn::poll(Instant::now().checked_add(patience), || file.try_lock())?;
+        let hold = TextHold { _file: file };
+        Ok(TextSweep { hold })
+    }
+
+    fn lock_file(&self) -> Result<File> {
+        turn::open(&self.path.with_file_name("blobs.lock"))
+    }
+
     /// Stores a text, redacted. Equal texts are stored once.
-    pub fn put(&self, text: &str) -> Result<Kept> {
-        let mut kept = self.put_all(&[text])?;
+    pub fn put(&self, hold: &TextHold, text: &str) -> Result<Kept> {
+        let mut kept = self.put_all(hold, &[text])?;
         // One text in, one name out.
         kept.pop()
             .ok_or_else(|| StoreError::Io(std::io::ErrorKind::InvalidInput.into()))
     }
 
     /// Stores several texts in one transaction, redacted.
-    pub fn put_all(&self, texts: &[&str]) -> Result<Vec<Kept>> {
+    pub fn put_all(&self, _hold: &TextHold, texts: &[&str]) -> Result<Vec<Kept>> {
         let mut packed = Vec::with_capacity(texts.len());
         for text in texts {
             let text = self.redactor.redact(text);
@@ -78,18 +133,34 @@ impl Blobs {
         match self.insert(&packed) {
             // Damage must not stop new text from being stored.
             Err(StoreError::Unreadable { problem, .. }) => {
-                self.begin_anew(&problem)?;
-                self.insert(&packed)?;
+                self.begin_anew(&problem, &packed)?;
             }
             other => other?,
         }
         Ok(packed.into_iter().map(|(kept, _)| kept).collect())
     }
 
+    /// Writes texts. Another process may move a damaged database away at the same time; what was
+    /// written to that one is written again.
     fn insert(&self, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+        for _ in 0..MAX_REPLACEMENTS {
+            let file = FileId::of(&self.path)?;
+            self.insert_once(texts)?;
+            if file.is_none() || FileId::of(&self.path)? == file {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Replaced)
+    }
+
+    fn insert_once(&self, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+        let store = Mark::read(self.dir())?.map(|mark| mark.store);
         let mut connection = self.open()?;
         let mut insert = || -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
+            if let Some(store) = &store {
+                note_store(&transaction, store)?;
+            }
             for (kept, packed) in texts {
                 transaction
                     .prepare_cached("INSERT OR REPLACE INTO blobs VALUES (?1, ?2, ?3)")?
@@ -117,8 +188,19 @@ impl Blobs {
         self.insert(&kept.collect::<Vec<_>>())
     }
 
-    /// Moves a damaged database away and copies what can still be read of it.
-    fn begin_anew(&self, problem: &str) -> Result<()> {
+    fn dir(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Moves a damaged database away, copies what can still be read of it, and writes texts to the
+    /// new one.
+    fn begin_anew(&self, problem: &str, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+        let _turn = Turn::take(self.dir(), PATIENCE)?;
+        // Another process may have done it meanwhile.
+        match self.insert(texts) {
+            Err(StoreError::Unreadable { .. }) => {}
+            other => return other,
+        }
         let mut place = self.path.with_extension("db.damaged");
         let mut attempt = 1;
         while place.exists() {
@@ -129,6 +211,11 @@ impl Blobs {
         tracing::error!(place = %place.display(), "Raw text set aside: {problem}");
         let salvage = || -> Result<()> {
             let damaged = Connection::open_with_flags(&place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let into = self.open()?;
+            for store in stores(&damaged).unwrap_or_default() {
+                note_store(&into, &store)?;
+            }
+            drop(into);
             let mut rows = damaged.prepare("SELECT hash, bytes, data FROM blobs")?;
             let mut rows = rows.query([])?;
             while let Some(row) = rows.next()? {
@@ -146,7 +233,7 @@ impl Blobs {
         // Reading stops at the damage; what was read until then is copied.
         match salvage() {
             Err(error @ (StoreError::Io(_) | StoreError::Busy)) => Err(error),
-            _ => Ok(()),
+            _ => self.insert(texts),
         }
     }
 
@@ -178,37 +265,51 @@ impl Blobs {
             .map_err(|error| damaged(format!("the text {id} is not UTF-8: {error}")))
     }
 
-    /// Returns the names of all stored texts.
-    pub fn names(&self) -> Result<Vec<String>> {
+    /// Returns the names of all stored texts with their compressed sizes.
+    pub fn stored_sizes(&self) -> Result<BTreeMap<String, u64>> {
+        if !self.path.exists() {
+            return Ok(BTreeMap::new());
+        }
+        let connection = self.open_to_read()?;
+        let mut statement = connection.prepare("SELECT hash, length(data) FROM blobs")?;
+        let sizes = statement
+            .query_map([], |row| {
+                Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+            })?
+            .collect::<Result<_, _>>()?;
+        Ok(sizes)
+    }
+
+    /// Returns the ids of the journals that texts were stored for. Earlier versions noted none.
+    pub fn stores(&self) -> Result<Vec<StoreId>> {
         if !self.path.exists() {
             return Ok(Vec::new());
         }
-        let connection = self.open_to_read()?;
-        let mut statement = connection.prepare("SELECT hash FROM blobs ORDER BY hash")?;
-        let names = statement
-            .query_map([], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        Ok(names)
+        stores(&self.open_to_read()?)
     }
 
-    /// Returns the compressed size of a text.
-    pub fn stored_size(&self, hash: &str) -> Result<u64> {
-        if !self.path.exists() {
-            return Ok(0);
+    /// Notes that the journal of the texts that are stored so far is not known, unless it is.
+    pub(crate) fn disown(&self) -> Result<()> {
+        if self.path.exists() && self.stores()?.is_empty() && !self.stored_sizes()?.is_empty() {
+            note_store(&self.open()?, &StoreId::unknown())?;
         }
-        let size: Option<i64> = self
-            .open_to_read()?
-            .query_row(
-                "SELECT length(data) FROM blobs WHERE hash = ?1",
-                [hash],
-                |row| row.get(0),
-            )
-            .optional()?;
-        Ok(size.unwrap_or_default().unsigned_abs())
+        Ok(())
     }
 
-    /// Deletes texts and returns their space to the file system.
-    pub fn drop_all(&self, hashes: &[String]) -> Result<()> {
+    /// Forgets all journals but the one that is here, once the texts of the others are deleted.
+    pub fn forget_journals(&self, _sweep: &TextSweep) -> Result<()> {
+        if let Some(mark) = Mark::read(self.dir())?
+            && self.path.exists()
+        {
+            let connection = self.open()?;
+            connection.execute("DELETE FROM stores", [])?;
+            note_store(&connection, &mark.store)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes texts. Their space can be used again; [`Self::compact`] returns it.
+    pub fn drop_all(&self, _sweep: &TextSweep, hashes: &[String]) -> Result<()> {
         if hashes.is_empty() || !self.path.exists() {
             return Ok(());
         }
@@ -220,7 +321,43 @@ impl Blobs {
                 .execute([hash])?;
         }
         transaction.commit()?;
-        connection.execute_batch("VACUUM")?;
+        Ok(())
+    }
+
+    /// Deletes texts and writes the file anew, so that no trace of them is left in it.
+    pub(crate) fn erase_all(&self, sweep: &TextSweep, hashes: &[String]) -> Result<()> {
+        if hashes.is_empty() || !self.path.exists() {
+            return Ok(());
+        }
+        self.drop_all(sweep, hashes)?;
+        self.open()?.execute_batch("VACUUM")?;
+        Ok(())
+    }
+
+    /// Returns the space of deleted texts to the file system.
+    pub fn compact(&self) -> Result<()> {
+        if !self.path.exists() {
+            return Ok(());
+        }
+        let connection = self.open()?;
+        let pragma = |name: &str| -> Result<i64> {
+            Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
+        };
+        if pragma("freelist_count")? == 0 {
+            return Ok(());
+        }
+        if pragma("auto_vacuum")? != INCREMENTAL {
+            // A file of an earlier version is written anew once.
+            connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
+            connection.execute_batch("VACUUM")?;
+            return Ok(());
+        }
+        // In small steps, so that writers do not wait.
+        while pragma("freelist_count")? > 0 {
+            let mut step = connection.prepare("PRAGMA incremental_vacuum(256)")?;
+            let mut rows = step.query([])?;
+            while rows.next()?.is_some() {}
+        }
         Ok(())
     }
 
@@ -242,12 +379,18 @@ impl Blobs {
             let connection = Connection::open(&self.path)?;
             connection.busy_timeout(Duration::from_secs(30))?;
             connection.pragma_update(None, "synchronous", "FULL")?;
+            // Only a new file takes this over.
+            connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS blobs (
                      hash  TEXT PRIMARY KEY,
                      bytes INTEGER NOT NULL,
                      data  BLOB NOT NULL
-                 ) STRICT, WITHOUT ROWID",
+                 ) STRICT, WITHOUT ROWID;
+                 -- The journals that texts were stored for.
+                 CREATE TABLE IF NOT EXISTS stores (
+                     id TEXT PRIMARY KEY
+                 ) STRICT, WITHOUT ROWID;",
             )?;
             Ok(connection)
         };
@@ -286,6 +429,24 @@ impl BlobReader {
     }
 }
 
+fn note_store(connection: &Connection, store: &StoreId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO stores VALUES (?1)")?
+        .execute([store.as_str()])?;
+    Ok(())
+}
+
+fn stores(connection: &Connection) -> Result<Vec<StoreId>> {
+    // A database of an earlier version that is read-only has no such table.
+    let Ok(mut statement) = connection.prepare("SELECT id FROM stores") else {
+        return Ok(Vec::new());
+    };
+    let ids: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(ids.iter().filter_map(|id| StoreId::parse(id)).collect())
+}
+
 fn name(content: &[u8]) -> BlobId {
     let hex = blake3::hash(content).to_hex();
     // A hash in hex is always a valid id.
@@ -301,12 +462,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::new(dir.path());
         let text = "cargo test\n日本語\n".repeat(1000);
-        let kept = blobs.put(&text).unwrap();
-        assert_eq!(blobs.put(&text).unwrap(), kept);
+        let hold = blobs.hold().unwrap();
+        let kept = blobs.put(&hold, &text).unwrap();
+        assert_eq!(blobs.put(&hold, &text).unwrap(), kept);
         assert_eq!(blobs.get(&kept.id).unwrap().as_deref(), Some(text.as_str()));
-        assert!(blobs.stored_size(kept.id.as_str()).unwrap() < 1000);
-        assert_eq!(blobs.names().unwrap(), [kept.id.to_string()]);
-        blobs.drop_all(&[kept.id.to_string()]).unwrap();
+        let sizes = blobs.stored_sizes().unwrap();
+        assert_eq!(sizes.len(), 1);
+        assert!(sizes[kept.id.as_str()] < 1000);
+        // Nothing is deleted between storing a text and recording it.
+        let swept = blobs.sweep(Duration::ZERO);
+        assert!(matches!(swept, Err(StoreError::Busy)));
+        drop(hold);
+        let sweep = blobs.sweep(Duration::ZERO).unwrap();
+        blobs.drop_all(&sweep, &[kept.id.to_string()]).unwrap();
         assert_eq!(blobs.get(&kept.id).unwrap(), None);
     }
 
@@ -314,7 +482,8 @@ mod tests {
     fn a_damaged_text_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::new(dir.path());
-        let kept = blobs.put("all is well").unwrap();
+        let hold = blobs.hold().unwrap();
+        let kept = blobs.put(&hold, "all is well").unwrap();
         let other = zstd::bulk::compress(b"all is lost", LEVEL).unwrap();
         blobs
             .open()

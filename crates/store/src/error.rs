@@ -66,6 +66,23 @@ pub enum StoreError {
         /// The directory or file.
         path: PathBuf,
     },
+    /// The journal is that of another store.
+    #[error("`{}` is not the journal of this project, but that of another store", path.display())]
+    OtherStore {
+        /// The journal.
+        path: PathBuf,
+        /// The mark that belongs to the missing journal.
+        mark: PathBuf,
+    },
+    /// The store was replaced, moved or deleted before anything was written.
+    #[error("the store was replaced or deleted by another process")]
+    Replaced,
+    /// The store was moved or deleted while it was written to, not by this program.
+    #[error("the store was moved or deleted while this was being recorded")]
+    LostCommit,
+    /// The disk is full.
+    #[error("the disk is full: nothing was recorded")]
+    DiskFull,
     /// Other processes kept the store busy for too long.
     #[error("other processes keep the store busy")]
     Busy,
@@ -80,7 +97,7 @@ pub enum StoreError {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
-            CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase,
+            CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,
             PermissionDenied, ReadOnly,
         };
         if let rusqlite::Error::FromSqlConversionFailure(_, _, problem) = &error {
@@ -90,6 +107,7 @@ impl From<rusqlite::Error> for StoreError {
         }
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => Self::Busy,
+            Some(DiskFull) => Self::DiskFull,
             Some(DatabaseCorrupt | NotADatabase) => Self::Unreadable {
                 path: PathBuf::new(),
                 problem: error.to_string(),
@@ -115,7 +133,19 @@ impl StoreError {
             Self::ReadOnly { path } if path.as_os_str().is_empty() => Self::ReadOnly {
                 path: file.to_owned(),
             },
+            Self::Sqlite(error) if is_io_failure(&error) && is_full(file) => Self::DiskFull,
             other => other,
         }
     }
+}
+
+fn is_io_failure(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure)
+}
+
+/// Returns true if nothing more can be written next to a file. SQLite reports a full disk as any
+/// failure of a write when it creates the files that it needs.
+fn is_full(file: &std::path::Path) -> bool {
+    let dir = file.parent().unwrap_or(file);
+    matches!(crate::sqlite::try_writing(dir), Err(StoreError::DiskFull))
 }

@@ -21,7 +21,7 @@ use flamestack_core::id::{BlobId, FrameId, SessionRef, Timestamp};
 use flamestack_core::text::Rewrite;
 
 pub(crate) use self::names::{rename, renamed};
-use crate::blobs::{Blobs, Kept};
+use crate::blobs::{Blobs, Kept, PATIENCE};
 use crate::error::{Result, StoreError};
 use crate::sqlite::{Erased, exclusively, surveyed};
 
@@ -89,14 +89,18 @@ pub fn forget(
     session: &SessionRef,
 ) -> Result<Forgotten> {
     let mut found = Forgotten::default();
+    if !dir.exists() {
+        return Ok(found);
+    }
     let store = exclusively(dir)?;
     // The new texts come first, so that no event refers to a missing one.
     let blobs = Blobs::new(dir);
+    let sweep = blobs.sweep(PATIENCE)?;
     let mut renamed = BTreeMap::new();
     let mut gone = Vec::new();
     let texts = rewritten_texts(dir, what, &mut |name, text| {
         if let (Some(id), Some(text)) = (BlobId::from_hex(&name), text) {
-            renamed.insert(id, blobs.put(&text)?);
+            renamed.insert(id, blobs.put(sweep.hold(), &text)?);
         }
         gone.push(name);
         Ok(())
@@ -110,7 +114,7 @@ pub fn forget(
         session,
     )?;
     (found.places, found.events) = (places, events);
-    blobs.drop_all(&gone)?;
+    blobs.erase_all(&sweep, &gone)?;
     files::erase(dir, what, &mut found)?;
     store.finish()?;
     files::search(dir, what, &mut found)?;
@@ -180,7 +184,7 @@ fn rewritten_texts(
     let blobs = Blobs::new(dir);
     let reader = blobs.reader();
     let mut number = 0;
-    for name in blobs.names()? {
+    for name in blobs.stored_sizes()?.into_keys() {
         let text = match BlobId::from_hex(&name) {
             None => None,
             Some(id) => match reader.get(&id) {

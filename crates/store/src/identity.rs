@@ -28,6 +28,11 @@ impl StoreId {
         Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
     }
 
+    /// The id of a store of an earlier version, which had none.
+    pub(crate) fn unknown() -> Self {
+        Self("0".repeat(32))
+    }
+
     /// Parses an id; `None` if the text is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -115,6 +120,7 @@ mod tests {
             .execute("DELETE FROM meta WHERE name = 'store'", [])
             .unwrap();
         drop(journal);
+        fs_err::remove_file(dir.path().join("journal.mark")).unwrap();
         let given = store_id(dir.path()).unwrap();
         assert!(given.is_some());
         assert_eq!(store_id(dir.path()).unwrap(), given);

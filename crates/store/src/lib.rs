@@ -14,30 +14,35 @@ mod gc;
 mod identity;
 mod index;
 mod journal;
+mod mark;
+mod place;
 mod projections;
 mod record;
 mod sibling_index;
 mod sqlite;
 mod store;
 pub mod transcript;
+mod turn;
 mod write;
 
-pub use blobs::{BlobReader, Blobs, Kept};
+pub use blobs::{BlobReader, Blobs, Kept, TextHold, TextSweep};
 pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
-pub use gc::{Collected, Sizes, collect, sizes};
+pub use gc::{Collected, Orphans, Shortfall, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
 pub use index::{
     BadQuery, Hit, Index, IndexBudget, Indexed, OpenIndex, QUERY_LIMIT, SearchQuery, Searched,
     WORD_LIMIT, WORDS_LIMIT,
 };
 pub use journal::{Journal, JournalLock};
+pub use mark::Mark;
+pub use place::Standing;
 pub use projections::{Ended, FinishedSpan, FrameRow, Named, Projections, Reading, Slice, Totals};
 pub use sibling_index::{Scored, SiblingIndex};
 pub use sqlite::{
     Backup, Glance, OpenOptions, SqliteStore, backup, glance, is_in_use, move_aside, private_dir,
-    private_file, restore, set_aside,
+    private_file, restore, set_aside, try_writing,
 };
 pub use store::{
     Committed, Decide, Finding, NextStep, OpenStore, Rebuilt, Recovered, Rejection, Step, Store,

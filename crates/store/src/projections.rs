@@ -14,6 +14,7 @@ use flamestack_core::subagent::Run;
 use flamestack_core::{Session, TreeQuery};
 
 use crate::error::{Result, StoreError};
+use crate::identity::StoreId;
 
 /// Tables folded from the journal.
 pub trait Projections {
@@ -114,6 +115,8 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn blobs(&self) -> Result<Vec<String>>;
     /// Returns the remaining raw texts of finished frames, oldest frame first: name and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>>;
+    /// Returns the ids of the journal and of those that were recovered into it.
+    fn stores(&self) -> Result<Vec<StoreId>>;
 }
 
 /// A finished frame with the messages in which it began and ended, if known.

@@ -25,12 +25,14 @@ mod statements;
 mod verify;
 mod view;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flamestack_core::command::Actor;
 use flamestack_core::decide::Rejected;
 use flamestack_core::event::Recorded;
-use flamestack_core::id::Timestamp;
+use flamestack_core::id::{Seq, Timestamp};
 use flamestack_redact::Redactor;
 use rusqlite::Connection;
 
@@ -39,25 +41,38 @@ pub(crate) use self::erase::{Erased, exclusively, surveyed};
 pub use self::glance::{Glance, glance, is_in_use};
 use self::journal::SqliteJournal;
 pub(crate) use self::open::cannot_be_written;
-pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside};
+pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside, try_writing};
 use self::view::SqliteView;
 use crate::error::{Result, StoreError};
 use crate::identity::StoreId;
 use crate::journal::JournalLock;
+use crate::mark::{Mark, MarkFile};
+use crate::place::{FileId, Standing};
 use crate::projections::{Projections, Reading};
 use crate::store::{
     Committed, Decide, NextStep, Rebuilt, Recovered, Rejection, Store, Verified, Version,
 };
+use crate::turn::Turn;
 use crate::write::WritePath;
 
 // Older versions can corrupt a database when a checkpoint and a WAL reset coincide.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
+
+/// A file is written anew if more than one page in this many is unused.
+const FREE_PART: i64 = 8;
 
 /// A journal and its projections in an SQLite database.
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
     id: Option<StoreId>,
+    /// The file as it was when it was opened; `None` in memory.
+    file: Option<FileId>,
+    mark: MarkFile,
+    /// Time to wait for other writers.
+    patience: Duration,
+    /// Tells this connection from earlier ones of the process.
+    opened: u64,
     /// Number of commits by this process; `data_version` only counts those of others.
     written: u64,
     redactor: Redactor,
@@ -80,6 +95,10 @@ impl SqliteStore {
             connection: open::in_memory()?,
             path: PathBuf::new(),
             id: None,
+            file: None,
+            mark: MarkFile::new(Path::new("")),
+            patience: Duration::ZERO,
+            opened: 0,
             written: 0,
             redactor: Redactor::default(),
         })
@@ -97,15 +116,42 @@ impl Store for SqliteStore {
         actor: &Actor,
         decide: &mut Decide<'_>,
     ) -> Result<Committed, Rejection> {
+        let turn = self.turn()?;
         let committed = self.writing(|path| path.commit(at, actor, decide))?;
-        self.written += u64::from(!committed.events.is_empty());
+        self.acknowledge(turn.as_ref(), &committed.events)?;
         Ok(committed)
     }
 
     fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+        let turn = self.turn()?;
         let recorded = self.writing(|path| path.commit_steps(next))?;
-        self.written += u64::from(!recorded.is_empty());
+        self.acknowledge(turn.as_ref(), &recorded)?;
         Ok(recorded)
+    }
+
+    fn standing(&self) -> Result<Standing> {
+        let Some(file) = self.file else {
+            return Ok(Standing::InPlace);
+        };
+        match FileId::of(&self.path)? {
+            Some(now) if now == file => Ok(Standing::InPlace),
+            Some(_) => Ok(Standing::Replaced),
+            None if file.is_set_aside(self.dir())? => Ok(Standing::Replaced),
+            None => Ok(Standing::Gone),
+        }
+    }
+
+    fn retire(self: Box<Self>) -> Result<u64> {
+        // SQLite would clean up files by their names, which are those of another store by now.
+        open::leave_as_it_is(&self.connection, true)?;
+        // What is deleted can still be read while it is open.
+        let last = journal::last_seq(&self.connection)?;
+        if let (Standing::Gone, Some(id)) = (self.standing()?, &self.id) {
+            private_dir(self.dir())?;
+            let store = id.clone();
+            Mark { store, last }.write(self.dir())?;
+        }
+        Ok(last.0.unsigned_abs())
     }
 
     fn version(&self) -> Result<Version> {
@@ -115,6 +161,7 @@ impl Store for SqliteStore {
             .and_then(|mut pragma| pragma.query_row([], |row| row.get(0)))
             .map_err(|error| self.judged(error.into()))?;
         Ok(Version {
+            opened: self.opened,
             others,
             own: self.written,
         })
@@ -130,6 +177,7 @@ impl Store for SqliteStore {
     }
 
     fn rebuild(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Rebuilt> {
+        let _turn = self.turn()?;
         self.written += 1;
         let rebuilt = verify::rebuild(&mut self.connection, progress);
         rebuilt.map_err(|error| self.judged(error))
@@ -140,13 +188,86 @@ impl Store for SqliteStore {
         verified.map_err(|error| self.judged(error))
     }
 
+    fn compact(&mut self) -> Result<()> {
+        let turn = self.turn()?;
+        let pragma = |name: &str| -> Result<i64> {
+            let value = self
+                .connection
+                .pragma_query_value(None, name, |row| row.get(0));
+            Ok(value?)
+        };
+        // Writing the whole file anew is worth it for a good part of it only.
+        if turn.is_some() && pragma("freelist_count")? > pragma("page_count")? / FREE_PART {
+            self.connection.execute_batch("VACUUM")?;
+        }
+        // A reader may keep part of the log in use; it is emptied the next time.
+        let mut checkpoint = self.connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        checkpoint.query_row([], |_| Ok(()))?;
+        Ok(())
+    }
+
     fn recover(&mut self, from: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Recovered> {
+        let turn = self.turn()?;
         self.written += 1;
-        recover::recover(&mut self.connection, from, progress)
+        let recovered = recover::recover(&mut self.connection, from, progress)?;
+        self.note_mark(turn.as_ref(), journal::last_seq(&self.connection)?);
+        Ok(recovered)
     }
 }
 
 impl SqliteStore {
+    /// The folder of the store.
+    fn dir(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Waits for a turn to write. Fails if the file is not in its place by then; it is only
+    /// replaced in a turn of its own.
+    fn turn(&self) -> Result<Option<Turn>> {
+        if self.file.is_none() {
+            return Ok(None);
+        }
+        let turn = match Turn::take(self.dir(), self.patience) {
+            // The whole folder is gone.
+            Err(StoreError::Io(error)) if error.kind() == ErrorKind::NotFound => {
+                return Err(StoreError::Replaced);
+            }
+            Err(StoreError::Io(error)) if cannot_be_written(&error) => {
+                return Err(StoreError::ReadOnly {
+                    path: self.path.clone(),
+                });
+            }
+            other => other?,
+        };
+        match self.standing()? {
+            Standing::InPlace => Ok(Some(turn)),
+            Standing::Replaced | Standing::Gone => Err(StoreError::Replaced),
+        }
+    }
+
+    /// Ends a commit: notes its last event beside the journal, unless the journal is gone.
+    fn acknowledge(&mut self, turn: Option<&Turn>, events: &[Recorded]) -> Result<()> {
+        let Some(last) = events.last() else {
+            return Ok(());
+        };
+        self.written += 1;
+        if self.standing()? != Standing::InPlace {
+            return Err(StoreError::LostCommit);
+        }
+        self.note_mark(turn, last.seq);
+        Ok(())
+    }
+
+    /// Writes the mark. What is recorded stays recorded if that fails, as on a full disk.
+    fn note_mark(&mut self, turn: Option<&Turn>, last: Seq) {
+        if let (Some(_), Some(id)) = (turn, &self.id) {
+            let store = id.clone();
+            if let Err(error) = self.mark.write(&Mark { store, last }) {
+                tracing::warn!("mark not written: {error}");
+            }
+        }
+    }
+
     fn writing<T>(
         &self,
         work: impl FnOnce(WritePath<'_>) -> Result<T, Rejection>,

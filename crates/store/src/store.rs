@@ -1,5 +1,6 @@
 //! The interface of a store: a journal, its projections, and one way to write.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
@@ -10,7 +11,9 @@ use flamestack_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};
+use crate::place::Standing;
 use crate::projections::Reading;
+use crate::sqlite::private_file;
 
 /// The reason why a command changed nothing.
 pub type Rejection = Rejected<StoreError>;
@@ -45,6 +48,14 @@ pub trait Store: Send {
     /// is nothing left to do.
     fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
 
+    /// Returns the position of the store's file. What is written to a file that is not in its place
+    /// is in no store.
+    fn standing(&self) -> Result<Standing>;
+
+    /// Closes a store whose file is not in its place, without touching the files there. If the file
+    /// is gone, a mark is left, so that the loss is reported. Returns the number of its events.
+    fn retire(self: Box<Self>) -> Result<u64>;
+
     /// Returns a change token. Cheap enough to compare before every answer from a cache: no state is
     /// read from disk.
     fn version(&self) -> Result<Version>;
@@ -58,6 +69,9 @@ pub trait Store: Send {
 
     /// Checks the journal, and the projections against it. Changes nothing.
     fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified>;
+
+    /// Returns space that is no longer used to the file system.
+    fn compact(&mut self) -> Result<()>;
 
     /// Appends the readable events of a store that was set aside in `from`.
     fn recover(&mut self, from: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Recovered>;
@@ -87,6 +101,8 @@ pub struct Step {
 /// A change token: equal tokens mean that no process has committed in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
+    /// Changes when the store is opened again.
+    pub(crate) opened: u64,
     /// Changes with commits of other connections.
     pub(crate) others: i64,
     /// Changes with our own commits.
@@ -129,7 +145,33 @@ pub struct Recovered {
     pub cut: bool,
 }
 
+/// File that marks a set-aside store as recovered and holds the numbers of the recovery.
+const RECOVERED: &str = "recovered";
+
 impl Recovered {
+    /// Reads the numbers that a recovery left in the folder of a set-aside store; `None` if it was
+    /// not recovered yet.
+    pub fn of(place: &Path) -> Result<Option<Self>> {
+        let text = match fs_err::read_to_string(place.join(RECOVERED)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        // An empty file counts as a complete recovery.
+        let complete = Self {
+            events: 1,
+            ..Self::default()
+        };
+        Ok(Some(serde_json::from_str(&text).unwrap_or(complete)))
+    }
+
+    /// Marks a set-aside store as recovered without touching its files.
+    pub fn note(&self, place: &Path) -> Result<()> {
+        let numbers = serde_json::to_string(self).map_err(std::io::Error::from)?;
+        let mut file = private_file(&place.join(RECOVERED))?;
+        file.set_len(0)?;
+        Ok(writeln!(file, "{numbers}")?)
+    }
+
     /// Returns true if nothing is known to be missing.
     pub fn is_whole(&self) -> bool {
         self.events > 0 && self.lost == 0 && !self.cut

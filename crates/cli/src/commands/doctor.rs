@@ -5,6 +5,7 @@ mod hosts;
 use std::path::Path;
 
 use clap::Args;
+use flamestack_core::id::Timestamp;
 use flamestack_engine::EngineError;
 use flamestack_engine::hints::Voice;
 use flamestack_engine::maintenance::Examined;
@@ -76,6 +77,8 @@ impl Report<'_> {
         let problems = self.problems.iter();
         let problems = problems.map(|it| json!({ "problem": it.problem, "remedy": it.remedy }));
         let set_aside = self.examined.set_aside.iter();
+        let last = self.ctx.engine.maintenance().last_collection();
+        let last = last.unwrap_or_default();
         json!({
             "well": self.problems.is_empty(),
             "project": project.name(),
@@ -102,6 +105,11 @@ impl Report<'_> {
             }).collect::<Vec<_>>(),
             "orphans": { "stores": self.orphans.0, "bytes": self.orphans.1 },
             "problems": problems.collect::<Vec<_>>(),
+            "lastCollection": last.map(|last| json!({
+                "at": time::stamp(Timestamp(last.at)),
+                "before": last.before,
+                "after": last.after,
+            })),
             "setAside": set_aside.map(|path| path.display().to_string()).collect::<Vec<_>>(),
         })
     }
@@ -131,6 +139,11 @@ impl Report<'_> {
             let exceptions = counted(exceptions, "exception", "exceptions");
             let own = format!("built-in rules, {rules} and {exceptions} of your own");
             facts.push(("redaction", own));
+        }
+        if let Some(last) = self.ctx.engine.maintenance().last_collection()? {
+            let freed = last.before.saturating_sub(last.after) / 1000;
+            let at = time::minute(Timestamp(last.at));
+            facts.push(("clean-up", format!("{at}, freed {} kB", grouped(freed))));
         }
         facts.extend(self.opencode.facts());
         Ok(facts)
@@ -233,6 +246,32 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
             _ => mending,
         };
         troubles.push(Trouble::new(finding.to_string(), remedy));
+    }
+    if let Some(error) = &examined.not_writable {
+        let remedy = error.hint(Voice::Cli).unwrap_or_default();
+        let problem = format!("the next command that records something would fail: {error}");
+        troubles.push(Trouble::new(problem, remedy));
+    }
+    if let Some(events) = examined.missing_journal {
+        let had = match events {
+            0 => String::new(),
+            events => format!(", with {}", counted(events, "event", "events")),
+        };
+        let problem = format!("the journal of this project is missing{had}");
+        let remedy = "put `journal.db` back from a copy if there is one; otherwise the next command \
+                      starts with an empty store";
+        troubles.push(Trouble::new(problem, remedy));
+    }
+    if examined.abandoned_texts > 0 {
+        let texts = counted(
+            examined.abandoned_texts,
+            "raw text belongs",
+            "raw texts belong",
+        );
+        let problem = format!("{texts} to a journal that is missing");
+        let remedy = "put that journal into a folder and run `flame rebuild --from FOLDER`, or \
+                      delete the texts with `flame gc --orphans`";
+        troubles.push(Trouble::new(problem, remedy));
     }
     for path in &examined.exposed {
         let problem = format!("{} can be read by others", path.display());

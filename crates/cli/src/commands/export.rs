@@ -91,6 +91,13 @@ fn write_raw_texts(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result
     for entry in frames.iter().flat_map(|frame| &frame.log) {
         if let Some(text) = blobs.get(&entry.blob)? {
             write_export(dir, RAW, &raw_name(entry), &text)?;
+        } else if ctx
+            .engine
+            .read(|reading| Ok(reading.dropped(entry.blob.as_str())?))?
+            .is_some()
+        {
+            let name = Path::new(&raw_name(entry)).with_extension(DROPPED);
+            write_export(dir, RAW, &name.to_string_lossy(), "")?;
         }
     }
     Ok(())
@@ -100,6 +107,9 @@ fn write_raw_texts(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result
 const LOGS: &str = "logs";
 /// Name of the folder of raw text in an export.
 pub(super) const RAW: &str = "raw";
+
+/// Extension of an empty file in place of a text that `flame gc` had dropped.
+pub(super) const DROPPED: &str = "dropped";
 
 /// Returns the file name of a piece of raw text in an export.
 pub(super) fn raw_name(entry: &LogEntry) -> String {

@@ -1,23 +1,33 @@
 //! `flame gc`
 
+use std::time::Duration;
+
 use clap::Args;
 use flamestack_engine::settings;
 use flamestack_engine::views::{counted, size};
+use flamestack_store::{Collected, Orphans, Shortfall, Sizes};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
-use crate::output::{DIM, Output, painted};
+use crate::output::Output;
+
+/// Time to wait for processes that are storing raw text.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shrink the project's files below a size limit
 ///
 /// Deletes the search index and rendered logs first, then the raw text of the oldest finished
-/// frames. Each deleted text leaves a tombstone. The journal is never cut.
+/// frames, if that reaches the limit or comes much closer to it. Each deleted text leaves a
+/// tombstone. The journal is never cut. Exits with 1 if the files are still over the limit.
 #[derive(Args)]
 pub(crate) struct Gc {
-    /// The size limit (default: the setting `gc.max_size`)
+    /// The size limit, such as `50 MB` (default: the setting `gc.max_size`)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
+    /// Also delete raw text that belongs to a journal that is missing
+    #[arg(long)]
+    orphans: bool,
     /// Print what would be deleted without deleting it
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -25,33 +35,55 @@ pub(crate) struct Gc {
 
 impl Gc {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        let max = match self.max_size {
+        let limit = match self.max_size {
             Some(limit) => limit,
             None => ctx.settings.size("gc.max_size")?,
         };
-        let plan = ctx.engine.maintenance().plan_collection(max)?;
-        if !self.dry_run {
-            ctx.engine.maintenance().collect(&ctx.actor, &plan)?;
-        }
-        let after = if self.dry_run {
-            plan.after
+        let orphans = if self.orphans {
+            Orphans::All
         } else {
-            flamestack_store::sizes(&ctx.engine.project().dir)?
+            Orphans::Careful
         };
-        let over = after.total() > max;
+        let maintenance = ctx.engine.maintenance();
+        let (plan, after) = if self.dry_run {
+            let plan = maintenance.plan_collection(limit, orphans)?;
+            let after = plan.after;
+            (plan, after)
+        } else {
+            let plan = maintenance.collect(&ctx.actor, limit, orphans, PATIENCE, &|| true)?;
+            (plan, flamestack_store::sizes(&ctx.engine.project().dir)?)
+        };
+        let over = after.total() > limit;
         if output.is_json() {
-            return output.data(&json!({
+            output.data(&json!({
                 "dryRun": self.dry_run,
-                "limit": max,
+                "limit": limit,
                 "before": plan.before.total(),
                 "after": after.total(),
                 "journal": after.journal,
                 "droppedIndex": plan.drop_index,
                 "droppedTexts": plan.drop_blobs.len(),
                 "orphans": plan.orphans.len(),
+                "keptOrphans": plan.kept,
                 "overLimit": over,
-            }));
+            }))?;
+        } else {
+            self.print(output, &plan, after, limit)?;
         }
+        if over {
+            Err(Failure::Attention)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn print(
+        &self,
+        output: &mut Output,
+        plan: &Collected,
+        after: Sizes,
+        limit: u64,
+    ) -> Result<(), Failure> {
         let would = if self.dry_run {
             "would delete"
         } else {
@@ -70,25 +102,41 @@ impl Gc {
             let texts = counted(plan.orphans.len() as u64, "raw text", "raw texts");
             output.line(format!("{would}: {texts} that no frame refers to"))?;
         }
-        let limit = size(max);
-        let than = if over {
-            format!("still over the limit of {limit}")
+        let limited = if after.total() > limit {
+            format!("still over the limit of {}", size(limit))
         } else {
-            format!("within the limit of {limit}")
+            format!("within the limit of {}", size(limit))
         };
-        let was = painted(DIM, format!("(was {})", size(plan.before.total())));
-        output.line(format!("{} now {was}, {than}", size(after.total())))?;
-        if after.journal > max {
+        let now = if self.dry_run { "afterwards" } else { "now" };
+        output.line(format!(
+            "{} {now} (was {}), {limited}",
+            size(after.total()),
+            size(plan.before.total()),
+        ))?;
+        if plan.kept > 0 && plan.short_of != Some(Shortfall::Journal) {
+            let texts = counted(plan.kept, "raw text is", "raw texts are");
             output.notice(&format!(
-                "the journal alone takes {} and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over",
-                size(after.journal)
+                "{texts} kept, because a journal that is missing or set aside may refer to them: \
+                 `flame doctor` says more, `flame gc --orphans` deletes those of a missing one"
             ))?;
-        } else if over {
-            output.notice(
-                "the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)",
-            )?;
         }
-        Ok(())
+        match plan.short_of {
+            Some(Shortfall::Journal) => output.notice(&format!(
+                "the journal alone takes {} and is never cut, so nothing was deleted: raise the \
+                 limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over",
+                size(after.journal)
+            )),
+            Some(Shortfall::TooLittle) => output.notice(
+                "no raw text was deleted, since that of finished frames is too little to come near \
+                 the limit: finish some frames, or raise the limit (`--max-size`, the setting \
+                 `gc.max_size`)",
+            ),
+            Some(Shortfall::OpenFrames) => output.notice(
+                "the rest belongs to open frames: finish some, or raise the limit (`--max-size`, \
+                 the setting `gc.max_size`)",
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flamestack_core::command::Command;
 use flamestack_core::frame::Frame;
+use flamestack_core::id::BlobId;
 use flamestack_engine::views::counted;
 use flamestack_engine::{EngineError, exactly};
 use flamestack_hosts::legacy::{
     ImportTarget, Layout, LegacyReadError, LegacyStack, PreparedImport,
 };
 use flamestack_hosts::recordings::{RecordingFile, RecordingFormat, find};
+use flamestack_store::TextHold;
 use serde_json::json;
 
 use super::existing;
-use super::export::{RAW, raw_name};
+use super::export::{DROPPED, RAW, raw_name};
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -74,10 +76,16 @@ impl Import {
         let stack = stack.map_err(|error| unread(&error))?;
         let reading = fitted(ctx, &stack)?;
         let brought = reading.import.frames.len();
-        take_raw_texts(ctx, &reading.import.frames, &layout.state)?;
         if brought > 0 {
+            // Until the frames that refer to the texts are recorded.
+            let hold = ctx.engine.logs().hold()?;
+            let dropped = take_raw_texts(ctx, &hold, &reading.import.frames, &layout.state)?;
             let command = Command::Import(Box::new(reading.import));
             ctx.engine.commands().run(&ctx.actor, &command)?;
+            if !dropped.is_empty() {
+                let command = Command::DropBlobs(dropped);
+                ctx.engine.commands().run(&ctx.actor, &command)?;
+            }
         }
         if output.is_json() {
             return output.data(&json!({
@@ -114,10 +122,17 @@ impl Import {
     }
 }
 
-/// Imports the raw text that `flame export` wrote next to the state.
-fn take_raw_texts(ctx: &CommandContext, frames: &[Frame], state: &Path) -> Result<(), Failure> {
+/// Imports the raw text that `flame export` wrote next to the state. Returns the texts that had been
+/// dropped before the export.
+fn take_raw_texts(
+    ctx: &CommandContext,
+    hold: &TextHold,
+    frames: &[Frame],
+    state: &Path,
+) -> Result<Vec<(BlobId, u64)>, Failure> {
+    let mut dropped = Vec::new();
     let Some(dir) = state.parent() else {
-        return Ok(());
+        return Ok(dropped);
     };
     for entry in frames.iter().flat_map(|frame| &frame.log) {
         let file = dir.join(RAW).join(raw_name(entry));
@@ -125,10 +140,16 @@ fn take_raw_texts(ctx: &CommandContext, frames: &[Frame], state: &Path) -> Resul
             let bytes = fs_err::read(&file)?;
             ctx.engine
                 .logs()
-                .keep_text(&String::from_utf8_lossy(&bytes))?;
+                .keep_text(hold, &String::from_utf8_lossy(&bytes))?;
+        } else if file.with_extension(DROPPED).is_file()
+            && ctx.engine.blobs().get(&entry.blob)?.is_none()
+        {
+            dropped.push((entry.blob.clone(), entry.bytes));
         }
     }
-    Ok(())
+    dropped.sort();
+    dropped.dedup();
+    Ok(dropped)
 }
 
 /// Fits imported frames into the existing tree.

@@ -31,6 +31,14 @@ impl Show {
         if output.is_json() {
             let mut value = json::frame(&details.frame);
             if let Value::Object(fields) = &mut value {
+                let texts = fields.get_mut("log").and_then(Value::as_array_mut);
+                for (shown, entry) in texts.into_iter().flatten().zip(&details.frame.log) {
+                    if let (Value::Object(shown), true) =
+                        (shown, details.dropped.contains(&entry.blob))
+                    {
+                        shown.insert("dropped".to_owned(), json!(true));
+                    }
+                }
                 fields.insert(
                     "path".to_owned(),
                     details.path.iter().map(json::head).collect(),

@@ -10,7 +10,7 @@ use flamestack_engine::folding::FoldPolicy;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
-use flamestack_hosts::sidecar::{self, Sidecar as Serving};
+use flamestack_hosts::sidecar::{self, Sidecar as Serving, Upkeep};
 
 use crate::command_context::{CommandContext, home};
 use crate::failure::Failure;
@@ -52,6 +52,7 @@ impl Sidecar {
                 ctx.settings.number("compaction.completion_timeout_ms")?,
             ),
             notices: notices(&ctx.settings),
+            upkeep: upkeep(&ctx)?,
             worktree: ctx.actor.worktree,
             engine: ctx.engine,
         };
@@ -73,4 +74,17 @@ fn notices(settings: &Settings) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Time without requests before a clean-up begins.
+const QUIET: Duration = Duration::from_mins(1);
+
+/// Returns the time and the aim of clean-ups, unless they are turned off.
+fn upkeep(ctx: &CommandContext) -> Result<Option<Upkeep>, Failure> {
+    let hours = ctx.settings.number("gc.interval_hours")?;
+    Ok((hours > 0).then_some(Upkeep {
+        quiet: QUIET,
+        interval: Duration::from_secs(hours.saturating_mul(3600)),
+        limit: ctx.settings.size("gc.max_size")?,
+    }))
 }

@@ -45,7 +45,7 @@ fn project() -> TestProject {
     let state = project.state();
     for entry in fs_err::read_dir(&state).unwrap() {
         let path = entry.unwrap().path();
-        if path.to_string_lossy().contains(".db") {
+        if path.to_string_lossy().contains(".db") || path.ends_with("journal.mark") {
             fs_err::remove_file(path).unwrap();
         }
     }
@@ -238,7 +238,9 @@ fn an_export_has_everything_that_it_had() {
     let folder = project.dir().join("exported");
     project.ok(&["export", folder.to_str().unwrap()]);
     let written: Files = read("export.json.zst");
-    let exported = files_in(&folder);
+    let mut exported = files_in(&folder);
+    // Dropped texts were not marked yet.
+    exported.retain(|name, _| !name.ends_with(".dropped"));
     let names: Vec<&String> = exported.keys().collect();
     assert_eq!(names, written.keys().collect::<Vec<_>>());
     for (name, text) in written {

@@ -158,6 +158,7 @@ fn one_bad_entry_can_be_seen_and_mended() {
     fs_err::write(&team, "[gc]\nmaximum = 1\n").unwrap();
     project.ok(&["status"]);
     assert_snapshot!(project.flame(&["config", "list", "gc"]), @"
+    gc.interval_hours = 24
     gc.max_size = 50 MB
     --- stderr
     note: ignored: there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)

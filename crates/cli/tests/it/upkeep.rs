@@ -23,6 +23,14 @@ fn with_log(project: &TestProject, title: &str, seed: u64) -> String {
     frame
 }
 
+/// Cleans up with a limit a little below the present size.
+fn squeeze(project: &TestProject) {
+    let bytes = &project.json(&["doctor"])["bytes"];
+    let parts = ["journal", "blobs", "index", "logs"].map(|part| bytes[part].as_u64().unwrap());
+    let limit = format!("{} B", parts.iter().sum::<u64>() - 1_000);
+    project.flame(&["gc", "--max-size", &limit]);
+}
+
 #[test]
 fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     let project = TestProject::new();
@@ -47,10 +55,10 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     assert!(project.file("index.db").exists());
 
     // A little less: the index and the rendered logs.
-    let limit = (all() - 1_000).to_string();
+    let limit = format!("{} B", all() - 1_000);
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit, "--dry-run"]), @"
     would delete: search index and rendered logs (made again when needed)
-    N kB now (was N MB), within the limit of N MB
+    N kB afterwards (was N MB), within the limit of N MB
     ");
     assert!(project.file("index.db").exists(), "a dry run drops nothing");
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
@@ -64,7 +72,7 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
     );
 
     // Less than that: the oldest finished frame's text, and a tombstone in its place.
-    let limit = (all() - 1_000).to_string();
+    let limit = format!("{} B", all() - 1_000);
     assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
     deleted: 1 raw text of finished frames
     N kB now (was N kB), within the limit of N kB
@@ -77,15 +85,35 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
         project.ok(&["log", &format!("{second}#1")]),
         noise(2, 40_000)
     );
-    assert!(all() <= limit.parse().unwrap());
+    assert!(all() <= limit.trim_end_matches(" B").parse().unwrap());
 
-    // Next to nothing: what belongs to open frames stays, and so does the journal.
-    assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
+    // It is marked wherever it is listed.
+    let shown = project.ok(&["show", &first]);
+    assert!(shown.contains("dropped by `flame gc`"), "{shown}");
+    assert_eq!(project.json(&["show", &first])["log"][0]["dropped"], true);
+
+    // The journal alone is larger: nothing goes.
+    assert_snapshot!(project.flame(&["gc", "--max-size", "1 kB"]), @"
+    N kB now (was N kB), still over the limit of N kB
+    --- stderr
+    note: the journal alone takes N kB and is never cut, so nothing was deleted: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
+    [exit 1]
+    ");
+    assert!(project.file("logs").exists());
+    assert_eq!(
+        project.ok(&["log", &format!("{second}#1")]),
+        noise(2, 40_000)
+    );
+
+    // What may go is not enough, but brings it much closer. Texts of open frames stay.
+    let limit = format!("{} B", bytes("journal") + 30_000);
+    assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
     deleted: search index and rendered logs (made again when needed)
     deleted: 1 raw text of finished frames
-    N kB now (was N kB), still over the limit of 1 byte
+    N kB now (was N kB), still over the limit of N kB
     --- stderr
-    note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
+    note: the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)
+    [exit 1]
     ");
     assert!(
         project
@@ -93,11 +121,20 @@ fn what_can_be_made_again_goes_first_then_the_oldest_raw_text() {
             .starts_with("[dropped by `flame gc`")
     );
     assert_eq!(project.ok(&["log", &format!("{open}#1")]), noise(3, 40_000));
-    let limit = (bytes("journal") + 10_000).to_string();
-    assert_snapshot!(project.flame(&["gc", "--max-size", &limit]), @"
-    N kB now (was N kB), still over the limit of N kB
+
+    // Nothing may go.
+    let limit = format!("{} B", bytes("journal") + 10_000);
+    let said = project.flame(&["gc", "--max-size", &limit]);
+    assert_eq!(said.code, Some(1), "{said}");
+    assert!(said.stderr.contains("no raw text was deleted"), "{said}");
+
+    // A plain number could be meant in any unit.
+    assert_snapshot!(project.flame(&["gc", "--max-size", "50"]), @"
     --- stderr
-    note: the rest belongs to open frames: finish some, or raise the limit (`--max-size`, the setting `gc.max_size`)
+    error: invalid value '50' for '--max-size <SIZE>': a size is a whole number with a unit, such as `50 MB`
+
+    For more information, try '--help'.
+    [exit 2]
     ");
 
     // All of it is still known, still found, still well.
@@ -123,7 +160,7 @@ fn the_same_text_of_an_open_frame_stays() {
     let closed = with_log(&project, "Closed", 1);
     project.ok(&["pop", "done"]);
     let open = with_log(&project, "Open", 1);
-    project.flame(&["gc", "--max-size", "1"]);
+    squeeze(&project);
     for frame in [closed, open] {
         assert_eq!(
             project.ok(&["log", &format!("{frame}#1")]),
@@ -138,7 +175,7 @@ fn text_that_was_dropped_and_comes_again_is_there_again() {
     let project = TestProject::new();
     let first = with_log(&project, "First", 1);
     project.ok(&["pop", "done"]);
-    project.flame(&["gc", "--max-size", "1"]);
+    squeeze(&project);
     assert!(
         project
             .ok(&["log", &format!("{first}#1")])
@@ -152,7 +189,7 @@ fn text_that_was_dropped_and_comes_again_is_there_again() {
     project.well();
     // And it may go again, once that frame is finished too.
     project.ok(&["pop", "done"]);
-    project.flame(&["gc", "--max-size", "1"]);
+    squeeze(&project);
     assert!(
         project
             .ok(&["log", &format!("{again}#1")])
@@ -167,12 +204,14 @@ fn text_that_no_frame_speaks_of_is_swept_up() {
     project.push("Root");
     // The text is kept before the journal speaks of it; between the two, a process may die.
     let blobs = flamestack_store::Blobs::new(&project.state());
-    blobs.put("orphaned").unwrap();
+    let hold = blobs.hold().unwrap();
+    blobs.put(&hold, "orphaned").unwrap();
+    drop(hold);
     assert_snapshot!(project.flame(&["gc"]), @"
     deleted: 1 raw text that no frame refers to
     N kB now (was N kB), within the limit of 50 MB
     ");
-    assert_eq!(blobs.names().unwrap(), Vec::<String>::new());
+    assert!(blobs.stored_sizes().unwrap().is_empty());
     assert_eq!(project.json(&["gc"])["orphans"], 0);
 }
 
@@ -312,10 +351,113 @@ fn everything_belongs_to_its_owner_alone() {
 fn a_limit_that_cannot_be_met_is_reported() {
     let project = TestProject::new();
     project.push("Root");
-    assert_snapshot!(project.flame(&["gc", "--max-size", "1"]), @"
+    assert_snapshot!(project.flame(&["gc", "--max-size", "1 B"]), @"
     N kB now (was N kB), still over the limit of 1 byte
     --- stderr
-    note: the journal alone takes N kB and is never cut: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
+    note: the journal alone takes N kB and is never cut, so nothing was deleted: raise the limit (`--max-size`, the setting `gc.max_size`), or `flame export` and start over
+    [exit 1]
     ");
     assert_snapshot!(project.flame(&["gc", "--max-size", "10 MB"]), @"N kB now (was N kB), within the limit of 10 MB");
+    // It says when it last ran.
+    let last = &project.well()["lastCollection"];
+    assert!(last["before"].as_u64().unwrap() >= last["after"].as_u64().unwrap());
+}
+
+#[test]
+fn many_small_texts_are_not_replaced_by_larger_tombstones() {
+    let project = TestProject::new();
+    project.push("Root");
+    for n in 0..40 {
+        let logged = project.flame_reading(&["note", "log", "-"], format!("line {n}").as_bytes());
+        assert_eq!(logged.code, Some(0), "{logged}");
+    }
+    project.ok(&["pop", "done"]);
+    let sum = || {
+        let bytes = &project.json(&["doctor"])["bytes"];
+        bytes["journal"].as_u64().unwrap() + bytes["blobs"].as_u64().unwrap()
+    };
+    let before = sum();
+    let limit = format!("{} B", before - 1_000);
+    let said = project.flame(&["gc", "--max-size", &limit]);
+    assert_eq!(said.code, Some(1), "{said}");
+    assert!(said.stderr.contains("no raw text was deleted"), "{said}");
+    assert!(sum() <= before);
+    project.well();
+}
+
+#[test]
+fn an_export_of_a_collected_store_is_imported_without_complaint() {
+    let project = TestProject::new();
+    let first = with_log(&project, "First", 1);
+    project.ok(&["pop", "done"]);
+    squeeze(&project);
+    let to = project.dir().join("exported");
+    project.ok(&["export", &to.display().to_string()]);
+    let other = TestProject::new();
+    other.ok(&["import", &to.display().to_string()]);
+    other.well();
+    let text = other.ok(&["log", &format!("{first}#1")]);
+    assert!(text.starts_with("[dropped by `flame gc`"), "{text}");
+}
+
+#[test]
+fn a_journal_that_was_deleted_or_exchanged_is_reported() {
+    let project = TestProject::new();
+    with_log(&project, "First", 1);
+    let journal = fs_err::read(project.file("journal.db")).unwrap();
+    fs_err::remove_file(project.file("journal.db")).unwrap();
+    let doctor = project.flame(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor}");
+    let missing = "the journal of this project is missing, with ";
+    assert!(doctor.stdout.contains(missing), "{doctor}");
+    let said = project.flame(&["gc"]);
+    assert!(said.stderr.contains("1 raw text is kept"), "{said}");
+    fs_err::write(project.file("journal.db"), journal).unwrap();
+
+    let other = TestProject::new();
+    other.push("Other");
+    fs_err::copy(other.file("journal.db"), project.file("journal.db")).unwrap();
+    assert_snapshot!(project.flame(&["status"]), @"
+    --- stderr
+    error: `DIR/state/projects/shop-HASH/journal.db` is not the journal of this project, but that of another store
+    hint: put the journal of this project back; to go on with `DIR/state/projects/shop-HASH/journal.db` instead, delete `DIR/state/projects/shop-HASH/journal.mark`
+    [exit 1]
+    ");
+    assert_eq!(project.flame(&["doctor"]).code, Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_reported_as_such() {
+    // A file system of its own, where this may be made.
+    let project = TestProject::new();
+    let state = project.dir().join("state");
+    fs_err::create_dir(&state).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"])
+        .arg(&state)
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return;
+    }
+    project.push("Root");
+    // Leaves no room for another page.
+    let filler = state.join("filler");
+    let mut file = fs_err::File::create(&filler).unwrap();
+    while std::io::Write::write_all(&mut file, &[0; 4096]).is_ok() {}
+    drop(file);
+    let full = (0..40)
+        .map(|n| project.flame(&["note", "decision", &format!("Decision {n}")]))
+        .find(|said| said.code != Some(0));
+    let doctor = project.flame(&["doctor"]);
+    let unmounted = std::process::Command::new("umount")
+        .arg("-l")
+        .arg(&state)
+        .status();
+    assert!(unmounted.unwrap().success());
+    let full = full.expect("the disk is full");
+    assert!(full.stderr.contains("free some disk space"), "{full}");
+    assert!(!full.stderr.contains("rebuild"), "{full}");
+    assert_eq!(doctor.code, Some(1), "{doctor}");
+    assert!(doctor.stdout.contains("free some disk space"), "{doctor}");
 }

@@ -133,6 +133,9 @@ settings! {
     /// Session in which the work on a planned frame takes place once a model activates it: the same
     /// one (`inline`) or one of its own (`session`).
     "frames.isolation" = "inline": Kind::Word(&["inline", "session"]);
+    /// Time between two clean-ups that happen by themselves, in idle moments of a host's session, in
+    /// hours. They keep a project below `gc.max_size` as `flame gc` does. 0 turns them off.
+    "gc.interval_hours" = "24": number(0, 8760);
     /// Maximum size of a project's state after `flame gc`.
     "gc.max_size" = "50 MB": Kind::Size;
     /// Place of the context in the prompt: a fixed header with updates appended to later messages
@@ -339,7 +342,8 @@ pub fn size(text: &str) -> Option<u64> {
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
+        // A plain number could be meant in any unit, and sizes decide what is deleted.
+        "b" => 1,
         "kb" | "k" => 1000,
         "mb" | "m" => 1_000_000,
         "gb" | "g" => 1_000_000_000,
@@ -363,10 +367,11 @@ mod tests {
     #[test]
     fn sizes_have_units() {
         assert_eq!(size("50 MB"), Some(50_000_000));
-        assert_eq!(size("7"), Some(7));
+        assert_eq!(size("7 B"), Some(7));
         assert_eq!(size("3kb"), Some(3000));
         for bad in [
             "",
+            "7",
             "MB",
             "-1",
             "1.5 MB",

@@ -1,7 +1,9 @@
 //! One frame with everything recorded about it.
 
+use std::collections::BTreeSet;
+
 use flamestack_core::frame::Origin;
-use flamestack_core::id::Timestamp;
+use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::note::NoteKind;
 use flamestack_core::{Event, Frame, FrameHead, FrameId, Note, Recorded, Status};
 use flamestack_store::{FrameRow, Reading, Totals};
@@ -37,6 +39,8 @@ pub struct Details {
     pub started: Option<Timestamp>,
     /// The time when it ended.
     pub ended: Option<Timestamp>,
+    /// Its raw texts that garbage collection has dropped.
+    pub dropped: BTreeSet<BlobId>,
 }
 
 /// Gathers the details of a frame.
@@ -59,6 +63,12 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
         found.map(|recorded| recorded.at)
     };
     let ended = |recorded: &&Recorded| Some(recorded.seq) == frame.closed;
+    let mut dropped = BTreeSet::new();
+    for entry in &frame.log {
+        if reading.dropped(entry.blob.as_str())?.is_some() {
+            dropped.insert(entry.blob.clone());
+        }
+    }
     Ok(Details {
         started: first(|event| {
             matches!(
@@ -68,6 +78,7 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
         }),
         ended: history.iter().find(ended).map(|recorded| recorded.at),
         bound: bound.transpose()?,
+        dropped,
         frame,
         path,
         children: level(reading, Some(*id), CHILDREN, CHILDREN)?,
@@ -97,7 +108,7 @@ pub fn render(canvas: &Canvas<'_>, details: &Details) -> String {
     ] {
         section(canvas, &mut text, heading, notes(frame, kind));
     }
-    section(canvas, &mut text, "Raw text", raw_texts(canvas, frame));
+    section(canvas, &mut text, "Raw text", raw_texts(canvas, details));
     section(canvas, &mut text, "Children", children(canvas, details));
     text
 }
@@ -223,7 +234,8 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
 }
 
 /// Lists raw texts with the command that shows each.
-fn raw_texts(canvas: &Canvas<'_>, frame: &Frame) -> Option<String> {
+fn raw_texts(canvas: &Canvas<'_>, details: &Details) -> Option<String> {
+    let frame = &details.frame;
     let call = match canvas.voice {
         Voice::Cli => "flame log",
         Voice::Tool => "stack_recall",
@@ -232,6 +244,9 @@ fn raw_texts(canvas: &Canvas<'_>, frame: &Frame) -> Option<String> {
         .zip(&frame.log)
         .map(|(n, entry)| {
             let size = size(entry.bytes);
+            if details.dropped.contains(&entry.blob) {
+                return format!("- {} ({size}): dropped by `flame gc`", entry.label);
+            }
             format!("- {} ({size}): {call} {}#{n}", entry.label, frame.id)
         })
         .collect();

@@ -1,6 +1,8 @@
 //! The engine as fronts use it, on real stores.
 
 #![expect(
+    clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "what helpers of a test expect, the test expects"
 )]
@@ -8,6 +10,7 @@
 mod bounds;
 mod briefs;
 mod contexts;
+mod damage;
 mod deliveries;
 mod ground;
 mod ingest;

@@ -29,7 +29,7 @@ fn everything(engine: &Engine) -> String {
         writeln!(all, "{:?}", recorded.event).unwrap();
     }
     let blobs = engine.blobs();
-    for name in blobs.names().unwrap() {
+    for name in blobs.stored_sizes().unwrap().into_keys() {
         let id = BlobId::from_hex(&name).unwrap();
         all.push_str(&blobs.get(&id).unwrap().unwrap());
     }

@@ -34,6 +34,8 @@ pub(super) struct Scheduler {
     ready: Condvar,
     /// Signalled when a request was handled.
     handled: Condvar,
+    /// Signalled when the input has ended.
+    ended: Condvar,
 }
 
 #[derive(Default)]
@@ -154,6 +156,7 @@ impl Scheduler {
     pub(super) fn end_input(&self) {
         self.lock().input_ended = true;
         self.ready.notify_all();
+        self.ended.notify_all();
     }
 
     /// Returns the next request that can be handled at once.
@@ -179,12 +182,42 @@ impl Scheduler {
         );
     }
 
+    /// Waits until no request has come for a while and none is being handled. Returns the number of
+    /// the last request; `None` if the input has ended.
+    pub(super) fn wait_until_idle(&self, quiet: Duration) -> Option<u64> {
+        let mut state = self.lock();
+        loop {
+            let last = state.clock;
+            let waited = self
+                .ended
+                .wait_timeout_while(state, quiet, |state| !state.input_ended);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.input_ended {
+                return None;
+            }
+            if state.is_idle_since(last) {
+                return Some(last);
+            }
+        }
+    }
+
+    /// Returns true if no request has come since one, and none is being handled.
+    pub(super) fn is_idle_since(&self, last: u64) -> bool {
+        let state = self.lock();
+        !state.input_ended && state.is_idle_since(last)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
+    fn is_idle_since(&self, last: u64) -> bool {
+        let is_running = self.slots.values().any(|slot| slot.is_running);
+        self.clock == last && self.waiting == 0 && !is_running
+    }
+
     fn take(&mut self) -> Option<Job> {
         let key = self.ready.pop_front()?;
         let slot = self.slots.get_mut(&key)?;

@@ -12,6 +12,7 @@ use super::methods::{handle, hello};
 use super::rpc::{Line, LineReader, RequestLine, Responder, RpcError};
 use super::scheduler::{Job, Scheduler};
 use super::session::{ServedSession, SessionState};
+use super::upkeep::tend;
 
 /// Serves a host until the input ends.
 pub fn serve<R, W>(sidecar: &Sidecar, input: R, output: W) -> io::Result<()>
@@ -29,6 +30,7 @@ where
         server.start_thread(scope, || sidecar.engine.warm_up());
         // No request waits for the search index either.
         server.start_thread(scope, || sidecar.engine.recall().keep_indexed());
+        server.start_thread(scope, || tend(sidecar, &server.scheduler));
         let ended = server.read(scope, LineReader::new(input));
         server.scheduler.end_input();
         // Searches that still run have no reader.

@@ -5,13 +5,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use flamestack_brief::workflow::Workflows;
+use flamestack_core::{Actor, Author, SessionRef};
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::request::{GoalInput, ParentInput};
 use flamestack_engine::tools::Profile;
-use flamestack_engine::{Engine, Home, Project};
+use flamestack_engine::{Engine, Home, Project, Request};
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
-use flamestack_hosts::sidecar::{Sidecar, serve};
+use flamestack_hosts::sidecar::{Sidecar, Upkeep, serve};
 use serde_json::{Value, json};
 
 /// A sidecar that serves us.
@@ -53,6 +55,7 @@ impl Served {
             patience: Duration::from_mins(2),
             restore_budget: 1000,
             notices: Vec::new(),
+            upkeep: None,
         };
         change(&mut sidecar);
         let (input, to) = pipe().unwrap();
@@ -522,4 +525,41 @@ fn a_turn_that_an_error_ends_has_failed_and_was_not_stopped() {
         let results = "Ended by an error: APIError: no credit";
         assert!(details.contains(results), "{reports}: {details}");
     }
+}
+
+#[test]
+fn an_idle_sidecar_cleans_up_by_itself() {
+    let mut dir = std::path::PathBuf::new();
+    let mut served = Served::with(|sidecar| {
+        sidecar.upkeep = Some(Upkeep {
+            quiet: Duration::from_millis(1),
+            interval: Duration::from_hours(24),
+            limit: u64::MAX,
+        });
+        dir.clone_from(&sidecar.engine.project().dir);
+        let actor = Actor {
+            session: SessionRef::shell("main"),
+            worktree: None,
+            message: None,
+            by: Author::User,
+        };
+        let push = Request::Push {
+            parent: ParentInput::Root,
+            goal: GoalInput::titled("Root"),
+        };
+        sidecar.engine.commands().execute(&actor, &push).unwrap();
+        // A process that died has left it.
+        let logs = sidecar.engine.logs();
+        let hold = logs.hold().unwrap();
+        logs.keep_text(&hold, "orphaned").unwrap();
+    });
+    let blobs = flamestack_store::Blobs::new(&dir);
+    while !blobs.stored_sizes().unwrap().is_empty() || !dir.join("collected").exists() {
+        thread::yield_now();
+    }
+    // It still answers, and ends when its input does.
+    served.ask(
+        "hello",
+        json!({ "protocol": 2, "host": "opencode", "directory": "/" }),
+    );
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{Forget, Forgotten, rewritten_texts};
-use crate::blobs::Blobs;
+use crate::blobs::{Blobs, PATIENCE};
 use crate::error::{Result, StoreError};
 use crate::sqlite::{OpenOptions, private_dir, private_file};
 use crate::store::Store as _;
@@ -83,7 +83,10 @@ pub(super) fn erase(dir: &Path, what: &Forget<'_>, found: &mut Forgotten) -> Res
             texts.push(name);
             Ok(())
         })?;
-        Blobs::new(&place).drop_all(&texts)?;
+        let blobs = Blobs::new(&place);
+        if !texts.is_empty() {
+            blobs.erase_all(&blobs.sweep(PATIENCE)?, &texts)?;
+        }
     }
     Ok(())
 }

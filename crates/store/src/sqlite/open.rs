@@ -4,20 +4,29 @@
 //! linked into place. So a database file that is empty, cut short or not a database at all is always
 //! damage, never a store that another process is still creating.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use flamestack_core::id::Seq;
 use flamestack_redact::Redactor;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::glance::exclusive;
 use super::{SqliteStore, journal, verify};
+use crate::blobs::Blobs;
 use crate::error::{Result, StoreError};
 use crate::identity::StoreId;
 use crate::index::Index;
-use crate::store::{OpenStore, Store};
+use crate::mark::{self, Mark, MarkFile};
+use crate::place::FileId;
+use crate::store::{OpenStore, Recovered, Store};
+use crate::turn::Turn;
 
+/// Number of bytes that a command needs to write, at least.
+const PROBE: usize = 64 * 1024;
 /// No database is shorter than its smallest page.
 const SHORTEST: u64 = 512;
 /// "FLMS": tells a store from any other database.
@@ -65,7 +74,11 @@ impl OpenOptions {
     pub fn open_existing(self, dir: &Path) -> Result<Option<SqliteStore>> {
         let path = database(dir);
         match fs_err::metadata(&path) {
-            Ok(_) => self.open_database(path).map(Some),
+            // It may just have been replaced.
+            Ok(_) => match self.open_database(path.clone()) {
+                Err(StoreError::Replaced) => self.open_existing(dir),
+                other => other.map(Some),
+            },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -77,7 +90,15 @@ impl OpenOptions {
             return Ok(store);
         }
         private_dir(dir)?;
-        create(dir)?;
+        let turn = Turn::take(dir, self.busy_timeout)?;
+        // Another process may have created it meanwhile.
+        if !database(dir).exists() {
+            report_missing(dir)?;
+            create(dir)?;
+            // Unless it is known, the journal of texts that are here already is another one.
+            Blobs::new(dir).disown()?;
+        }
+        drop(turn);
         self.open_database(database(dir))
     }
 
@@ -90,17 +111,26 @@ impl OpenOptions {
             }
             other => other,
         };
-        let (connection, id) = opened.map_err(|error| error.at(&path))?;
+        let opened = opened.map_err(|error| error.at(&path))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
         Ok(SqliteStore {
-            connection,
+            mark: MarkFile::new(dir),
+            connection: opened.connection,
+            id: opened.id,
+            file: Some(opened.file),
+            patience: self.busy_timeout,
+            opened: OPENED.fetch_add(1, Ordering::Relaxed),
             path,
-            id,
             written: 0,
             redactor: Redactor::default(),
         })
     }
 
-    fn prepared(self, path: &Path, access: Access) -> Result<(Connection, Option<StoreId>)> {
+    fn prepared(self, path: &Path, access: Access) -> Result<Opened> {
+        let dir = path.parent().unwrap_or(Path::new(""));
+        // Read first: the journal only grows meanwhile.
+        let mark = Mark::read(dir)?;
+        let file = FileId::of(path)?.ok_or(StoreError::Replaced)?;
         // SQLite takes a file without a page for a new database and would write to it.
         match fs_err::metadata(path)?.len() {
             0 => return Err(unreadable("the file is empty")),
@@ -132,8 +162,71 @@ impl OpenOptions {
             migrate(&connection)?;
             id = StoreId::of(&connection)?;
         }
+        check_mark(&connection, path, id.as_ref(), mark.as_ref())?;
+        // Another process may have replaced the file before it was opened, or after.
+        if FileId::of(path)? != Some(file) {
+            return Err(StoreError::Replaced);
+        }
+        let marked = mark.map(|mark| mark.store);
+        if marked != id
+            && let (Some(id), Access::Full) = (&id, access)
+        {
+            let mark = Mark {
+                store: id.clone(),
+                last: journal::last_seq(&connection)?,
+            };
+            // Without it less damage is noticed.
+            if let Err(error) = mark.write(dir) {
+                tracing::warn!("mark not written: {error}");
+            }
+        }
         leave_as_it_is(&connection, false)?;
-        Ok((connection, id))
+        Ok(Opened {
+            connection,
+            id,
+            file,
+        })
+    }
+}
+
+/// Number of stores that this process has opened.
+static OPENED: AtomicU64 = AtomicU64::new(1);
+
+/// A database that was opened.
+struct Opened {
+    connection: Connection,
+    id: Option<StoreId>,
+    file: FileId,
+}
+
+/// Checks that the journal is the one that the mark speaks of, with everything that was
+/// acknowledged.
+fn check_mark(
+    connection: &Connection,
+    path: &Path,
+    id: Option<&StoreId>,
+    mark: Option<&Mark>,
+) -> Result<()> {
+    let Some(mark) = mark else {
+        return Ok(());
+    };
+    // Where nothing was acknowledged, nothing can be missing.
+    if mark.last == Seq(0) {
+        return Ok(());
+    }
+    if id.is_some_and(|id| *id != mark.store) {
+        return Err(StoreError::OtherStore {
+            path: path.to_owned(),
+            mark: path.with_file_name(mark::FILE),
+        });
+    }
+    let last = journal::last_seq(connection)?;
+    match mark.last.0 - last.0 {
+        missing if missing <= 0 => Ok(()),
+        1 => Err(unreadable("the last event is missing")),
+        missing => Err(unreadable(&format!(
+            "the last {missing} events are missing"
+        ))),
     }
 }
 
@@ -303,6 +396,34 @@ pub fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path).map_err(|error| naming(&error, path))
 }
 
+/// Tries to write in a store's folder, or in the nearest folder above it that exists, as the next
+/// command would. Nothing is left there.
+pub fn try_writing(dir: &Path) -> Result<()> {
+    let Some(place) = dir.ancestors().find(|folder| folder.exists()) else {
+        return Ok(());
+    };
+    let probe = place.join(format!(".flame-{}-{}", std::process::id(), thread_name()));
+    let written = write_probe(&probe).map_err(|error| match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+        _ if cannot_be_written(&error) => StoreError::ReadOnly {
+            path: place.to_owned(),
+        },
+        _ => error.into(),
+    });
+    match fs_err::remove_file(&probe) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            written.and(Err(error.into()))
+        }
+        _ => written,
+    }
+}
+
+fn write_probe(probe: &Path) -> std::io::Result<()> {
+    let mut file = private_file(probe)?;
+    file.write_all(&vec![0; PROBE])?;
+    file.sync_all()
+}
+
 /// Returns true if an error means that a file or its directory is read-only.
 pub(crate) fn cannot_be_written(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
@@ -319,8 +440,7 @@ fn naming(error: &std::io::Error, path: &Path) -> std::io::Error {
 /// Nothing is deleted or overwritten. The store is checked once more under a lock: if another process
 /// has already set it aside, or it can be read after all, nothing happens.
 pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
-    let lock = private_file(&dir.join("set-aside.lock"))?;
-    lock.lock()?;
+    let _turn = Turn::take(dir, OpenOptions::default().busy_timeout)?;
     let readable = match OpenOptions::default().open_existing(dir) {
         Ok(None) => return Ok(None),
         Ok(Some(store)) => {
@@ -339,16 +459,14 @@ pub fn set_aside(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
 
 /// Moves a store to `set-aside/` at the user's request, even if it can be opened.
 pub fn move_aside(dir: &Path, name: &str) -> Result<PathBuf> {
-    let lock = private_file(&dir.join("set-aside.lock"))?;
-    lock.lock()?;
+    let _turn = Turn::take(dir, OpenOptions::default().busy_timeout)?;
     move_files(dir, name)
 }
 
 /// Puts the complete store in `new` in the place of the one in `dir`, which is set aside with its raw
 /// texts. Fails as busy if another process has it open.
 pub(super) fn replace(dir: &Path, name: &str, new: &Path) -> Result<Option<PathBuf>> {
-    let lock = private_file(&dir.join("set-aside.lock"))?;
-    lock.lock()?;
+    let _turn = Turn::take(dir, OpenOptions::default().busy_timeout)?;
     let present = database(dir);
     let mut aside = None;
     if present.exists() {
@@ -375,7 +493,26 @@ pub(super) fn replace(dir: &Path, name: &str, new: &Path) -> Result<Option<PathB
     Ok(aside)
 }
 
-fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
+/// Reports a journal that is missing although its mark is there: as a store that was set aside and
+/// of which nothing came back.
+fn report_missing(dir: &Path) -> Result<()> {
+    let Some(mark) = Mark::read(dir)?.filter(|mark| mark.last.0 > 0) else {
+        return Ok(());
+    };
+    let name: String = mark.store.as_str().chars().take(8).collect();
+    let place = new_place(dir, &format!("missing-{name}"))?;
+    let lost = Recovered {
+        lost: mark.last.0.unsigned_abs(),
+        ..Recovered::default()
+    };
+    lost.note(&place)?;
+    fs_err::rename(dir.join(mark::FILE), place.join(mark::FILE))?;
+    tracing::error!(place = %place.display(), "The journal is missing");
+    Ok(())
+}
+
+/// Creates a folder in `set-aside/`.
+fn new_place(dir: &Path, name: &str) -> Result<PathBuf> {
     let mut place = dir.join("set-aside").join(name);
     let mut attempt = 1;
     while place.exists() {
@@ -383,6 +520,11 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
         place = dir.join("set-aside").join(format!("{name}-{attempt}"));
     }
     private_dir(&place)?;
+    Ok(place)
+}
+
+fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
+    let place = new_place(dir, name)?;
     // The index refers to events that the next store does not have.
     Index::new(dir).drop_all()?;
     let database = database(dir);
@@ -396,5 +538,9 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
             fs_err::rename(&from, place.join(file_name))?;
         }
     }
-    Ok(place)
+    // The mark of a store that was cut short says how much is missing.
+    match fs_err::rename(dir.join(mark::FILE), place.join(mark::FILE)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(place),
+    }
 }

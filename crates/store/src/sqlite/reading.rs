@@ -15,10 +15,12 @@ use rusqlite::params;
 
 use super::journal::SqliteJournal;
 use super::project::Role;
+use super::recover::ABSORBED;
 use super::statements::{self, Statements as _};
 use super::view::{Order, SqliteView, level};
 use super::{batch, journal, path, project, rows, runs};
 use crate::error::Result;
+use crate::identity::StoreId;
 use crate::journal::Journal;
 use crate::projections::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
 
@@ -444,6 +446,15 @@ impl Reading for SqliteView<'_> {
         self.connection.many(sql, params![], |row| {
             Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
         })
+    }
+
+    fn stores(&self) -> Result<Vec<StoreId>> {
+        let sql = "SELECT substr(name, 1 + length(?1)) FROM meta WHERE name LIKE ?1 || '%'";
+        let ids: Vec<String> = self
+            .connection
+            .many(sql, params![ABSORBED], |row| row.get(0))?;
+        let absorbed = ids.iter().filter_map(|id| StoreId::parse(id));
+        Ok(absorbed.chain(StoreId::of(self.connection)?).collect())
     }
 }
 

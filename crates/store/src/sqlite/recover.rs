@@ -10,14 +10,17 @@
 //!                                                             └──▶ scan raw pages ──▶ checksum fits ──▶ append
 //! ```
 //!
-//! Two kinds of damage hide intact events. A single wrong bit in the 100-byte file header keeps SQLite
+//! Three kinds of damage hide intact events. A single wrong bit in the 100-byte file header keeps SQLite
 //! from opening the file at all, so the header is rewritten: every field of it is known. A damaged
 //! interior page of the b-tree hides all leaf pages below it, so the leaves are read directly
-//! (`pages`), each event proving itself by its checksum.
+//! (`pages`), each event proving itself by its checksum. A damaged frame of the write-ahead log hides
+//! all frames after it, so those are read directly as well.
+//!
+//! The mark of the damaged store says how many events it had.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flamestack_core::event::{Event, Recorded};
@@ -28,8 +31,12 @@ use super::open::database;
 use super::pages::{self, PAGE};
 use super::{journal, project};
 use crate::error::Result;
+use crate::identity::StoreId;
+use crate::mark::Mark;
 use crate::store::Recovered;
 
+/// Name of the ids of recovered stores in the table `meta`, before the id.
+pub(super) const ABSORBED: &str = "absorbed ";
 /// Length of the header of an SQLite database, in bytes.
 const HEADER: usize = 100;
 
@@ -42,7 +49,7 @@ pub(super) fn recover(
     let copy = from.join(format!("reading-{}", std::process::id()));
     super::private_dir(&copy)?;
     let recovered =
-        copy_database(from, &copy).and_then(|()| salvage(into, &database(&copy), progress));
+        copy_database(from, &copy).and_then(|()| salvage(into, from, &database(&copy), progress));
     fs_err::remove_dir_all(&copy)?;
     recovered
 }
@@ -114,19 +121,31 @@ fn pages_by(header: &[u8; HEADER]) -> Option<u32> {
 
 fn salvage(
     into: &mut Connection,
+    from: &Path,
     database: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Recovered> {
+    let mark = Mark::read(from)?;
+    // Before SQLite opens the copy: it deletes the log of an empty database.
+    let mut in_log = BTreeMap::new();
+    pages::scan_log(database, &log(database), &mut |entry| {
+        in_log.insert(entry.seq.0, entry);
+    })?;
     let is_cut = mend_header(database)?;
     let damaged = Connection::open(database)?;
     damaged.busy_timeout(Duration::from_secs(5))?;
     // Lets SQLite open a file that is shorter than its header says.
     damaged.pragma_update(None, "writable_schema", "ON")?;
-    let lost = Lost::of(&damaged, database)?;
+    let mut lost = Lost::of(&damaged, database, in_log)?;
+    lost.last = mark
+        .iter()
+        .map(|mark| mark.last.0)
+        .fold(lost.last, i64::max);
     let transaction = into.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let offset = journal::last_seq(&transaction)?.0;
     let mut recovered = Recovered {
-        cut: is_cut,
+        // The mark says where the end was.
+        cut: is_cut && mark.is_none(),
         ..Recovered::default()
     };
     let mut next = offset;
@@ -154,8 +173,27 @@ fn salvage(
             progress(seq.unsigned_abs(), lost.last.unsigned_abs());
         }
     }
+    let id = StoreId::of(&damaged).unwrap_or_default();
+    absorb(&transaction, id.or(mark.map(|mark| mark.store)))?;
     transaction.commit()?;
     Ok(recovered)
+}
+
+/// Notes that this journal has the events of another one, and refers to its raw texts.
+fn absorb(connection: &Connection, id: Option<StoreId>) -> Result<()> {
+    let id = id.unwrap_or_else(StoreId::unknown);
+    connection.execute(
+        "INSERT OR IGNORE INTO meta VALUES (?1, '')",
+        [format!("{ABSORBED}{id}")],
+    )?;
+    Ok(())
+}
+
+/// Returns the path of the write-ahead log of a database.
+fn log(database: &Path) -> PathBuf {
+    let mut log = database.to_owned().into_os_string();
+    log.push("-wal");
+    PathBuf::from(log)
 }
 
 /// Shifts the references of an event to other events, and drops those to lost ones.
@@ -187,7 +225,7 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(damaged: &Connection, database: &Path) -> Result<Self> {
+    fn of(damaged: &Connection, database: &Path, in_log: BTreeMap<i64, Recorded>) -> Result<Self> {
         let last = damaged.query_row("SELECT max(seq) FROM events", [], |row| row.get(0));
         let known: Option<Option<i64>> = last.ok();
         let last = known.flatten().unwrap_or_default();
@@ -197,13 +235,14 @@ impl Lost {
                 unread.insert(seq);
             }
         }
-        let mut found_elsewhere = BTreeMap::new();
+        let mut found_elsewhere = in_log;
+        found_elsewhere.retain(|seq, _| *seq > last || unread.contains(seq));
         if !unread.is_empty() || known.is_none() {
             // Pages in the WAL are moved into the file first; it is only a copy.
             drop(damaged.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"));
             pages::scan(database, &mut |entry| {
                 if unread.contains(&entry.seq.0) || entry.seq.0 > last {
-                    found_elsewhere.insert(entry.seq.0, entry);
+                    found_elsewhere.entry(entry.seq.0).or_insert(entry);
                 }
             })?;
         }
