@@ -4,7 +4,7 @@
 //! tools share these hints, so that both name calls that exist.
 
 use flamestack_core::text::TextProblem;
-use flamestack_core::{FrameId, Refusal, Status};
+use flamestack_core::{FrameHead, FrameId, Refusal, Status};
 
 /// Front that a hint is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +109,7 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         }
         Refusal::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
         Refusal::EmptyPlan => "name at least one title".to_owned(),
-        Refusal::NotPlanned { frame } => match frame.status {
-            Status::InProgress | Status::Blocked => {
-                format!("abandon it with {}", call(voice, "invalidate", &frame.id))
-            }
-            _ => "finished work stays as a record of what was done".to_owned(),
-        },
+        Refusal::NotPlanned { frame } => undeletable(frame, voice),
         Refusal::NotMovable { .. } => "what is to be done elsewhere can be planned there".to_owned(),
         Refusal::Cycle { .. } => "choose a place outside of it".to_owned(),
         Refusal::BesideItself { .. } => "name another frame".to_owned(),
@@ -130,6 +125,16 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         }
     };
     Some(hint)
+}
+
+/// Returns what to do about a frame that cannot be deleted any more.
+fn undeletable(frame: &FrameHead, voice: Voice) -> String {
+    match frame.status {
+        Status::InProgress | Status::Blocked => {
+            format!("abandon it with {}", call(voice, "invalidate", &frame.id))
+        }
+        _ => "finished work stays as a record of what was done".to_owned(),
+    }
 }
 
 /// Returns what to do about a text that is not accepted.
@@ -166,7 +171,6 @@ fn call(voice: Voice, verb: &str, id: &FrameId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use flamestack_core::FrameHead;
     use flamestack_core::frame::{Origin, Rank};
     use flamestack_core::id::SessionRef;
     use flamestack_core::text::{Text, Title};

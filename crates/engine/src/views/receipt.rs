@@ -41,10 +41,10 @@ pub fn lines(
             }
             // A remark says that a popped frame was blocked.
             let is_popped = matches!(receipt.command, Command::Pop { .. });
-            let is_told =
+            let is_shown =
                 |event: &Event| !(is_popped && matches!(event, Event::FrameUnblocked { .. }));
             let events = receipt.events.iter().skip(skipped);
-            for recorded in events.filter(|recorded| is_told(&recorded.event)) {
+            for recorded in events.filter(|recorded| is_shown(&recorded.event)) {
                 lines.extend(sentence(reading, recorded)?);
             }
         }
