@@ -83,7 +83,7 @@ pub fn compose(
 }
 
 /// Maximum share of a brief for the state of the work: one part in this many.
-const STATE_PART: usize = 3;
+const STATE_PART: usize = 4;
 
 /// A continuation brief.
 #[derive(Clone, Debug, PartialEq, Eq)]

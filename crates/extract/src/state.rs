@@ -119,7 +119,7 @@ const INTENTION_AGE: usize = 2;
 /// Maximum length of a stated intention, in bytes.
 const MAX_INTENTION: usize = 400;
 /// Maximum lengths of what is quoted, in characters; the entry has the rest.
-const MAX_REQUEST: usize = 500;
+const MAX_REQUEST: usize = 300;
 const MAX_SAID: usize = 240;
 const MAX_TODO: usize = 140;
 const MAX_STEP: usize = 300;
