@@ -6,7 +6,7 @@ use crate::{cargo, plugin, root};
 
 /// The benchmarks, in the order in which they run.
 const ALL: [&str; 8] = [
-    "durable", "history", "context", "brief", "summary", "cli", "import", "opencode",
+    "durable", "writers", "history", "context", "brief", "summary", "cli", "import", "opencode",
 ];
 
 /// Runs the named benchmarks, or all.

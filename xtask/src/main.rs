@@ -32,7 +32,7 @@ cargo xtask tidy              check the language of comments, strings, names and
 cargo xtask stats [DIR]       print the size and shape of the Rust outside tests
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  fail if they are stale
-cargo xtask bench [NAME]      measure durable, history, context, brief, cli, import, summary or all (--quick: smaller)
+cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary or all (--quick: smaller)
 cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask redaction         print how many made-up secrets are found, and false alarms
