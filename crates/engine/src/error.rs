@@ -249,10 +249,7 @@ impl EngineError {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
                  otherwise the next command starts with an empty store"
             }
-            Self::StoreGone(_) => {
-                "put `journal.db` back from a copy if there is one; \
-                 otherwise the next command starts with an empty store, and `flame doctor` reports it"
-            }
+            Self::StoreGone(_) => PUT_BACK,
             Self::NoStore(_) => "`flame doctor` lists the stores that were set aside",
             Self::TextTooLong(_) => {
                 "store only the part that matters, for example with `tail -n 2000`"
@@ -297,7 +294,10 @@ impl EngineError {
     }
 }
 
-/// What to do about a full disk.
+/// The remedy for a store that was deleted.
+const PUT_BACK: &str = "put `journal.db` back from a copy if there is one; otherwise the next command \
+                        starts with an empty store, and `flame doctor` reports it";
+/// The remedy for a full disk.
 const FREE_SPACE: &str = "free some disk space, then try again: nothing in the store is damaged";
 
 /// Returns what to do about a store that failed.
