@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::{cargo, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "durable", "writers", "history", "context", "brief", "summary", "cli", "import", "opencode",
 ];
 
