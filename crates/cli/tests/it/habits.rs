@@ -265,7 +265,7 @@ fn help_is_in_groups() {
       push         Open a new frame under the active one and switch to it
       pop          Finish the active frame with its results and return to its parent (also: done)
       plan         Plan frames for later, in order, below the active one
-      activate     Switch to a frame, starting it if it is planned (also: start)
+      activate     Switch to a frame, starting it if it is planned or blocked (also: start)
       next         Switch to the next planned frame: the first one below the active frame, or beside it
       note         Record a note in a frame: free text, a decision, a failed attempt, evidence …
       check        Run a command and record it as evidence: command line, exit code and output

@@ -324,7 +324,7 @@ fn a_folder_of_everything_is_one_table() {
     fs_err::write(dir.join("notes.jsonl"), "{\"no\": \"session\"}\n").unwrap();
     let table = project.flame(&["eval", dir.to_str().unwrap()]);
     assert_eq!(table.code, Some(0), "{}", table.stderr);
-    insta::assert_snapshot!(table.stdout, @"
+    insta::assert_snapshot!(table.stdout, @r"
     4 sessions with 560 tool calls
 
     What did compactions lose?
@@ -349,7 +349,7 @@ fn a_folder_of_everything_is_one_table() {
       gemini                               3   1.00        –   1.00      –     1.00
       opencode                             3   1.00        –   1.00      –     1.00
     host's summaries                       4   0.03        –   0.00      –     0.22
-      with a brief of 1000 beside          4   1.00        –   0.63      –     1.00
+      with a brief of 1000 beside          4   1.00        –   0.58      –     1.00
     Finished prompts are ranked for 12 later ones at nDCG@5 0.78 (1 is best).
 
     What would folding have cost or saved?

@@ -163,7 +163,7 @@ fn the_repository_never_notices() {
         vec!["config", "list"],
         vec!["doctor"],
         vec!["rebuild"],
-        vec!["gc", "--max-size", "1 kB"],
+        vec!["gc", "--max-size", "1 GB"],
         vec!["demo"],
         vec!["export", "../elsewhere"],
         vec!["import", "../elsewhere"],

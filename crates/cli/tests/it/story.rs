@@ -94,7 +94,7 @@ fn a_piece_of_work_from_push_to_pop() {
     Log
       DIR/state/projects/shop-HASH/logs/id-2.md
     ");
-    assert_snapshot!(project.flame(&["log", users]), @"
+    assert_snapshot!(project.flame(&["log", users]), @r"
     # Store users
 
     `id-2` · completed

@@ -70,11 +70,16 @@ pub fn lines(
     {
         line.push_str(&format!(", {beside}"));
     }
-    // Switching to a frame that is in progress already has no sentence of its own.
+    // Switching to a frame that is in progress already has no sentence of its own, and neither has the
+    // opening of a session that was not known before.
     let is_focused = |recorded: &Recorded| matches!(recorded.event, Event::SessionFocused { .. });
+    let is_opened = |recorded: &Recorded| matches!(recorded.event, Event::SessionOpened { .. });
     if let Command::Activate { frame } = &receipt.command
-        && !receipt.events.is_empty()
-        && receipt.events.iter().all(is_focused)
+        && receipt.events.iter().any(is_focused)
+        && receipt
+            .events
+            .iter()
+            .all(|it| is_focused(it) || is_opened(it))
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
