@@ -139,7 +139,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Turn to a frame, beginning it if it is planned.",
+    "description": "Switch to a frame, starting it if it is planned or blocked.",
     "name": "stack_frame_activate",
     "schema": {
       "properties": {
@@ -174,11 +174,14 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Record a decision, with its reason, in the active frame. It survives compaction.",
+    "description": "Record a decision in the active frame. It survives compaction.",
     "name": "stack_add_decision",
     "schema": {
       "properties": {
         "decision": {
+          "type": "string"
+        },
+        "reason": {
           "type": "string"
         }
       },
@@ -204,7 +207,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Where this session stands: the path to the active frame, its place, what is next.",
+    "description": "Where this session stands: the path to the active frame, its place, what is next, the tree.",
     "name": "stack_status",
     "schema": {
       "properties": {},
@@ -227,6 +230,18 @@ export const TOOLS: ToolDeclaration[] = [
         "showFull": {
           "description": "Finished work too",
           "type": "boolean"
+        },
+        "status": {
+          "description": "Only frames with this status, and those above them",
+          "enum": [
+            "planned",
+            "in_progress",
+            "blocked",
+            "completed",
+            "failed",
+            "invalidated"
+          ],
+          "type": "string"
         }
       },
       "type": "object"
