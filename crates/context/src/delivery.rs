@@ -16,7 +16,7 @@ use crate::{ContextSettings, Provenance, SectionKind, calls};
 use flamestack_core::Author;
 use flamestack_core::delivery::{Delivery, Reason, Sending, Sent};
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::frame::{Frame, Status};
+use flamestack_core::frame::{Frame, Origin, Status};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Directive;
 use flamestack_core::text::Text;
@@ -202,8 +202,13 @@ impl<'a> Changes<'a> {
 
     fn touch(&mut self, sent: &Sent, frame: &'a FrameId, by: &'a Recorded, fate: Fate<'a>) {
         let here = self.here.get(frame);
-        // The to-do list of another session is no news, unless the user edits it at a terminal.
-        if here.is_some_and(|frame| frame.origin.is_mirror()) && by.by != Author::User {
+        // The to-do list of another session is no news, unless the user edits it at a terminal. Nor is
+        // what a subagent does with its own frame: its answer returns through the call that started it.
+        let is_known = here.is_some_and(|frame| {
+            let by_itself = frame.session.as_ref() == Some(&by.session);
+            frame.origin.is_mirror() || (by_itself && frame.origin == Origin::Subagent)
+        });
+        if is_known && by.by != Author::User {
             return;
         }
         if here.is_some() || (fate.is_some() && sent.known.contains(frame)) {

@@ -72,5 +72,4 @@ test("a subagent that the provider refused has failed, whatever its call says", 
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   assert.deepEqual(statuses(), ["failed"])
-  assert.match(flame("tree", "--all"), /✗ .*Look at the logs/)
 })
