@@ -29,7 +29,7 @@ const goal = (title) => ({ title, successCriteria: `${title} works` })
 const shows = (...texts) => terminal.until(texts.join(", "), (screen) => texts.every((text) => screen.includes(text)))
 /** A dialog; the menu of commands shows the same title. */
 const dialog = (title, ...texts) => {
-  const opened = (screen) => new RegExp(`${title} +esc$`, "m").test(screen) && texts.every((text) => screen.includes(text))
+  const opened = (screen) => new RegExp(`${title} +esc\\b`).test(screen) && texts.every((text) => screen.includes(text))
   return terminal.until(title, opened)
 }
 const closes = (title) => {
@@ -51,7 +51,7 @@ test("/flame-status and /tree are there beside the tree in the sidebar, and no m
   const asked = lab.model.requests.length
 
   await terminal.enter("/tree")
-  const tree = await dialog("Flamestack: the tree", "0/25 done  ◀", "Step 24.")
+  const tree = await dialog("Flamestack: the tree", "Orders · 0/25 done  ◀ you are here", "Step 24.")
   assert.match(tree, /├─ ○ \w{8} {2}Step 1\. /)
   assert.doesNotMatch(tree, /✓ completed/, "what is longer than the dialog is below")
   for (let times = 0; times < 10; times += 1) terminal.press(DOWN)
