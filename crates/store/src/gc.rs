@@ -15,7 +15,7 @@ use crate::projections::Reading;
 
 /// Disposable databases.
 const INDEXES: [&str; 3] = ["index.db", "relevance.db", "counts.db"];
-/// Size of a tombstone in the journal and its projection, in bytes: measured as 380 to 430.
+/// Estimated size of a tombstone in the journal and its projection, in bytes.
 const TOMBSTONE: u64 = 450;
 
 /// Sizes of a project's files, in bytes.
