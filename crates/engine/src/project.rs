@@ -2,7 +2,7 @@
 //!
 //! A project is a repository, identified by its git common directory, so that all worktrees share
 //! one store; outside of git it is the folder itself. State is kept in the user's state directory,
-//! never in the repository. A project that was moved finds its state again ([`locate`]): a
+//! never in the repository. A project that was moved finds its state again (`locate`): a
 //! repository by an id inside its git directory, a folder by its place in the file system.
 
 mod locate;
