@@ -29,6 +29,8 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     /// | open, opened before its goal     | takes the goal: the host named the subagent      |
     /// |                                  | before the call that says what it is for         |
     /// | open, otherwise                  | stays: more work for a running subagent          |
+    /// | open, at the top of the tree     | also moves below this session's work: the        |
+    /// |                                  | subagent was recorded before its parent          |
     /// | finished below work in progress  | reopened: more work for the same subagent        |
     /// | finished below finished work     | a new frame instead of it                        |
     pub(super) fn delegated(
@@ -70,7 +72,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
                 if frame.origin == Origin::Subagent && has_no_goal {
                     self.set_goal(&frame, goal, prompt);
                 }
-                Ok(())
+                self.adopt(&frame)
             }
             Some(frame) if self.reopen(&child, &frame)? => {
                 let same_title = frame.title.clone();
@@ -94,16 +96,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         title: Title,
         prompt: &str,
     ) -> DecideResult<(), N> {
-        let focus = self.decider.active.or(self.decider.own);
-        let opened_now = self.decider.events.iter().any(
-            |event| matches!(event, Event::FrameOpened { frame, .. } if Some(frame) == focus.as_ref()),
-        );
-        // The tree does not know a frame that was opened by this very entry.
-        let above = if opened_now {
-            focus
-        } else {
-            self.decider.in_progress_from(focus.as_ref())?
-        };
+        let above = self.delegating_frame()?;
         let goal = Goal {
             title,
             criteria: prose(prompt, TASK),
@@ -115,6 +108,39 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             frame,
         });
         self.focus(child, worked_on, frame);
+        Ok(())
+    }
+
+    /// Returns the frame below which the frames of this session's subagents are opened.
+    fn delegating_frame(&self) -> DecideResult<Option<FrameId>, N> {
+        let focus = self.decider.active.or(self.decider.own);
+        let opened_now = self.decider.events.iter().any(
+            |event| matches!(event, Event::FrameOpened { frame, .. } if Some(frame) == focus.as_ref()),
+        );
+        // The tree does not know a frame that was opened by this very entry.
+        if opened_now {
+            return Ok(focus);
+        }
+        self.decider.in_progress_from(focus.as_ref())
+    }
+
+    /// Moves a subagent's frame from the top of the tree to its place below this session's work.
+    ///
+    /// Sessions are recorded side by side, and a busy machine may record the first prompt of a
+    /// subagent before the first one of its parent, which then has no frame for it to be under.
+    fn adopt(&mut self, frame: &FrameHead) -> DecideResult<(), N> {
+        if frame.origin != Origin::Subagent || frame.parent.is_some() {
+            return Ok(());
+        }
+        let Some(above) = self.delegating_frame()?.filter(|above| *above != frame.id) else {
+            return Ok(());
+        };
+        let rank = self.decider.next_rank(Some(&above))?;
+        self.emit(Event::FrameMoved {
+            frame: frame.id,
+            parent: Some(above),
+            rank,
+        });
         Ok(())
     }
 

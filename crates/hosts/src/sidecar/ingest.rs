@@ -35,6 +35,8 @@ pub(super) struct Ingest {
     turn: Turn,
     /// True if messages were removed for good: what was reverted stays so.
     is_cut: bool,
+    /// True if anything of the session was recorded by this process.
+    has_begun: bool,
 }
 
 /// The progress of a turn.
@@ -289,6 +291,15 @@ impl ServedSession<'_> {
             without_ids: self.facts.without_parents,
             ..IngestOptions::default()
         };
+        // The frame of a subagent stands below the one that its parent works on.
+        if let Some(parent) = self
+            .facts
+            .parent
+            .as_ref()
+            .filter(|_| !self.ingest.has_begun)
+        {
+            self.scheduler.wait_for(parent);
+        }
         // The outcome of a subagent is known once all of its own messages are recorded.
         for entry in &entries {
             if let EntryKind::SubagentEnded { id, .. } = &entry.kind
@@ -306,6 +317,7 @@ impl ServedSession<'_> {
             }
             return Err(error);
         }
+        self.ingest.has_begun = true;
         Ok(())
     }
 }

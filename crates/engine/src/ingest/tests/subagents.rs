@@ -75,6 +75,21 @@ impl TestSession {
 }
 
 #[test]
+fn a_subagent_that_is_recorded_before_its_parent_moves_below_it() {
+    let mut session = TestSession::live();
+    let before = session.inside("ses_2", "ses_1");
+    session.user("Build the cart");
+    session.back(before);
+    session.user("Build the shop");
+    session.saw(started("ses_2", "Build the cart", "It holds ten items"));
+    insta::assert_snapshot!(session.tree(), @"
+    ▶ Build the shop [session] ←
+      directive: Build the shop
+      ▶ Build the cart [subagent]
+    ");
+}
+
+#[test]
 fn a_resumed_subagent_continues_in_its_frame_with_its_new_instructions() {
     let mut session = TestSession::live();
     session.user("Why is it slow?");
