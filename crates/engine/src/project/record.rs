@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::repository::read_small;
+use super::repository::read_pointer;
 use super::{Found, Project};
 use crate::workspace::if_exists;
 
@@ -39,11 +39,11 @@ pub(crate) struct Record {
 impl Record {
     /// Reads the record in a directory of state.
     pub(crate) fn read(dir: &Path) -> Option<Self> {
-        let record = read_small(&dir.join(RECORD));
+        let record = read_pointer(&dir.join(RECORD));
         if let Some(record) = record.and_then(|text| serde_json::from_str(&text).ok()) {
             return Some(record);
         }
-        let path = read_small(&dir.join(PATH_ONLY))?;
+        let path = read_pointer(&dir.join(PATH_ONLY))?;
         Some(Self {
             path: path.trim_end_matches('\n').to_owned(),
             ..Self::default()
@@ -97,7 +97,7 @@ pub(crate) struct Link {
 impl Link {
     /// Reads the file in a git directory.
     pub(crate) fn read(common: &Path) -> Option<Self> {
-        let text = read_small(&common.join(LINK))?;
+        let text = read_pointer(&common.join(LINK))?;
         let (id, folder) = text.trim().split_once(' ')?;
         let is_id = id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit());
         // It is joined to the state directory, so it must be a plain name.

@@ -2,8 +2,9 @@
 //!
 //! Running `git` would take longer than everything else that a command does.
 
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+
+use crate::small_file::read_small;
 
 /// Upper bound of the files that are read here, in bytes: each is one path.
 const LONGEST: u64 = 16 * 1024;
@@ -32,7 +33,7 @@ pub(super) fn repository(root: &Path) -> Option<Repository> {
         return of(dot_git, "main");
     }
     // A linked worktree or a submodule: the file contains the path of its git directory.
-    let pointer = read_small(&dot_git)?;
+    let pointer = read_pointer(&dot_git)?;
     let pointer = root.join(pointer.strip_prefix("gitdir:")?.trim());
     let Ok(git_dir) = fs_err::canonicalize(&pointer) else {
         // The repository was moved, and git needs `git worktree repair` here. Its state is still
@@ -40,7 +41,7 @@ pub(super) fn repository(root: &Path) -> Option<Repository> {
         let (common, worktree) = worktree_of(&pointer)?;
         return of(common, &worktree);
     };
-    match read_small(&git_dir.join("commondir")) {
+    match read_pointer(&git_dir.join("commondir")) {
         Some(common) => {
             let common = fs_err::canonicalize(git_dir.join(common.trim())).ok()?;
             let name = git_dir.file_name()?.to_string_lossy();
@@ -62,12 +63,6 @@ fn worktree_of(git_dir: &Path) -> Option<(PathBuf, String)> {
 
 /// Reads a short regular file as text. A repository from elsewhere may hold a device or a file
 /// without end in its place.
-pub(super) fn read_small(path: &Path) -> Option<String> {
-    if !fs_err::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    let file = fs_err::File::open(path).ok()?;
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some(text)
+pub(super) fn read_pointer(path: &Path) -> Option<String> {
+    read_small(path, LONGEST).ok()
 }
