@@ -17,10 +17,14 @@ pub fn without_escapes(text: &str) -> Cow<'_, str> {
     }
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
+    // Once a string has no end in the rest of the text, none after it has one. Looking again for each
+    // took minutes for half a megabyte of unended strings.
+    let mut strings_end = true;
     while let Some(at) = rest.find(begins) {
         let (before, sequence) = rest.split_at(at);
         kept.push_str(before);
-        rest = sequence.get(length(sequence)..).unwrap_or_default();
+        let length = length(sequence, &mut strings_end);
+        rest = sequence.get(length..).unwrap_or_default();
     }
     kept.push_str(rest);
     Cow::Owned(kept)
@@ -34,8 +38,9 @@ fn begins(c: char) -> bool {
     )
 }
 
-/// Returns the length of the sequence that a text begins with.
-fn length(text: &str) -> usize {
+/// Returns the length of the sequence that a text begins with. `strings_end` is false once a string
+/// without an end was found.
+fn length(text: &str, strings_end: &mut bool) -> usize {
     let mut chars = text.chars();
     let first = chars.next();
     let kind = match first {
@@ -48,7 +53,11 @@ fn length(text: &str) -> usize {
     let esc = first.map_or(0, char::len_utf8);
     match kind {
         Some('[') => begun + control_length(chars.as_str()),
-        Some(']' | 'P' | 'X' | '^' | '_') => begun + string_length(chars.as_str()),
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            let length = strings_end.then(|| string_length(chars.as_str())).flatten();
+            *strings_end = length.is_some();
+            begun + length.unwrap_or(0)
+        }
         // Other sequences are up to two intermediate characters, then a final one.
         Some(' '..='/') => begun + chars.next().map_or(0, char::len_utf8),
         // Two-character sequences that terminals know; a stray ESC before a word takes no letter.
@@ -70,13 +79,14 @@ fn control_length(text: &str) -> usize {
 }
 
 /// Returns the length of a string for the terminal, such as a window title or a link, up to its
-/// terminator. A string that never ends takes nothing with it.
-fn string_length(text: &str) -> usize {
-    let ends = [("\u{7}", 1), ("\u{1b}\\", 2), ("\u{9c}", 2)];
-    ends.into_iter()
-        .filter_map(|(end, length)| text.find(end).map(|at| at + length))
-        .min()
-        .unwrap_or(0)
+/// terminator; `None` for a string that never ends, which takes nothing with it.
+fn string_length(text: &str) -> Option<usize> {
+    text.char_indices().find_map(|(at, c)| match c {
+        '\u{7}' => Some(at + 1),
+        '\u{9c}' => Some(at + 2),
+        '\u{1b}' if text.get(at + 1..)?.starts_with('\\') => Some(at + 2),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -110,6 +120,15 @@ mod tests {
         ] {
             assert_eq!(without_escapes(text), left, "{text:?}");
         }
+    }
+
+    #[test]
+    fn many_strings_cost_one_pass() {
+        let count = 200_000;
+        let unended = "\u{1b}]a".repeat(count);
+        assert_eq!(without_escapes(&unended).len(), count);
+        let ended = "\u{1b}]a\u{7}b".repeat(count);
+        assert_eq!(without_escapes(&ended).len(), count);
     }
 
     proptest! {
