@@ -376,11 +376,14 @@ impl Blobs {
     fn open(&self) -> Result<Connection> {
         let attempt = || -> Result<Connection> {
             private_file(&self.path)?;
+            let is_new = fs_err::metadata(&self.path)?.len() == 0;
             let connection = Connection::open(&self.path)?;
             connection.busy_timeout(Duration::from_secs(30))?;
             connection.pragma_update(None, "synchronous", "FULL")?;
-            // Only a new file takes this over.
-            connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
+            // Only a new file takes this over, but it is written to any: four flushes for every reader.
+            if is_new {
+                connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
+            }
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS blobs (
                      hash  TEXT PRIMARY KEY,
