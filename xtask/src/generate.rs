@@ -64,8 +64,10 @@ fn configuration() -> String {
          (`flame config set KEY VALUE`);\n\
          6. the default.\n\n\
          `flame config list` shows every value with its origin. A bad value is \
-         named with its place: commands that change something stop, those that only read and the sidecar \
-         go on with the default. An unknown key stops nothing and is named there. The team file \
+         named with its place, and commands and the sidecar go on with the default. Two things stop: \
+         nothing is recorded while `redact.rules` is bad or a settings file cannot be read, since secrets \
+         could be stored; and `flame gc` without `--max-size` and the clean-ups by themselves delete nothing \
+         while a `gc.*` value is bad or a file cannot be read. An unknown key stops nothing and is named there. The team file \
          cannot set what is deleted (`diagnostics.*` and `gc.*`).\n\n\
          Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory (an absolute path), \
          and `FLAME_SESSION` names the session that a command acts in.\n",

@@ -34,6 +34,7 @@ cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  fail if they are stale
 cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary or all (--quick: smaller)
 cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
+cargo xtask loops             attack the store of a sidecar 200 times in each way, and count lost writes
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask redaction         print how many made-up secrets are found, and false alarms
 cargo xtask train             fit the weights of names and phrases to recorded sessions
@@ -66,6 +67,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["train"] => train::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["hostile"] => test::hostile(),
+        ["loops"] => test::loops(),
         ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("unknown command\n\n{USAGE}"),
     }

@@ -84,19 +84,19 @@ pub(crate) fn run_fast() -> Result<()> {
 
 /// Measures hostile pairs of store and request at full size.
 pub(crate) fn hostile() -> Result<()> {
-    let test = [
-        "test",
-        "--release",
-        "--package",
-        "flamestack-cli",
-        "--test",
-        "it",
-    ];
-    let one = ["hostile::", "--", "--nocapture"];
-    cargo(
-        &[&test[..], &one[..]].concat(),
-        &[("FLAME_HOSTILE", "full")],
-    )
+    in_release("hostile::", ("FLAME_HOSTILE", "full"))
+}
+
+/// Attacks the store of a sidecar 200 times in each way.
+pub(crate) fn loops() -> Result<()> {
+    in_release("loops::", ("FLAME_LOOPS", "200"))
+}
+
+/// Runs some tests of the program in a release build and shows what they print.
+fn in_release(tests: &str, size: (&str, &str)) -> Result<()> {
+    let test = ["test", "--release", "--package", "flamestack-cli"];
+    let one = ["--test", "it", tests, "--", "--nocapture"];
+    cargo(&[&test[..], &one[..]].concat(), &[size])
 }
 
 /// Checks what needs no run of the program.

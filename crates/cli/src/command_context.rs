@@ -6,7 +6,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::id::SessionRef;
 use flamestack_core::{FrameId, Refusal};
 use flamestack_engine::context::Preferences;
-use flamestack_engine::settings::{Environment, Settings};
+use flamestack_engine::settings::Settings;
 use flamestack_engine::subagents::{Gather, Tracking};
 use flamestack_engine::{Engine, EngineError, Home, Project, SystemClock};
 use flamestack_hosts::install::opencode;
@@ -14,9 +14,6 @@ use flamestack_hosts::install::opencode;
 use crate::caller;
 use crate::diagnostics;
 use crate::failure::Failure;
-
-/// A way to read settings: one stops at a bad value, the other skips it.
-type ReadSettings = fn(&Home, &Project, Environment<'_>) -> Result<Settings, EngineError>;
 
 /// Everything a command needs.
 pub(crate) struct CommandContext {
@@ -29,27 +26,15 @@ pub(crate) struct CommandContext {
 }
 
 impl CommandContext {
+    /// Opens a project. Settings that are bad are skipped and reported among the problems.
     pub(crate) fn open(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
-        Self::with(Settings::gather, dir, session)
-    }
-
-    /// Opens it even if settings are bad: those are skipped and reported among the problems.
-    pub(crate) fn open_anyway(dir: Option<&Path>, session: Option<&str>) -> Result<Self, Failure> {
-        Self::with(Settings::survey, dir, session)
-    }
-
-    fn with(
-        read: ReadSettings,
-        dir: Option<&Path>,
-        session: Option<&str>,
-    ) -> Result<Self, Failure> {
         let home = home()?;
         let project = project(dir, &home)?;
         home.check_owner(&project)?;
         let gathering = (home.clone(), project.clone());
         let gather: Gather = Box::new(move || {
             let (home, project) = &gathering;
-            read(home, project, &|name| std::env::var(name).ok())
+            Settings::survey(home, project, &|name| std::env::var(name).ok())
         });
         let settings = gather()?;
         diagnostics::begin(&project, &settings)?;

@@ -50,47 +50,27 @@ use crate::output::Output;
 
 /// Runs the command that was given on the command line.
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
-    let open = |output: &mut Output| -> Result<CommandContext, Failure> {
-        let ctx = CommandContext::open(cli.dir.as_deref(), cli.session.as_deref())?;
-        match arrival(ctx.engine.project()) {
-            Some(note) => output.notice(&note).map(|()| ctx),
-            None => Ok(ctx),
-        }
-    };
+    let (dir, session) = (cli.dir.as_deref(), cli.session.as_deref());
+    let open = |output: &mut Output| open(dir, session, output);
     // A user who works on after a store was set aside should know that it can be recovered.
-    let checked = |output: &mut Output| -> Result<CommandContext, Failure> {
+    let reading = |output: &mut Output| -> Result<CommandContext, Failure> {
         let ctx = open(output)?;
         for waiting in ctx.engine.maintenance().set_aside_stores()? {
             output.notice(&set_aside(&waiting))?;
         }
-        settle_overdue(&ctx, output)?;
+        if ctx.settings.unsafe_to_record().is_none() {
+            settle_overdue(&ctx, output)?;
+        }
         Ok(ctx)
     };
-    // What only reads goes on with the defaults of settings that are bad.
-    let reading = |output: &mut Output| -> Result<CommandContext, Failure> {
-        let ctx = CommandContext::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
-        if let Some(note) = arrival(ctx.engine.project()) {
-            output.notice(&note)?;
-        }
-        for waiting in ctx.engine.maintenance().set_aside_stores()? {
-            output.notice(&set_aside(&waiting))?;
-        }
-        for problem in ctx.settings.problems() {
-            if !problem.harmless {
-                output.notice(&format!("{}; the default is used", problem.problem))?;
-            }
-        }
-        settle_overdue(&ctx, output)?;
-        Ok(ctx)
+    let writing = |output: &mut Output| -> Result<CommandContext, Failure> {
+        let ctx = reading(output)?;
+        may_record(&ctx).map(|()| ctx)
     };
     match cli.command {
-        Command::Change(command) => command.run(&checked(output)?, output),
-        Command::Check(command) => command.run(&checked(output)?, output),
-        Command::Status(command) => {
-            let ctx = open(output)?;
-            settle_overdue(&ctx, output)?;
-            command.run(&ctx, output)
-        }
+        Command::Change(command) => command.run(&writing(output)?, output),
+        Command::Check(command) => command.run(&writing(output)?, output),
+        Command::Status(command) => command.run(&reading(output)?, output),
         Command::Tree(command) => command.run(&reading(output)?, output),
         Command::Show(command) => command.run(&reading(output)?, output),
         Command::Context(command) => command.run(&reading(output)?, output),
@@ -100,28 +80,61 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Replay(command) => command.run(output),
         Command::Eval(command) => command.run(output),
         Command::Log(command) => command.run(&reading(output)?, output),
-        Command::Import(command) => command.run(&checked(output)?, output),
-        Command::Export(command) => command.run(&checked(output)?, output),
-        Command::Tool(command) => command.run(&checked(output)?, output),
-        Command::Config(command) => command.run(cli.dir.as_deref(), output),
-        Command::Init(command) => command.run(cli.dir.as_deref(), output),
+        Command::Import(command) => command.run(&writing(output)?, output),
+        Command::Export(command) => command.run(&reading(output)?, output),
+        Command::Tool(command) => command.run(&writing(output)?, output),
+        Command::Config(command) => command.run(dir, output),
+        Command::Init(command) => command.run(dir, output),
         Command::Doctor(command) => {
-            let ctx = CommandContext::open_anyway(cli.dir.as_deref(), cli.session.as_deref())?;
+            let ctx = CommandContext::open(dir, session)?;
             command.run(&ctx, output)
         }
         Command::Rebuild(command) => command.run(&open(output)?, output),
         Command::Backup(command) => command.run(&open(output)?, output),
-        Command::Forget(command) => command.run(&checked(output)?, output),
-        Command::Gc(command) => command.run(&checked(output)?, output),
-        Command::Projects(command) => command.run(cli.dir.as_deref(), output),
+        Command::Forget(command) => command.run(&writing(output)?, output),
+        Command::Gc(command) => command.run(&reading(output)?, output),
+        Command::Projects(command) => command.run(dir, output),
         // A host shows what a sidecar prints to its user.
-        Command::Sidecar(command) => command.run(CommandContext::open_anyway(
-            cli.dir.as_deref(),
-            cli.session.as_deref(),
-        )?),
+        Command::Sidecar(command) => command.run(CommandContext::open(dir, session)?),
         Command::Demo(command) => command.run(output),
         Command::Completions(command) => command.run(output),
         Command::Man(command) => command.run(output),
+    }
+}
+
+/// Opens the project of a command and prints what the user should know about it first.
+fn open(
+    dir: Option<&Path>,
+    session: Option<&str>,
+    output: &mut Output,
+) -> Result<CommandContext, Failure> {
+    let ctx = CommandContext::open(dir, session)?;
+    if let Some(note) = arrival(ctx.engine.project()) {
+        output.notice(&note)?;
+    }
+    for problem in ctx.settings.problems() {
+        // A command that needs it stops, and says so.
+        let is_used = problem
+            .key
+            .as_deref()
+            .is_some_and(|key| !key.starts_with("gc.") && !key.starts_with("redact."));
+        if !problem.harmless && is_used {
+            output.notice(&format!("{}; the default is used", problem.problem))?;
+        } else if !problem.harmless {
+            output.notice(&problem.problem)?;
+        }
+    }
+    Ok(ctx)
+}
+
+/// Refuses to record anything while a redaction rule is missing.
+fn may_record(ctx: &CommandContext) -> Result<(), Failure> {
+    match ctx.settings.unsafe_to_record() {
+        None => Ok(()),
+        Some(problem) => Err(Failure::refused(
+            "nothing is recorded while redaction rules may be missing: secrets could be stored",
+            &problem.remedy,
+        )),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::commands::Commands;
 use crate::compaction::Compactions;
 use crate::context::{ContextCache, Contexts, Preferences};
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::ingest::Ingests;
 use crate::logs::Logs;
 use crate::maintenance::Maintenance;
@@ -168,6 +168,12 @@ impl Engine {
             .number("compaction.completion_timeout_ms")?;
         let patience = i64::try_from(patience).unwrap_or(i64::MAX);
         Ok(Timestamp(self.clock().now().0.saturating_add(patience)))
+    }
+
+    /// Lets the next call fail with an error that had no caller to be returned to, if it is the loss of
+    /// a store.
+    pub fn report_later(&self, error: &EngineError) {
+        self.workspace.report_later(error);
     }
 
     /// Loads the tokenizer, which takes longer than anything that needs it.

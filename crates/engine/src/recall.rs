@@ -212,6 +212,7 @@ impl Recall<'_> {
                 self.index(&mut index, Patience::Unlimited.budget(), &mut |_, _| {})
             });
             if let Err(error) = indexed {
+                self.engine.report_later(&error);
                 tracing::warn!("not indexed: {error}");
             }
         }

@@ -27,6 +27,8 @@ pub(crate) struct Workspace {
     /// The connection of writers. Readers have their own, so that none of them waits here.
     store: Mutex<Option<Box<dyn Store>>>,
     readers: ReaderPool,
+    /// Number of events of a deleted store whose loss was not reported to a caller.
+    unreported: Mutex<Option<u64>>,
     /// Set once the place of the project is recorded.
     settled: OnceLock<()>,
     siblings: OnceLock<SiblingIndex>,
@@ -43,6 +45,7 @@ impl Workspace {
             stores,
             store: Mutex::new(None),
             readers: ReaderPool::default(),
+            unreported: Mutex::new(None),
             settled: OnceLock::new(),
             siblings: OnceLock::new(),
             counts: OnceLock::new(),
@@ -178,6 +181,7 @@ impl Workspace {
         &self,
         work: impl FnOnce(&mut dyn Store) -> Result<T>,
     ) -> Result<T> {
+        self.report_loss()?;
         let mut slot = self.lock();
         refresh_slot(&mut slot)?;
         let answer = match &mut *slot {
@@ -216,9 +220,23 @@ impl Workspace {
         Err(StoreError::Replaced.into())
     }
 
+    /// Lets the next call fail with an error that had no caller to be returned to, if it is the loss
+    /// of a store: a thread of the sidecar may be the first to notice it.
+    pub(crate) fn report_later(&self, error: &EngineError) {
+        if let EngineError::StoreGone(events) = error {
+            *lock(&self.unreported) = Some(*events);
+        }
+    }
+
+    fn report_loss(&self) -> Result<()> {
+        let unreported = lock(&self.unreported).take();
+        unreported.map_or(Ok(()), |events| Err(EngineError::StoreGone(events)))
+    }
+
     /// Closes a store whose file was replaced or set aside, so that the one that is there now is
     /// opened next. A store that was deleted is reported once.
     fn refresh(&self) -> Result<()> {
+        self.report_loss()?;
         match self.store.try_lock() {
             Ok(mut slot) => refresh_slot(&mut slot),
             // A writer has it and looks for itself; readers do not wait for writers.

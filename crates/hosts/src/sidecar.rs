@@ -69,6 +69,8 @@ pub struct Sidecar {
     pub patience: Duration,
     /// Messages for the user, such as settings that are ignored.
     pub notices: Vec<String>,
+    /// The reason why every request is refused, if there is one.
+    pub stopped: Option<String>,
     /// Clean-ups in idle moments.
     pub upkeep: Option<Upkeep>,
 }

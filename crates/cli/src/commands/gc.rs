@@ -33,11 +33,22 @@ pub(crate) struct Gc {
     dry_run: bool,
 }
 
+/// Returns the limit from the settings. If the user's own limit cannot be read, nothing is deleted.
+fn set_limit(ctx: &CommandContext) -> Result<u64, Failure> {
+    match ctx.settings.unsafe_to_delete() {
+        None => Ok(ctx.settings.size("gc.max_size")?),
+        Some(problem) => Err(Failure::refused(
+            "nothing is deleted: the limit in the settings cannot be read",
+            &format!("{}; `--max-size` gives a limit for once", problem.remedy),
+        )),
+    }
+}
+
 impl Gc {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let limit = match self.max_size {
             Some(limit) => limit,
-            None => ctx.settings.size("gc.max_size")?,
+            None => set_limit(ctx)?,
         };
         let orphans = if self.orphans {
             Orphans::All

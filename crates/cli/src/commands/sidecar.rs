@@ -52,6 +52,7 @@ impl Sidecar {
                 ctx.settings.number("compaction.completion_timeout_ms")?,
             ),
             notices: notices(&ctx.settings),
+            stopped: stopped(&ctx.settings),
             upkeep: upkeep(&ctx)?,
             worktree: ctx.actor.worktree,
             engine: ctx.engine,
@@ -64,6 +65,9 @@ impl Sidecar {
 /// Returns the settings that are ignored, for the user: a bad value must not end the sidecar in
 /// silence.
 fn notices(settings: &Settings) -> Vec<String> {
+    if let Some(reason) = stopped(settings) {
+        return vec![reason];
+    }
     let problems = settings.problems().iter();
     problems
         .filter(|problem| !problem.harmless)
@@ -76,13 +80,24 @@ fn notices(settings: &Settings) -> Vec<String> {
         .collect()
 }
 
+/// Returns the reason why nothing may be recorded, if there is one.
+fn stopped(settings: &Settings) -> Option<String> {
+    let problem = settings.unsafe_to_record()?;
+    Some(format!(
+        "nothing is recorded while redaction rules may be missing: {}. {}",
+        problem.problem, problem.remedy
+    ))
+}
+
 /// Time without requests before a clean-up begins.
 const QUIET: Duration = Duration::from_mins(1);
 
 /// Returns the time and the aim of clean-ups, unless they are turned off.
 fn upkeep(ctx: &CommandContext) -> Result<Option<Upkeep>, Failure> {
     let hours = ctx.settings.number("gc.interval_hours")?;
-    Ok((hours > 0).then_some(Upkeep {
+    // Without the user's own limit nothing is deleted by itself.
+    let is_safe = ctx.settings.unsafe_to_delete().is_none();
+    Ok((hours > 0 && is_safe).then_some(Upkeep {
         quiet: QUIET,
         interval: Duration::from_secs(hours.saturating_mul(3600)),
         limit: ctx.settings.size("gc.max_size")?,

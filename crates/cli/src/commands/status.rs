@@ -69,9 +69,6 @@ impl Status {
             painted(BOLD, one_line(&project.name(), 72)),
             tree::totals_in_words(&view.totals)
         ))?;
-        for waiting in &view.set_aside {
-            output.notice(&super::set_aside(waiting))?;
-        }
         Ok(())
     }
 }

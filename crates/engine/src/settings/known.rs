@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use flamestack_core::text::{QUOTE_LIMIT, shortened};
+
 use super::layers::unknown;
 use super::rules::{RedactionRule, compile, parse_rules};
 use crate::error::Result;
@@ -285,6 +287,9 @@ pub(crate) fn switch(text: &str) -> Option<bool> {
     }
 }
 
+/// Maximum length of a pattern, in bytes.
+const LONGEST_PATTERN: usize = 1000;
+
 /// Parses a list of patterns. An invalid one gives its problem.
 pub(crate) fn parse_patterns(text: &str) -> Vec<Result<regex::Regex, String>> {
     let patterns = text.split(',').map(str::trim);
@@ -323,6 +328,13 @@ impl Patterns {
 
 /// Compiles a pattern.
 pub fn pattern(text: &str) -> Result<regex::Regex, String> {
+    // The limit on the compiled size is only looked at on the way: a megabyte of letters took 400 MB.
+    if text.len() > LONGEST_PATTERN {
+        let start = shortened(text, QUOTE_LIMIT);
+        return Err(format!(
+            "`{start}` is too large: it has more than {LONGEST_PATTERN} bytes"
+        ));
+    }
     let built = regex::RegexBuilder::new(text)
         .case_insensitive(true)
         .size_limit(LARGEST_PATTERN)

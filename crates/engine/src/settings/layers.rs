@@ -156,7 +156,32 @@ impl Settings {
                 }
             }
         }
+        // Each rule is valid, but all of them together may be too large.
+        if !settings.rules.is_empty()
+            && let Err(error) = settings.redactor()
+        {
+            settings.rules.clear();
+            bad(&mut settings, error)?;
+        }
         Ok(settings)
+    }
+
+    /// Returns the problem that makes it unsafe to record text, if there is one: a redaction rule is
+    /// missing, or a file that may contain some cannot be read.
+    pub fn unsafe_to_record(&self) -> Option<&Problem> {
+        self.problems.iter().find(|problem| {
+            let key = problem.key.as_deref();
+            !problem.harmless && key.is_none_or(|key| key == "redact.rules")
+        })
+    }
+
+    /// Returns the problem that makes it unsafe to delete text, if there is one: the limit that the
+    /// user set is unknown.
+    pub fn unsafe_to_delete(&self) -> Option<&Problem> {
+        self.problems.iter().find(|problem| {
+            let key = problem.key.as_deref();
+            !problem.harmless && key.is_none_or(|key| key.starts_with("gc."))
+        })
     }
 
     /// Returns the problems that were found.

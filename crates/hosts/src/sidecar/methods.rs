@@ -39,15 +39,17 @@ pub(super) fn handle<W: Write>(
         Err(error) => responder.fail(id, &error),
     }
     // The host has its answer already and waits for none of this.
-    if let Err(error) = session.record() {
-        tracing::warn!(session = %session.session, "not recorded: {error}");
-    }
-    if let Err(error) = session.end_waiting() {
-        tracing::warn!(session = %session.session, "a summary is still awaited: {error}");
-    }
-    if let Err(error) = session.look_ahead() {
-        tracing::debug!(session = %session.session, "finished frames not read: {error}");
-    }
+    let name = session.session.clone();
+    let engine = session.engine;
+    let done = |work: &str, done: Result<(), EngineError>| {
+        if let Err(error) = done {
+            engine.report_later(&error);
+            tracing::warn!(session = %name, "{work}: {error}");
+        }
+    };
+    done("not recorded", session.record());
+    done("a summary is still awaited", session.end_waiting());
+    done("finished frames not read", session.look_ahead());
 }
 
 fn answer<W: Write>(
@@ -116,7 +118,10 @@ pub(super) fn hello(sidecar: &Sidecar, line: &RequestLine) -> Result<(Host, Welc
     let welcome = Welcome {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        tools: tools.collect(),
+        tools: match sidecar.stopped {
+            None => tools.collect(),
+            Some(_) => Vec::new(),
+        },
         commands: crate::opencode::commands::commands(),
         placement: sidecar.placement,
         isolation: sidecar.isolation,

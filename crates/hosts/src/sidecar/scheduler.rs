@@ -229,18 +229,100 @@ impl State {
         Some(Job { key, session, line })
     }
 
-    /// Drops the state of the session that was idle for longest, if there are too many.
+    /// Drops the states of the sessions that were idle for longest, if there are too many.
     fn make_room(&mut self) {
-        if self.slots.len() < MAX_SESSIONS {
+        let over = (self.slots.len() + 1).saturating_sub(MAX_SESSIONS);
+        if over == 0 {
             return;
         }
         let idle = self
             .slots
             .iter()
             .filter(|(_, slot)| !slot.is_running && slot.queue.is_empty());
-        let oldest = idle.min_by_key(|(_, slot)| slot.last_used);
-        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+        let mut oldest: Vec<(u64, SessionRef)> = idle
+            .map(|(key, slot)| (slot.last_used, key.clone()))
+            .collect();
+        oldest.sort_unstable();
+        for (_, key) in oldest.into_iter().take(over) {
             self.slots.remove(&key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rpc::{Line, LineReader};
+    use super::*;
+
+    fn line(length: usize) -> RequestLine {
+        let padding = " ".repeat(length);
+        let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"show\"{padding}}}\n");
+        match LineReader::new(text.as_bytes()).next().unwrap() {
+            Line::Request(line) => line,
+            Line::Bad(..) | Line::End => panic!("a request"),
+        }
+    }
+
+    fn push(scheduler: &Scheduler, session: &str, length: usize) -> Result<bool, RpcError> {
+        let key = format!("opencode:{session}").parse().unwrap();
+        scheduler.push(key, line(length), |key| SessionState::new(key, false))
+    }
+
+    #[test]
+    fn a_session_with_too_many_requests_is_refused_and_others_are_served() {
+        let scheduler = Scheduler::default();
+        assert_eq!(push(&scheduler, "a", 0), Ok(true));
+        let running = scheduler.try_next().unwrap();
+        for _ in 0..MAX_WAITING {
+            push(&scheduler, "a", 0).unwrap();
+        }
+        let refused = RpcError::Busy {
+            waiting: MAX_WAITING,
+        };
+        assert_eq!(push(&scheduler, "a", 0), Err(refused));
+        push(&scheduler, "b", 0).unwrap();
+        assert_eq!(scheduler.try_next().unwrap().key.id(), "b");
+        assert!(
+            scheduler.try_next().is_none(),
+            "one request of a session at a time"
+        );
+        scheduler.done(&running.key);
+        assert_eq!(scheduler.try_next().unwrap().key.id(), "a");
+        push(&scheduler, "a", 0).unwrap();
+    }
+
+    #[test]
+    fn requests_that_wait_have_a_limit_in_number_and_size() {
+        let scheduler = Scheduler::default();
+        for n in 0..MAX_WAITING_IN_ALL {
+            push(&scheduler, &format!("s{}", n % 500), 0).unwrap();
+        }
+        assert!(push(&scheduler, "more", 0).is_err());
+        let scheduler = Scheduler::default();
+        let half = MAX_WAITING_BYTES / 2;
+        push(&scheduler, "a", half).unwrap();
+        assert!(push(&scheduler, "b", half).is_err());
+        push(&scheduler, "c", 0).unwrap();
+    }
+
+    #[test]
+    fn workers_and_kept_sessions_have_a_limit() {
+        let scheduler = Scheduler::default();
+        let mut workers = 0;
+        for n in 0..10_000 {
+            workers += usize::from(push(&scheduler, &format!("s{n}"), 0).unwrap());
+            if n % 2 == 0 {
+                let job = scheduler.try_next().unwrap();
+                scheduler.done(&job.key);
+            }
+            // Half of the sessions have a request that waits and cannot be dropped.
+            assert!(scheduler.lock().slots.len() <= MAX_SESSIONS + n / 2 + 1);
+        }
+        assert_eq!(workers, MAX_WORKERS);
+        while let Some(job) = scheduler.try_next() {
+            scheduler.done(&job.key);
+        }
+        push(&scheduler, "last", 0).unwrap();
+        assert!(scheduler.lock().slots.len() <= MAX_SESSIONS);
     }
 }

@@ -87,6 +87,9 @@ impl<W: Write + Send> Server<'_, W> {
     ) {
         let id = line.id.clone();
         let pushed = session_of(host, &line).and_then(|(host, key)| {
+            if let Some(reason) = &self.sidecar.stopped {
+                return Err(RpcError::Failed(reason.clone()));
+            }
             self.scheduler.push(key, line, |key| {
                 SessionState::new(key, host.without_parents)
             })

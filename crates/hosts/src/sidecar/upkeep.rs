@@ -51,7 +51,10 @@ pub(super) fn tend(sidecar: &Sidecar, scheduler: &Scheduler) {
             ),
             Ok(None) => {}
             // The next one may work; `flame doctor` reports what is wrong with a store.
-            Err(error) => tracing::warn!("Clean-up failed: {error}"),
+            Err(error) => {
+                sidecar.engine.report_later(&error);
+                tracing::warn!("Clean-up failed: {error}");
+            }
         }
     }
 }

@@ -55,6 +55,7 @@ impl Served {
             patience: Duration::from_mins(2),
             restore_budget: 1000,
             notices: Vec::new(),
+            stopped: None,
             upkeep: None,
         };
         change(&mut sidecar);
