@@ -10,6 +10,8 @@ use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
 use crate::id::{BlobId, FrameId, SessionRef, Timestamp};
 use crate::note::Note;
+use crate::session::checkpoint::{InterruptionCause, InterruptionCheckpoint, ProcessIdentity};
+use crate::session::link::{Creation, LinkKind};
 use crate::session::{Description, Model};
 use crate::text::Text;
 
@@ -178,6 +180,42 @@ pub enum Command {
     Import(Box<Import>),
     /// Record that raw text was dropped.
     DropBlobs(Vec<(BlobId, u64)>),
+    /// Make a session, or describe one that its host has just made.
+    CreateSession {
+        /// The session.
+        creation: Box<Creation>,
+        /// Its parent.
+        parent: Option<SessionRef>,
+    },
+    /// Link a session to another one, or remove the link.
+    LinkSession {
+        /// The session.
+        session: SessionRef,
+        /// Kind of the link.
+        kind: LinkKind,
+        /// The other one; none for a session that has no parent from now on.
+        to: Option<SessionRef>,
+        /// True to remove the link.
+        removed: bool,
+    },
+    /// Close a session.
+    CloseSession {
+        /// The session.
+        session: SessionRef,
+        /// Reason.
+        why: Option<Text>,
+    },
+    /// Record that the session was interrupted, if a turn runs.
+    Interrupt {
+        /// Cause.
+        cause: InterruptionCause,
+        /// Description.
+        how: Option<Text>,
+    },
+    /// Record the state of the session at its interruption.
+    KeepInterruption(Box<InterruptionCheckpoint>),
+    /// Record the host's process that serves the session.
+    HostSession(ProcessIdentity),
     /// Record the host's description of the session.
     Describe(Box<Description>),
     /// Record the model that the session uses.

@@ -16,6 +16,7 @@ mod fork;
 mod open;
 mod revert;
 mod revise;
+mod sessions;
 mod summarise;
 
 use std::collections::BTreeSet;
@@ -148,6 +149,22 @@ pub fn decide<N: TreeQuery + ?Sized>(
                     bytes: *bytes,
                 }));
         }
+        Command::CreateSession { creation, parent } => {
+            decider.create_session(creation, parent.as_ref())?;
+        }
+        Command::LinkSession {
+            session,
+            kind,
+            to,
+            removed,
+        } => decider.link_session(session, *kind, to.as_ref(), *removed)?,
+        Command::CloseSession { session, why } => decider.close_session(session, why.as_ref())?,
+        Command::Interrupt { cause, how } => decider.interrupt(*cause, how.as_ref())?,
+        Command::KeepInterruption(checkpoint) => {
+            let kept = Event::InterruptionKept(checkpoint.clone());
+            decider.events.push(kept);
+        }
+        Command::HostSession(process) => decider.host_session(process)?,
         Command::Describe(description) => decider.describe(description),
         Command::UseModel(model) => decider.use_model(model),
         Command::Send(sending) => {

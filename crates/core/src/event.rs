@@ -14,6 +14,10 @@ use crate::delivery::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
 use crate::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
+use crate::session::checkpoint::{
+    CallOutcome, CallStart, InterruptionCause, InterruptionCheckpoint, ProcessIdentity,
+};
+use crate::session::link::{Creation, LinkKind};
 use crate::session::{ActivitySnapshot, Description, Model};
 use crate::subagent::{End, EndedBy, Start};
 use crate::text::{Text, Title};
@@ -75,6 +79,8 @@ pub enum Event {
     SessionPrompted {
         /// The session.
         session: SessionRef,
+        /// The words of a prompt that arrived while a turn ran, so that the model has not seen it yet.
+        queued: Option<Text>,
     },
     /// A turn of a session ended normally.
     SessionTurned {
@@ -83,12 +89,14 @@ pub enum Event {
         /// The model's last words.
         said: Option<Text>,
     },
-    /// The user interrupted a session.
+    /// A turn of a session was stopped before its end.
     SessionInterrupted {
         /// The session.
         session: SessionRef,
         /// The host's description of the interruption.
         how: Option<Text>,
+        /// Cause of the interruption.
+        cause: InterruptionCause,
     },
     /// The host replaced the history of a session by a summary.
     SessionCompacted {
@@ -324,6 +332,39 @@ pub enum Event {
         /// Number of raw texts.
         texts: u64,
     },
+    /// A command made a session.
+    SessionCreated(Box<Creation>),
+    /// A session was linked to another one, or the link was removed.
+    SessionLinked {
+        /// The session.
+        session: SessionRef,
+        /// Kind of the link.
+        kind: LinkKind,
+        /// The other one; none for a session that has no parent from now on.
+        to: Option<SessionRef>,
+        /// True if the link was removed.
+        removed: bool,
+    },
+    /// A session was deleted in its host, or closed by a command.
+    SessionClosed {
+        /// The session.
+        session: SessionRef,
+        /// Reason.
+        why: Option<Text>,
+    },
+    /// A process of the host serves the session that caused this event.
+    SessionHosted(ProcessIdentity),
+    /// A tool call of the session that caused this event began.
+    CallBegun(Box<CallStart>),
+    /// A tool call of the session that caused this event ended.
+    CallEnded {
+        /// The host's id of the call.
+        call: String,
+        /// Its outcome.
+        outcome: CallOutcome,
+    },
+    /// The session that caused this event was interrupted, in this state.
+    InterruptionKept(Box<InterruptionCheckpoint>),
     /// The host described the session that caused this event.
     SessionDescribed(Box<Description>),
     /// The session that caused this event uses a model.

@@ -162,6 +162,13 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::CommandUndone { .. }
         | Event::BlobDropped { .. }
         | Event::TextForgotten { .. }
+        | Event::SessionCreated(_)
+        | Event::SessionLinked { .. }
+        | Event::SessionClosed { .. }
+        | Event::SessionHosted(_)
+        | Event::CallBegun(_)
+        | Event::CallEnded { .. }
+        | Event::InterruptionKept(_)
         | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
         | Event::ContextSent(_) => {}

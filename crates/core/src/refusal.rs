@@ -181,6 +181,20 @@ pub enum Refusal {
         /// The session.
         session: SessionRef,
     },
+    /// There is no session with this name.
+    #[error("there is no session {session}")]
+    NoSuchSession {
+        /// The name.
+        session: SessionRef,
+    },
+    /// A session cannot be linked to itself, nor be the parent of its own ancestor.
+    #[error("{session} cannot be linked to {to}: {}", loop_problem(.session, .to))]
+    SessionLoop {
+        /// The session.
+        session: SessionRef,
+        /// The other one.
+        to: SessionRef,
+    },
     /// The session has no command to undo.
     #[error("{session} has nothing to undo")]
     NothingToUndo {
@@ -274,4 +288,12 @@ fn listed(children: &[FrameHead], total: usize) -> String {
         list.push(format!("and {} more", total - children.len()));
     }
     list.join(", ")
+}
+
+fn loop_problem(session: &SessionRef, to: &SessionRef) -> &'static str {
+    if session == to {
+        "it is the same session"
+    } else {
+        "the one is below the other"
+    }
 }

@@ -1,5 +1,19 @@
 //! Everything recorded about a session: its frames, its activity, what its host says of it, and its
 //! run if it is a subagent.
+//!
+//! - [`state`]: states, signals and the table of transitions;
+//! - [`life`]: the state of a session, folded from the journal;
+//! - [`status`]: the state at a time;
+//! - [`checkpoint`]: interruptions and calls with an unknown outcome;
+//! - [`link`]: links between sessions, and sessions made by a command;
+//! - [`forest`]: the tree of sessions, its levels and its orphans.
+
+pub mod checkpoint;
+pub mod forest;
+pub mod life;
+pub mod link;
+pub mod state;
+pub mod status;
 
 use crate::compaction::CompactionLoop;
 use crate::event::{Event, Recorded};
@@ -101,6 +115,12 @@ pub struct Description {
     pub copy_of: Option<SessionRef>,
     /// Changes to files, as reported by the host.
     pub diff: Option<DiffTotals>,
+    /// Language of the conversation.
+    pub language: Option<Text>,
+    /// The host's mode of permissions, such as `plan` or `acceptEdits`.
+    pub governance: Option<Text>,
+    /// Phase of the work.
+    pub phase: Option<Text>,
 }
 
 /// Numbers of changed lines and files.
@@ -124,6 +144,9 @@ impl Description {
             parent: newer.parent.or(self.parent),
             copy_of: newer.copy_of.or(self.copy_of),
             diff: newer.diff.or(self.diff),
+            language: newer.language.or(self.language),
+            governance: newer.governance.or(self.governance),
+            phase: newer.phase.or(self.phase),
         }
     }
 }
@@ -183,7 +206,7 @@ impl Activity {
     /// Returns the session whose activity an event changes.
     pub fn concerned(event: &Event) -> Option<&SessionRef> {
         match event {
-            Event::SessionPrompted { session }
+            Event::SessionPrompted { session, .. }
             | Event::SessionTurned { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionCompacted { session, .. }

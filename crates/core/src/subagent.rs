@@ -164,7 +164,7 @@ impl Run {
             Event::SubagentStarted(start) => Some(&start.session),
             Event::SubagentEnded { session, .. }
             | Event::SessionWaiting { session, .. }
-            | Event::SessionPrompted { session }
+            | Event::SessionPrompted { session, .. }
             | Event::SessionTurned { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionSpent { session, .. } => Some(session),
@@ -377,6 +377,7 @@ mod tests {
         Event::SessionInterrupted {
             session: child(),
             how: None,
+            cause: crate::session::checkpoint::InterruptionCause::Abort,
         }
     }
 

@@ -5,6 +5,7 @@
 //! derives events from entries.
 
 use crate::id::{Fingerprint, SessionRef, Timestamp};
+use crate::names::enum_names;
 use crate::text::Rewrite;
 
 /// One entry of a transcript.
@@ -58,6 +59,8 @@ pub enum EntryKind {
     },
     /// A tool call.
     Call(Call),
+    /// A tool call that runs. The host reports it a second time once it has an answer.
+    Begun(Call),
     /// The answer to a tool call.
     Answer(Answer),
     /// A file or snippet that the host attached.
@@ -196,7 +199,7 @@ impl Rewrite for Entry {
             | EntryKind::Interrupted { how: text }
             | EntryKind::Failed { why: text }
             | EntryKind::Titled { title: text } => visit(text),
-            EntryKind::Call(call) => {
+            EntryKind::Call(call) | EntryKind::Begun(call) => {
                 visit(&mut call.tool);
                 visit(&mut call.arguments);
                 call.paths
@@ -233,6 +236,7 @@ impl EntryKind {
             Self::Assistant { .. } => "assistant",
             Self::Thinking { .. } => "thinking",
             Self::Call(_) => "call",
+            Self::Begun(_) => "begun",
             Self::Answer(_) => "answer",
             Self::Attached { .. } => "attached",
             Self::SubagentStarted { .. } => "subagent-started",
@@ -309,6 +313,21 @@ pub enum CallKind {
     /// Anything else.
     Other,
 }
+
+enum_names!(CallKind {
+    Read = "read",
+    Search = "search",
+    Edit = "edit",
+    Write = "write",
+    Execute = "execute",
+    Delegate = "delegate",
+    Todo = "todo",
+    Web = "web",
+    Ask = "ask",
+    Plan = "plan",
+    Stack = "stack",
+    Other = "other",
+});
 
 /// A tool's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,10 @@ use crate::compaction::{Compaction, CompactionUpdate};
 use crate::event::{Event, Recorded};
 use crate::fold;
 use crate::frame::{Frame, Rank};
-use crate::id::{Fingerprint, FrameId, Seq, SessionRef};
+use crate::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
+use crate::session::checkpoint::InterruptionCheckpoint;
+use crate::session::life::{Life, Transition};
+use crate::session::link::SessionLink;
 use crate::session::{Activity, Session};
 use crate::subagent::Run;
 
@@ -22,6 +25,10 @@ pub struct Tree {
     children: BTreeMap<Option<FrameId>, BTreeSet<(Rank, FrameId)>>,
     sessions: BTreeMap<SessionRef, Session>,
     compactions: BTreeMap<SessionRef, Vec<Compaction>>,
+    lives: BTreeMap<SessionRef, Life>,
+    transitions: BTreeMap<SessionRef, Vec<Transition>>,
+    interruptions: BTreeMap<SessionRef, Vec<(Timestamp, InterruptionCheckpoint)>>,
+    links: BTreeSet<SessionLink>,
     seen: BTreeSet<Fingerprint>,
     imports: BTreeMap<String, String>,
     journal: Vec<Recorded>,
@@ -97,6 +104,23 @@ impl Tree {
             .filter_map(|session| session.run.as_ref())
     }
 
+    /// Returns the lives of sessions, by name.
+    pub fn lives(&self) -> &BTreeMap<SessionRef, Life> {
+        &self.lives
+    }
+
+    /// Returns the changes of state of a session, oldest first.
+    pub fn transitions(&self, session: &SessionRef) -> &[Transition] {
+        let known = self.transitions.get(session);
+        known.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the interruptions of a session, oldest first.
+    pub fn interruptions(&self, session: &SessionRef) -> &[(Timestamp, InterruptionCheckpoint)] {
+        let known = self.interruptions.get(session);
+        known.map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns the events folded so far.
     pub fn journal(&self) -> &[Recorded] {
         &self.journal
@@ -116,6 +140,8 @@ impl Tree {
     }
 
     fn count(&mut self, recorded: &Recorded) {
+        // A session was in a state, whether or not its messages were taken back later.
+        self.count_life(recorded);
         // The existence of a session is a fact about its host, which undo does not take back.
         if self.counts(recorded) || matches!(recorded.event, Event::SessionOpened { .. }) {
             self.count_event(recorded);
@@ -141,6 +167,33 @@ impl Tree {
                 all.pop();
                 all.push(newest);
             }
+        }
+    }
+
+    fn count_life(&mut self, recorded: &Recorded) {
+        if let Some(change) = SessionLink::changed(recorded) {
+            change.apply(&mut self.links);
+        }
+        if let Event::InterruptionKept(checkpoint) = &recorded.event {
+            let kept = self.interruptions.entry(recorded.session.clone());
+            kept.or_default()
+                .push((recorded.at, checkpoint.as_ref().clone()));
+        }
+        let Some(session) = Life::concerned(recorded) else {
+            return;
+        };
+        let (life, changes) = Life::after(self.lives.remove(session), session, recorded);
+        let parent = life.concerned_parent(recorded).cloned();
+        self.lives.insert(session.clone(), life);
+        let history = self.transitions.entry(session.clone()).or_default();
+        history.extend(changes);
+        let Some(parent) = parent else {
+            return;
+        };
+        if let Some(life) = self.lives.get_mut(&parent)
+            && let Some(change) = life.after_child(session, recorded)
+        {
+            self.transitions.entry(parent).or_default().push(change);
         }
     }
 
@@ -176,7 +229,7 @@ impl Tree {
             Event::SessionReverted { session, .. } => {
                 self.session_mut(session).reverted = Some(recorded.seq);
             }
-            Event::SessionRestored { session, .. } | Event::SessionPrompted { session } => {
+            Event::SessionRestored { session, .. } | Event::SessionPrompted { session, .. } => {
                 // The next prompt makes a revert final.
                 if let Some(known) = self.sessions.get_mut(session) {
                     known.reverted = None;

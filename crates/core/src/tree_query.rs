@@ -12,6 +12,8 @@ use crate::frame::{Awaiting, Frame, FrameHead, LogEntry, Rank, Status};
 use crate::id::{Fingerprint, FrameId, Seq, SessionRef};
 use crate::note::Note;
 use crate::session::Session;
+use crate::session::life::Life;
+use crate::session::link::SessionLink;
 use crate::subagent::Run;
 use crate::text::{Text, Title};
 
@@ -74,6 +76,10 @@ pub trait TreeQuery {
     fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Self::Error>;
     /// Returns the subagents that a session started, in order.
     fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Self::Error>;
+    /// Returns the life of a session, unless it is unknown or a user at a terminal.
+    fn life(&self, session: &SessionRef) -> Result<Option<Life>, Self::Error>;
+    /// Returns the forks and hand-offs of a session, in both directions, sorted.
+    fn links(&self, session: &SessionRef) -> Result<Vec<SessionLink>, Self::Error>;
     /// Returns the raw text of a frame that has nothing else: no note and no child.
     fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>, Self::Error>;
     /// Returns true if an item was ingested before.

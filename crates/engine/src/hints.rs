@@ -39,6 +39,11 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             "`flame tree` shows the frames there are",
             "stack_tree shows the frames there are",
         ),
+        Refusal::NoSuchSession { .. } => voice.pick(
+            "`flame session list --all` shows the sessions there are",
+            "stack_session_status shows the sessions there are",
+        ),
+        Refusal::SessionLoop { .. } => "link it to a session that is not below it".to_owned(),
         Refusal::NoActiveFrame { .. } => voice.pick(
             "name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`",
             "name a frame, start one with stack_frame_push, or switch to one with stack_frame_activate",

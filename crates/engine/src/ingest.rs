@@ -11,6 +11,7 @@
 //! must be remembered between calls, calls without an answer and raw text of a turn that has not
 //! ended, and commits.
 
+mod calls;
 mod observer;
 mod prompts;
 mod recorder;
@@ -350,7 +351,9 @@ impl Engine {
                 | EntryKind::Compacted { .. } => Some(thread.clone()),
                 _ => None,
             };
-            if !known {
+            // The call comes again with its answer.
+            let is_text = !matches!(entry.kind, EntryKind::Begun(_));
+            if !known && is_text {
                 let pending = ingest.pending.entry(thread.clone()).or_default();
                 if pending.text.is_empty() {
                     pending.message.clone_from(&entry.message);
@@ -511,7 +514,7 @@ fn within<'e>(root: &Path, entry: &'e Entry) -> Cow<'e, Entry> {
         Some(inside.to_string_lossy().into_owned()).filter(|inside| !inside.is_empty())
     };
     let paths = match &entry.kind {
-        EntryKind::Call(call) => &call.paths,
+        EntryKind::Call(call) | EntryKind::Begun(call) => &call.paths,
         EntryKind::Changed { paths } => paths,
         _ => return Cow::Borrowed(entry),
     };
@@ -519,7 +522,10 @@ fn within<'e>(root: &Path, entry: &'e Entry) -> Cow<'e, Entry> {
         return Cow::Borrowed(entry);
     }
     let mut entry = entry.clone();
-    if let EntryKind::Call(Call { paths, .. }) | EntryKind::Changed { paths } = &mut entry.kind {
+    if let EntryKind::Call(Call { paths, .. })
+    | EntryKind::Begun(Call { paths, .. })
+    | EntryKind::Changed { paths } = &mut entry.kind
+    {
         for path in paths {
             if let Some(inside) = relative(path) {
                 *path = inside;

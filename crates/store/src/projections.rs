@@ -10,6 +10,9 @@ use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
+use flamestack_core::session::checkpoint::InterruptionCheckpoint;
+use flamestack_core::session::life::{Life, Transition};
+use flamestack_core::session::link::SessionLink;
 use flamestack_core::subagent::Run;
 use flamestack_core::{Session, TreeQuery};
 
@@ -104,6 +107,20 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>>;
     /// Returns the last `limit` compactions of a session, oldest first.
     fn compactions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Compaction>>;
+    /// Returns the lives of all sessions, or of those with a running turn, by name.
+    fn lives(&self, busy_only: bool) -> Result<Vec<Life>>;
+    /// Returns the lives of the children of a session, by name.
+    fn children_of(&self, session: &SessionRef) -> Result<Vec<Life>>;
+    /// Returns the last `limit` changes of a session's state, oldest first.
+    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>>;
+    /// Returns the last `limit` interruptions of a session, oldest first.
+    fn interruptions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>>;
+    /// Returns the forks and hand-offs of all sessions, sorted.
+    fn all_links(&self) -> Result<Vec<SessionLink>>;
     /// Returns what imported files contained besides frames, newest last.
     fn imports(&self) -> Result<Vec<String>>;
     /// Returns the event that deleted a raw text, and the size of the text.

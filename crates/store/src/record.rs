@@ -6,6 +6,7 @@
 
 pub(crate) mod form;
 mod frame;
+mod life;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,10 @@ use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
 use flamestack_core::frame::{Frame, LogEntry, Origin, Outcome, Rank};
 use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Note;
+use flamestack_core::session::checkpoint::{
+    CallOutcome, CallStart, InterruptionCause, InterruptionCheckpoint, ProcessIdentity,
+};
+use flamestack_core::session::link::{Creation, LinkKind};
 use flamestack_core::session::{ActivitySnapshot, Description, Model};
 use flamestack_core::subagent::{End, EndedBy, Start};
 use flamestack_core::text::Text;
@@ -77,9 +82,13 @@ tagged_record! { EventRecord as "Event" by "kind" {
     },
     SessionBound { session: SessionRef, frame: FrameId },
     SessionUnbound { session: SessionRef, frame: FrameId },
-    SessionPrompted { session: SessionRef },
+    SessionPrompted { session: SessionRef, queued: Option<Text> = default },
     SessionTurned { session: SessionRef, said: Option<Text> = default },
-    SessionInterrupted { session: SessionRef, how: Option<Text> = default },
+    SessionInterrupted {
+        session: SessionRef,
+        how: Option<Text> = default,
+        cause: InterruptionCause = default
+    },
     SessionCompacted {
         session: SessionRef,
         automatic: bool = default,
@@ -145,6 +154,18 @@ tagged_record! { EventRecord as "Event" by "kind" {
     CommandUndone { batch: Seq },
     BlobDropped { blob: BlobId, bytes: u64 },
     TextForgotten { places: u64, texts: u64 },
+    SessionCreated(Box<Creation>),
+    SessionLinked {
+        session: SessionRef,
+        kind: LinkKind [rename = "link"],
+        to: Option<SessionRef> = default,
+        removed: bool = default
+    },
+    SessionClosed { session: SessionRef, why: Option<Text> = default },
+    SessionHosted(ProcessIdentity),
+    CallBegun(Box<CallStart>),
+    CallEnded { call: String, outcome: CallOutcome },
+    InterruptionKept(Box<InterruptionCheckpoint>),
     SessionDescribed(Box<Description>),
     ModelUsed(Model),
     ContextSent(Box<Sending>),

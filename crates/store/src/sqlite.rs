@@ -9,6 +9,7 @@ mod batch;
 mod erase;
 mod glance;
 mod journal;
+mod lives;
 mod open;
 mod pages;
 mod path;

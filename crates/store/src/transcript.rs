@@ -59,6 +59,7 @@ enum KindLine {
         text: String,
     },
     Call(#[serde(with = "CallLine")] Call),
+    Begun(#[serde(with = "CallLine")] Call),
     Answer(#[serde(with = "AnswerLine")] Answer),
     Attached {
         paths: Vec<String>,
@@ -218,7 +219,7 @@ mod todos {
 /// secrets. That includes the entry's id, which may repeat a text.
 pub fn redacted(entry: &Entry, redactor: &Redactor) -> Entry {
     let mut entry = entry.clone();
-    if let EntryKind::Call(call) = &mut entry.kind
+    if let EntryKind::Call(call) | EntryKind::Begun(call) = &mut entry.kind
         // Without an escape the JSON text shows everything that the values show.
         && call.arguments.contains('\\')
         && let Ok(mut value) = serde_json::from_str(&call.arguments)
@@ -331,7 +332,7 @@ fn render(text: &mut String, inside: &str, what: &EntryKind, length: Length) {
         }
         EntryKind::Assistant { text } => part("Assistant", text),
         EntryKind::Thinking { text } => part("Reasoning", &length.shown(text)),
-        EntryKind::Call(call) => match &call.command {
+        EntryKind::Call(call) | EntryKind::Begun(call) => match &call.command {
             Some(command) => part(&call.tool, &fenced(command)),
             None => part(
                 &call.tool,

@@ -6,14 +6,28 @@ use super::{DecideResult, Decider};
 use crate::event::Event;
 use crate::frame::FrameHead;
 use crate::id::FrameId;
+use crate::session::life::SESSION_DELETED;
 use crate::text::Text;
 use crate::tree_query::TreeQuery;
 
-/// Reason for giving up its frames.
-const REASON: &str = "its session was deleted";
+/// Reason for closing the session.
+const DELETED: &str = "the host deleted it";
 
 impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn archive(&mut self) -> DecideResult<(), N> {
+        // A session that was never seen has nothing to close.
+        if self.is_new_session() {
+            return Ok(());
+        }
+        self.give_up_frames()?;
+        self.events.push(Event::SessionClosed {
+            session: self.actor.session.clone(),
+            why: Text::new(DELETED).ok(),
+        });
+        Ok(())
+    }
+
+    fn give_up_frames(&mut self) -> DecideResult<(), N> {
         let mut left = Vec::new();
         let tops = [self.own, self.active];
         for top in tops.into_iter().flatten() {
@@ -27,7 +41,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             }
         }
         let mut left = left.into_iter();
-        let (Some(frame), Ok(reason)) = (left.next(), Text::new(REASON)) else {
+        let (Some(frame), Ok(reason)) = (left.next(), Text::new(SESSION_DELETED)) else {
             return Ok(());
         };
         let cascaded: Vec<FrameId> = left.collect();

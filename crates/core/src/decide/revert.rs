@@ -204,7 +204,9 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let mut ended = false;
         for recorded in passage.values() {
             match &recorded.event {
-                Event::SessionPrompted { session: spoken } if spoken == session => {
+                Event::SessionPrompted {
+                    session: spoken, ..
+                } if spoken == session => {
                     seen.prompts = seen.prompts.saturating_sub(1);
                     ended = true;
                 }

@@ -4,6 +4,10 @@ use super::{Edit, Event, Goal, Results};
 use crate::compaction::{Anchor, AnchorReport, Checkpoint};
 use crate::delivery::{Delivery, Sending};
 use crate::frame::{Frame, Invalidation, LogEntry};
+use crate::session::checkpoint::{
+    CallInFlight, CallStart, InterruptionCheckpoint, QueuedPrompt, RepositoryState,
+};
+use crate::session::link::Creation;
 use crate::session::{ActivitySnapshot, Description, Model};
 use crate::subagent::Start;
 use crate::text::Rewrite;
@@ -29,7 +33,13 @@ rewrite_fields! {
     Invalidation: reason;
     ActivitySnapshot: said;
     Start: goal, kind;
-    Description: directory, host_version, agent;
+    Description: directory, host_version, agent, language, governance, phase;
+    Creation: purpose, agent, phase;
+    CallStart: tool, input, paths;
+    CallInFlight: start;
+    QueuedPrompt: words;
+    RepositoryState: dirty;
+    InterruptionCheckpoint: in_flight, files, queued, git;
     Model: name;
     Anchor: text;
     Checkpoint: anchors;
@@ -52,7 +62,9 @@ impl Rewrite for Event {
             Self::SessionTurned { said: text, .. }
             | Self::SessionInterrupted { how: text, .. }
             | Self::SubagentEnded { output: text, .. }
-            | Self::SessionWaiting { on: text, .. } => {
+            | Self::SessionWaiting { on: text, .. }
+            | Self::SessionPrompted { queued: text, .. }
+            | Self::SessionClosed { why: text, .. } => {
                 text.rewrite(change);
             }
             Self::SessionReverted { was, seen, .. } => {
@@ -84,6 +96,9 @@ impl Rewrite for Event {
                 frame.rewrite(change);
             }
             Self::StackImported { foreign, .. } => foreign.rewrite(change),
+            Self::SessionCreated(creation) => creation.rewrite(change),
+            Self::CallBegun(start) => start.rewrite(change),
+            Self::InterruptionKept(checkpoint) => checkpoint.rewrite(change),
             Self::SessionDescribed(description) => description.rewrite(change),
             Self::ModelUsed(model) => model.rewrite(change),
             Self::ContextSent(sending) => sending.rewrite(change),
@@ -91,7 +106,9 @@ impl Rewrite for Event {
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }
             | Self::SessionUnbound { .. }
-            | Self::SessionPrompted { .. }
+            | Self::SessionLinked { .. }
+            | Self::SessionHosted(_)
+            | Self::CallEnded { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
             | Self::SessionWitnessed { .. }

@@ -146,6 +146,13 @@ impl Event {
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
             | Self::TextForgotten { .. }
+            | Self::SessionCreated(_)
+            | Self::SessionLinked { .. }
+            | Self::SessionClosed { .. }
+            | Self::SessionHosted(_)
+            | Self::CallBegun(_)
+            | Self::CallEnded { .. }
+            | Self::InterruptionKept(_)
             | Self::SessionDescribed(_)
             | Self::ModelUsed(_) => of(0),
         }

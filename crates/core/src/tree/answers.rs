@@ -11,6 +11,8 @@ use crate::fold;
 use crate::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
 use crate::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::{Evidence, Note};
+use crate::session::life::Life;
+use crate::session::link::SessionLink;
 use crate::session::{Activity, Session};
 use crate::subagent::Run;
 use crate::text::{Text, Title};
@@ -142,6 +144,16 @@ impl TreeQuery for Tree {
             (one.started, &one.session).cmp(&(other.started, &other.session))
         });
         Ok(runs)
+    }
+
+    fn life(&self, session: &SessionRef) -> Answer<Option<Life>> {
+        Ok(self.lives.get(session).cloned())
+    }
+
+    fn links(&self, session: &SessionRef) -> Answer<Vec<SessionLink>> {
+        let links = self.links.iter();
+        let mine = links.filter(|link| link.session == *session || link.to == *session);
+        Ok(mine.cloned().collect())
     }
 
     fn only_text(&self, frame: &FrameId) -> Answer<Option<Vec<LogEntry>>> {

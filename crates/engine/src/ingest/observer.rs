@@ -350,6 +350,10 @@ impl Observer {
                 self.calls.insert(call.id.clone(), call.clone());
                 None
             }
+            EntryKind::Begun(_) => {
+                self.turns.entry(thread.clone()).or_default().is_busy = true;
+                None
+            }
             EntryKind::Answer(answer) => self.calls.remove(&answer.call),
             // Another turn begins, in which the model has said nothing yet.
             EntryKind::User { speaker, text } if spoken(*speaker, text).is_some() => {

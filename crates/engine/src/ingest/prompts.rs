@@ -20,7 +20,10 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let text = spoken.words.as_ref();
         let session = self.session();
         if self.is_untracked() {
-            self.emit(Event::SessionPrompted { session });
+            self.emit(Event::SessionPrompted {
+                session,
+                queued: None,
+            });
             return Ok(());
         }
         let seen = self.decider.session.activity.clone();
@@ -39,7 +42,10 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             if !own.status.is_open() && !self.reopen(&session, &own)? {
                 self.go_on_from(&own, text)?;
             }
-            self.emit(Event::SessionPrompted { session });
+            self.emit(Event::SessionPrompted {
+                session,
+                queued: None,
+            });
             return Ok(());
         }
         if !is_new && !own.status.is_open() && self.decider.active.is_none() {
@@ -53,7 +59,8 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         // A session that begins with an own command still has its first prompt before it.
         if !spoken.is_own_command || seen.prompts > 0 {
-            self.emit(Event::SessionPrompted { session });
+            let queued = self.queued(text)?;
+            self.emit(Event::SessionPrompted { session, queued });
         }
         Ok(())
     }

@@ -6,6 +6,8 @@ use flamestack_core::decide::{Beginning, DecideResult, Decider};
 use flamestack_core::event::{Closing, Edit, Goal};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{Fingerprint, Timestamp};
+use flamestack_core::session::checkpoint::InterruptionCause;
+use flamestack_core::session::life::CUT_OFF;
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{
@@ -57,10 +59,12 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         match &entry.kind {
             EntryKind::User { speaker, text } => self.prompt(*speaker, text)?,
             EntryKind::Answer(answer) => {
+                self.call_ended(answer)?;
                 if let Some(call) = call {
                     self.answered(call, answer)?;
                 }
             }
+            EntryKind::Begun(call) => self.call_begun(call)?,
             EntryKind::Changed { paths } => self.produced(paths)?,
             EntryKind::Todos(items) => self.todos(items)?,
             EntryKind::SubagentStarted {
@@ -332,8 +336,16 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
 
     pub(super) fn interrupted(&mut self, how: &str) {
         let session = self.session();
+        let cause = match how {
+            CUT_OFF => InterruptionCause::Crash,
+            _ => InterruptionCause::Abort,
+        };
         let how = prose(how, results::LAST_WORDS);
-        self.emit(Event::SessionInterrupted { session, how });
+        self.emit(Event::SessionInterrupted {
+            session,
+            how,
+            cause,
+        });
     }
 
     pub(super) fn turned(&mut self) {

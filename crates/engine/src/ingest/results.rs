@@ -4,6 +4,7 @@
 
 use super::words::prose;
 use flamestack_core::event::{Closing, Results};
+use flamestack_core::session::life::ENDED_BY_ERROR;
 use flamestack_core::{Event, FrameId, Text};
 
 /// Maximum length of last words that are kept as results, in bytes.
@@ -15,10 +16,6 @@ pub(super) const WORDLESS: &str = "Ended without a word.";
 const INTERRUPTED: &str = "Interrupted by the user.";
 /// The same, where the model neither said nor did anything.
 const UNANSWERED: &str = "Ended without an answer.";
-/// Beginning of the last words of a turn that an error ended. The turn is recorded with these words,
-/// which its results repeat, so that it is known as failed when the next prompt closes its frame.
-const ENDED_BY_ERROR: &str = "Ended by an error: ";
-
 /// Makes the last words of a turn that an error ended.
 pub(super) fn ended_by_error(why: &str) -> String {
     format!("{ENDED_BY_ERROR}{why}")

@@ -319,14 +319,16 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         run.attempts <= 1 && !self.framing.keeps(duration, messages)
     }
 
-    /// Records that the session began to wait for the user, or stopped waiting. This matters for
-    /// subagents only: the user sees every other session.
+    /// Records that the session began to wait for the user, or stopped waiting.
     pub(super) fn waiting(&mut self, on: Option<&str>) {
-        if self.run().is_some_and(|run| run.state.is_in_flight()) {
-            let session = self.session();
-            let on = on.map(|on| prose(on, LAST_WORDS).unwrap_or_else(|| plain("the user").full));
-            self.emit(Event::SessionWaiting { session, on });
+        // A session without any other entry has no turn that could wait.
+        if self.decider.is_new_session() || self.run().is_some_and(|run| !run.state.is_in_flight())
+        {
+            return;
         }
+        let session = self.session();
+        let on = on.map(|on| prose(on, LAST_WORDS).unwrap_or_else(|| plain("the user").full));
+        self.emit(Event::SessionWaiting { session, on });
     }
 
     /// Returns this session's run as a subagent.

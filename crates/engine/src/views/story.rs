@@ -2,6 +2,8 @@
 
 use flamestack_core::delivery::Delivery;
 use flamestack_core::event::Edit;
+use flamestack_core::session::checkpoint::InterruptionCause;
+use flamestack_core::session::link::Creation;
 use flamestack_core::text::condense;
 use flamestack_core::{Author, Event, Evidence, Model, Note, Recorded, Text};
 
@@ -27,10 +29,19 @@ pub fn happened(event: &Event) -> String {
         },
         Event::SessionBound { session, .. } => format!("bound to {session}"),
         Event::SessionUnbound { session, .. } => format!("unbound from {session}"),
-        Event::SessionPrompted { session } => format!("the user prompted {session}"),
+        Event::SessionPrompted { session, queued } => match queued {
+            Some(words) => format!("the user queued a prompt for {session}: {}", brief(words)),
+            None => format!("the user prompted {session}"),
+        },
         Event::SessionTurned { said, .. } => with_words("turn ended", said.as_ref()),
-        Event::SessionInterrupted { how, .. } => {
-            with_words("interrupted by the user", how.as_ref())
+        Event::SessionInterrupted { how, cause, .. } => {
+            let what = match cause {
+                InterruptionCause::Abort => "interrupted by the user",
+                InterruptionCause::Failure => "ended by an error",
+                InterruptionCause::Kill => "the host ended during the turn",
+                InterruptionCause::Crash => "the host's process was gone",
+            };
+            with_words(what, how.as_ref())
         }
         Event::SessionCompacted {
             session, automatic, ..
@@ -115,6 +126,33 @@ pub fn happened(event: &Event) -> String {
         Event::FrameCopied { of, frame } => format!("copied from {of}: {}", frame.title),
         Event::StackImported { .. } => "import finished".to_owned(),
         Event::CommandUndone { batch } => format!("the command of event {batch} was undone"),
+        Event::SessionCreated(creation) => {
+            let Creation {
+                session, purpose, ..
+            } = creation.as_ref();
+            format!("session {session} made: {}", brief(purpose))
+        }
+        Event::SessionLinked {
+            session,
+            kind,
+            to,
+            removed,
+        } => {
+            let to = to.as_ref().map_or("none".to_owned(), ToString::to_string);
+            let verb = if *removed { "no longer" } else { "now" };
+            format!("{} of {session} is {verb} {to}", kind.as_str())
+        }
+        Event::SessionClosed { session, why } => {
+            with_words(&format!("session {session} closed"), why.as_ref())
+        }
+        Event::SessionHosted(process) => format!("served by process {}", process.pid),
+        Event::CallBegun(start) => format!("call {} began: {}", start.call, start.tool),
+        Event::CallEnded { call, outcome } => format!("call {call}: {}", outcome.as_str()),
+        Event::InterruptionKept(kept) => format!(
+            "checkpoint of an interruption ({}), {} in flight",
+            kept.cause.as_str(),
+            counted(kept.in_flight.len() as u64, "call", "calls")
+        ),
         Event::SessionDescribed(_) => "the host described the session".to_owned(),
         Event::ModelUsed(Model { name, window }) => match window {
             Some(tokens) => format!("the model is {name}, with a window of {tokens} tokens"),

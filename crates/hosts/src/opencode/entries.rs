@@ -2,6 +2,7 @@
 
 use flamestack_brief::compaction::without_restored;
 use flamestack_core::id::Timestamp;
+use flamestack_core::session::life::CUT_OFF;
 use flamestack_core::transcript::{Answer, CallKind, Entry, EntryKind, Speaker};
 
 use super::is_own;
@@ -213,6 +214,24 @@ fn entry(message: &HostMessage, id: &str, kind: EntryKind) -> Entry {
     }
 }
 
+/// Returns the calls of a message that run. Only an event reports those: in a request to the model, a
+/// call that runs was cut off long ago.
+pub(crate) fn running_calls(message: &HostMessage) -> Vec<Entry> {
+    let calls = calls(std::slice::from_ref(message));
+    let running =
+        calls.filter(|(_, call)| call.state == CallState::Running && !call.call.is_empty());
+    running
+        .map(|(_, call)| {
+            let input = &call.input;
+            let made = tools::call(&call.call, &call.tool, input, input.to_string(), "");
+            Entry {
+                at: call.began.or(message.at).map(Timestamp),
+                ..entry(message, &call.id, EntryKind::Begun(made))
+            }
+        })
+        .collect()
+}
+
 /// Returns true if any of the messages calls a subagent.
 pub(crate) fn has_subagents(messages: &[HostMessage]) -> bool {
     calls(messages).any(|(_, call)| call.child.is_some())
@@ -226,7 +245,7 @@ pub(crate) fn cut_off_subagents(messages: &[HostMessage]) -> Vec<Entry> {
         let (CallState::Running, Some(child)) = (call.state, &call.child) else {
             continue;
         };
-        let how = "cut off with the host".to_owned();
+        let how = CUT_OFF.to_owned();
         entries.push(Entry {
             agent: Some(child.clone()),
             ..entry(message, &call.id, EntryKind::Interrupted { how })

@@ -14,7 +14,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::session::ServedSession;
 use super::wire::{ChildResult, HostEvent, HostMessage, SessionFacts};
-use crate::opencode::entries::{Source, entries};
+use crate::opencode::entries::{Source, entries, running_calls};
 use crate::opencode::message::HostError;
 use crate::recordings::tools;
 
@@ -143,6 +143,7 @@ impl ServedSession<'_> {
             HostEvent::Message(_) if self.origin.is_pending_fork() => {}
             HostEvent::Message(message) => {
                 self.see(std::slice::from_ref(message));
+                self.ingest.extend(running_calls(message));
                 if message.error == Some(HostError::Aborted) {
                     self.ingest.turn = Turn::Stopped;
                 }
@@ -235,6 +236,9 @@ impl ServedSession<'_> {
                 deleted,
                 files,
             }),
+            language: facts.language.as_deref().and_then(to_text),
+            governance: facts.governance.as_deref().and_then(to_text),
+            phase: facts.phase.as_deref().and_then(to_text),
         };
         if let Some(original) = &description.copy_of {
             self.start_fork(original)?;

@@ -22,6 +22,9 @@ records! {
         copy_of: Option<SessionRef> = default,
         /// Lines added, lines deleted, files.
         diff: Option<DiffTotals> = default,
+        language: Option<Text> = default,
+        governance: Option<Text> = default,
+        phase: Option<Text> = default,
     }
     ModelRecord as "Model" {
         name: Title,

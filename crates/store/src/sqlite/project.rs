@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 
 use super::journal::COUNTS;
 use super::statements::Statements as _;
-use super::{journal, revert, rows, runs, sent, sessions};
+use super::{journal, lives, revert, rows, runs, sent, sessions};
 use crate::error::Result;
 use crate::record::NoteRecord;
 
@@ -71,6 +71,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
     }
     sessions::project(connection, recorded)?;
     runs::project(connection, recorded)?;
+    lives::project(connection, recorded)?;
     for frame in recorded.event.frames() {
         project_frame(connection, recorded, &frame)?;
     }

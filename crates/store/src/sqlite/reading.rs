@@ -8,6 +8,9 @@ use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, Rank, Status};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
+use flamestack_core::session::checkpoint::InterruptionCheckpoint;
+use flamestack_core::session::life::{Life, Transition};
+use flamestack_core::session::link::SessionLink;
 use flamestack_core::subagent::Run;
 use flamestack_core::text::Text;
 use flamestack_core::{Event, Session, TreeQuery};
@@ -18,7 +21,7 @@ use super::project::Role;
 use super::recover::ABSORBED;
 use super::statements::{self, Statements as _};
 use super::view::{Order, SqliteView, level};
-use super::{batch, journal, path, project, rows, runs};
+use super::{batch, journal, lives, path, project, rows, runs};
 use crate::error::Result;
 use crate::identity::StoreId;
 use crate::journal::Journal;
@@ -415,6 +418,30 @@ impl Reading for SqliteView<'_> {
             })?;
         found.reverse();
         Ok(found)
+    }
+
+    fn lives(&self, busy_only: bool) -> Result<Vec<Life>> {
+        lives::all(self.connection, busy_only)
+    }
+
+    fn children_of(&self, session: &SessionRef) -> Result<Vec<Life>> {
+        lives::children(self.connection, session)
+    }
+
+    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>> {
+        lives::transitions(self.connection, session, limit)
+    }
+
+    fn interruptions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>> {
+        lives::interruptions(self.connection, session, limit)
+    }
+
+    fn all_links(&self) -> Result<Vec<SessionLink>> {
+        lives::links(self.connection, None)
     }
 
     fn imports(&self) -> Result<Vec<String>> {

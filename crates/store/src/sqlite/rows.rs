@@ -94,6 +94,11 @@ pub(super) fn awaiting(row: &Row<'_>, column: usize) -> rusqlite::Result<Awaitin
     parsed(row, column, record::decode)
 }
 
+/// Parses a column that holds a value as JSON.
+pub(super) fn stored<T: Stored>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    parsed(row, column, record::decode)
+}
+
 pub(super) fn compaction(row: &Row<'_>, column: usize) -> rusqlite::Result<Compaction> {
     parsed(row, column, record::decode)
 }

@@ -51,7 +51,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
             require_session(connection, session)?;
             wound_back(connection, session, Some(recorded.seq))?;
         }
-        Event::SessionRestored { session, .. } | Event::SessionPrompted { session } => {
+        Event::SessionRestored { session, .. } | Event::SessionPrompted { session, .. } => {
             wound_back(connection, session, None)?;
         }
         Event::SessionWitnessed { marks, .. } => {

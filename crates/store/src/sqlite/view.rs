@@ -7,6 +7,8 @@ use flamestack_core::frame::{Awaiting, Frame, FrameHead, LogEntry, Rank, Status}
 use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef};
 use flamestack_core::note::Note;
 use flamestack_core::session::Turn;
+use flamestack_core::session::life::Life;
+use flamestack_core::session::link::SessionLink;
 use flamestack_core::subagent::Run;
 use flamestack_core::text::{Text, Title};
 use flamestack_core::tree_query::{LastCommand, MaskOverlay};
@@ -14,7 +16,7 @@ use flamestack_core::{Session, TreeQuery};
 use rusqlite::{Connection, Row, params};
 
 use super::statements::{self, Statements as _};
-use super::{journal, project, revert, rows, runs, sessions};
+use super::{journal, lives, project, revert, rows, runs, sessions};
 use crate::error::{Result, StoreError};
 use crate::projections::Reading;
 use crate::record::NoteRecord;
@@ -244,6 +246,14 @@ impl TreeQuery for SqliteView<'_> {
 
     fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>> {
         runs::of(self.connection, parent)
+    }
+
+    fn life(&self, session: &SessionRef) -> Result<Option<Life>> {
+        lives::one(self.connection, session)
+    }
+
+    fn links(&self, session: &SessionRef) -> Result<Vec<SessionLink>> {
+        lives::links(self.connection, Some(session))
     }
 
     fn only_text(&self, frame: &FrameId) -> Result<Option<Vec<LogEntry>>> {

@@ -86,6 +86,24 @@ fn assert_same(store: &SqliteStore, tree: &Tree) {
                 let known = TreeQuery::awaiting(tree, session).unwrap();
                 assert_eq!(reading.awaiting(session)?, known);
             }
+            let lives: Vec<_> = tree.lives().values().cloned().collect();
+            assert_eq!(reading.lives(false)?, lives);
+            let busy = lives.iter().filter(|life| life.state.is_busy()).cloned();
+            assert_eq!(reading.lives(true)?, busy.collect::<Vec<_>>());
+            for life in &lives {
+                let session = &life.session;
+                let history = tree.transitions(session);
+                assert_eq!(reading.transitions(session, usize::MAX)?, history);
+                let interruptions = tree.interruptions(session);
+                assert_eq!(reading.interruptions(session, usize::MAX)?, interruptions);
+                let links = TreeQuery::links(tree, session).unwrap();
+                assert_eq!(reading.links(session)?, links);
+                let children = lives
+                    .iter()
+                    .filter(|child| child.parent.as_ref() == Some(session));
+                let children: Vec<_> = children.cloned().collect();
+                assert_eq!(reading.children_of(session)?, children);
+            }
             Ok(())
         })
         .unwrap();

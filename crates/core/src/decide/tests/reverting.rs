@@ -28,6 +28,7 @@ fn prompted(story: &mut Story, message: &str) {
         by: actor.by,
         event: Event::SessionPrompted {
             session: actor.session,
+            queued: None,
         },
     });
 }

@@ -91,6 +91,12 @@ pub struct SessionFacts {
     pub agent: Option<String>,
     /// The planned frame that it was made for.
     pub frame: Option<String>,
+    /// The language of the conversation.
+    pub language: Option<String>,
+    /// The host's mode of permissions.
+    pub governance: Option<String>,
+    /// The phase of the work.
+    pub phase: Option<String>,
     /// Numbers of lines added, lines deleted and files changed, by the host's account.
     #[cfg_attr(test, ts(type = "[number, number, number]", optional))]
     pub diff: Option<(u64, u64, u64)>,

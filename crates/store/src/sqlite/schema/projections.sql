@@ -143,6 +143,49 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_parent ON runs (parent, started, session);
 CREATE INDEX runs_in_flight ON runs (started, session) WHERE ended IS NULL;
 
+-- The life of each session as JSON: its state and all that the state depends on.
+CREATE TABLE lives (
+    session TEXT PRIMARY KEY,
+    parent  TEXT,               -- the session that started it or took it over
+    state   TEXT NOT NULL,
+    body    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lives_by_parent ON lives (parent, session) WHERE parent IS NOT NULL;
+-- The few sessions with a running turn, which each start of a host looks through.
+CREATE INDEX lives_busy ON lives (session)
+    WHERE state IN ('executing', 'waiting_user', 'waiting_child', 'compacting');
+
+-- The changes of state of each session, numbered from 1.
+CREATE TABLE transitions (
+    session    TEXT    NOT NULL,
+    n          INTEGER NOT NULL,
+    from_state TEXT,                -- null for the first
+    to_state   TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    seq        INTEGER NOT NULL,    -- the event that is the signal
+    signal     TEXT    NOT NULL,
+    detail     TEXT,
+    PRIMARY KEY (session, n)
+) STRICT, WITHOUT ROWID;
+
+-- The state of a session at each of its interruptions, as JSON.
+CREATE TABLE interruptions (
+    session TEXT    NOT NULL,
+    seq     INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    body    TEXT    NOT NULL,
+    PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Forks and hand-offs of sessions; parents are part of a life.
+CREATE TABLE links (
+    session TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    target  TEXT NOT NULL,
+    PRIMARY KEY (session, kind, target)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target);
+
 -- Events that reopened a finished frame.
 CREATE TABLE reopened (
     seq INTEGER PRIMARY KEY
