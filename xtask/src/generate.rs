@@ -1,14 +1,17 @@
 //! `cargo xtask generate`: files that are made from code.
 
 mod plugin;
+mod sessions;
 
 use anyhow::{Result, bail};
 use flamestack_engine::settings::KNOWN;
 
 /// Each generated file and the content that it should have.
-fn files() -> Result<[(&'static str, String); 2]> {
+fn files() -> Result<[(&'static str, String); 3]> {
+    let sessions = fs_err::read_to_string(crate::root()?.join("docs/sessions.md"))?;
     Ok([
         ("docs/configuration.md", configuration()),
+        ("docs/sessions.md", sessions::page(&sessions)?),
         ("plugins/opencode/src/generated.ts", plugin::declarations()?),
     ])
 }

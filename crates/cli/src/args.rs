@@ -71,6 +71,7 @@ pub(crate) enum Command {
     Search(commands::search::Search),
     Recall(commands::recall::Recall),
     Log(commands::log::Log),
+    Session(commands::session::Session),
     Import(commands::import::Import),
     Export(commands::export::Export),
     Tool(commands::tool::Tool),

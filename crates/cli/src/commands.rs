@@ -26,6 +26,7 @@ pub(crate) mod recall;
 mod recordings;
 pub(crate) mod replay;
 pub(crate) mod search;
+pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod sidecar;
 pub(crate) mod status;
@@ -77,6 +78,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Brief(command) => command.run(&reading(output)?, output),
         Command::Search(command) => command.run(&reading(output)?, output),
         Command::Recall(command) => command.run(&reading(output)?, output),
+        Command::Session(command) => command.run(&checked(output)?, output),
         Command::Replay(command) => command.run(output),
         Command::Eval(command) => command.run(output),
         Command::Log(command) => command.run(&reading(output)?, output),

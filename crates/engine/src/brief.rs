@@ -3,7 +3,7 @@
 //! `flamestack_brief`, which is pure, decides what a brief says; everything here is input.
 
 mod files;
-mod git;
+pub(crate) mod git;
 mod session;
 mod work_items;
 mod workflows;

@@ -22,6 +22,7 @@ use crate::maintenance::Maintenance;
 use crate::names;
 use crate::project::Project;
 use crate::recall::{Indexing, Recall};
+use crate::sessions::Sessions;
 use crate::subagents::{Gather, Tracking};
 use crate::summaries::Summaries;
 use crate::workspace::{Workspace, lock};
@@ -32,7 +33,8 @@ const INGEST_LOCKS: usize = 64;
 /// One project's stack, for every front.
 ///
 /// The engine itself only reads; everything else is done through its handles: [`Commands`],
-/// [`Contexts`], [`Compactions`], [`Summaries`], [`Recall`], [`Logs`] and [`Maintenance`].
+/// [`Contexts`], [`Compactions`], [`Summaries`], [`Recall`], [`Sessions`], [`Logs`] and
+/// [`Maintenance`].
 pub struct Engine {
     pub(crate) workspace: Workspace,
     pub(crate) preferences: Preferences,
@@ -149,6 +151,11 @@ impl Engine {
     /// Searches and recalls what left the prompt.
     pub fn recall(&self) -> Recall<'_> {
         Recall { engine: self }
+    }
+
+    /// Reads and changes sessions.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { engine: self }
     }
 
     /// Reads and writes logs of frames.

@@ -35,6 +35,20 @@ pub enum EngineError {
         /// Some of the frames that match.
         candidates: Vec<(FrameId, String)>,
     },
+    /// A name that no session has.
+    #[error("there is no session `{name}`")]
+    UnknownSession {
+        /// The name.
+        name: String,
+    },
+    /// A name that several sessions have.
+    #[error("`{name}` is the beginning of several sessions: {candidates}")]
+    AmbiguousSession {
+        /// The name.
+        name: String,
+        /// Two of them.
+        candidates: String,
+    },
     /// A session without a frame bound to it.
     #[error("no frame is bound to {0}")]
     UnboundSession(SessionRef),
@@ -212,7 +226,13 @@ impl EngineError {
                 }
                 Voice::Tool => "stack_tree shows the frames",
             },
-            Self::AmbiguousFrame { .. } => "use the id, or more characters of it",
+            Self::AmbiguousFrame { .. } | Self::AmbiguousSession { .. } => {
+                "use the id, or more characters of it"
+            }
+            Self::UnknownSession { .. } => match voice {
+                Voice::Cli => "`flame session list --all` shows the sessions there are",
+                Voice::Tool => "stack_session_status shows the sessions there are",
+            },
             Self::UnboundSession(session) => {
                 return Some(format!(
                     "`flame status --session {session}` shows what it works on, \

@@ -139,6 +139,9 @@ impl Engine {
         drop(alone);
         self.forget_idle_sessions();
         recorded.extend(self.summaries().complete_results(actor, &recorded)?);
+        if !options.past {
+            recorded.extend(self.sessions().keep_interruptions(&recorded)?);
+        }
         Ok(recorded)
     }
 

@@ -26,6 +26,7 @@ pub mod projects;
 mod readers;
 pub mod recall;
 pub mod request;
+pub mod sessions;
 pub mod settings;
 pub mod small_file;
 pub mod subagents;

@@ -7,6 +7,7 @@
 mod context;
 mod frames;
 mod reading;
+mod sessions;
 mod state;
 mod subagents;
 
@@ -97,6 +98,9 @@ pub const ALL: &[Tool] = &[
     Tool::of::<subagents::CompleteArgs>(),
     Tool::of::<subagents::StatsArgs>(),
     Tool::of::<subagents::ConfigArgs>(),
+    Tool::of::<sessions::StatusArgs>(),
+    Tool::of::<sessions::CreateArgs>(),
+    Tool::of::<sessions::LinkArgs>(),
 ];
 
 /// The tools that a model is offered. Every tool can be called whatever the profile is.

@@ -12,6 +12,8 @@ pub mod hosted;
 pub mod log;
 pub mod markdown;
 pub mod receipt;
+pub mod sessions;
+pub mod sessions_svg;
 pub mod status;
 pub mod story;
 pub mod subagents;

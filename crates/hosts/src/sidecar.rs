@@ -34,6 +34,7 @@ pub mod wire;
 use std::time::Duration;
 
 use flamestack_brief::workflow::Workflows;
+use flamestack_core::session::checkpoint::ProcessIdentity;
 use flamestack_engine::Engine;
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
@@ -73,4 +74,6 @@ pub struct Sidecar {
     pub stopped: Option<String>,
     /// Clean-ups in idle moments.
     pub upkeep: Option<Upkeep>,
+    /// The host's process, where the system says which one it is.
+    pub process: Option<ProcessIdentity>,
 }

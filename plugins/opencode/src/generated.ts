@@ -483,6 +483,88 @@ export const TOOLS: ToolDeclaration[] = [
       },
       "type": "object"
     }
+  },
+  {
+    "description": "States of the project's sessions: level, since when, why, interruptions, links.",
+    "name": "stack_session_status",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "One session in full; by default all are listed",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Make a linked session with a purpose, for the user to continue in.",
+    "name": "stack_session_create",
+    "schema": {
+      "properties": {
+        "agent": {
+          "description": "The agent that is to work in it",
+          "type": "string"
+        },
+        "frameID": {
+          "description": "The frame that it is to work on",
+          "type": "string"
+        },
+        "parentSessionId": {
+          "description": "Its parent; without one it is a session of the user",
+          "type": "string"
+        },
+        "phase": {
+          "description": "Phase of the work",
+          "type": "string"
+        },
+        "purpose": {
+          "description": "Its task",
+          "type": "string"
+        },
+        "sessionID": {
+          "description": "The host's session, if the host has made it already",
+          "type": "string"
+        }
+      },
+      "required": [
+        "purpose"
+      ],
+      "type": "object"
+    }
+  },
+  {
+    "description": "Link a session to its parent, to the one it is a fork of, or to the one that goes on with its work.",
+    "name": "stack_session_link",
+    "schema": {
+      "properties": {
+        "kind": {
+          "enum": [
+            "parent",
+            "fork",
+            "hand_off"
+          ],
+          "type": "string"
+        },
+        "remove": {
+          "description": "Remove the link",
+          "type": "boolean"
+        },
+        "sessionID": {
+          "description": "By default this session",
+          "type": "string"
+        },
+        "to": {
+          "description": "The other session",
+          "type": "string"
+        }
+      },
+      "required": [
+        "to",
+        "kind"
+      ],
+      "type": "object"
+    }
   }
 ]
 

@@ -223,6 +223,18 @@ agent?: string,
  */
 frame?: string, 
 /**
+ * The language of the conversation.
+ */
+language?: string, 
+/**
+ * The host's mode of permissions.
+ */
+governance?: string, 
+/**
+ * The phase of the work.
+ */
+phase?: string, 
+/**
  * Numbers of lines added, lines deleted and files changed, by the host's account.
  */
 diff?: [number, number, number], };

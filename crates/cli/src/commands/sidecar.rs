@@ -7,6 +7,7 @@ use clap::Args;
 use flamestack_engine::brief::gather_workflows;
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::sessions::process::SystemProcesses;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
@@ -54,6 +55,7 @@ impl Sidecar {
             notices: notices(&ctx.settings),
             stopped: stopped(&ctx.settings),
             upkeep: upkeep(&ctx)?,
+            process: SystemProcesses.parent(),
             worktree: ctx.actor.worktree,
             engine: ctx.engine,
         };

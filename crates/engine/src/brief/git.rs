@@ -27,7 +27,7 @@ const REVISION: &str = "rev-parse --verify --quiet --end-of-options";
 const LOG: &str = "log --max-count=8 --format=%x01%h%x02%s --name-only --no-renames -z";
 
 /// Asks git, or says why it did not answer. `homes` are folders of which every changed file counts.
-pub(super) fn read(
+pub(crate) fn read(
     root: &Path,
     homes: &[&str],
     timeout: Duration,
@@ -54,7 +54,7 @@ pub(super) fn read(
 
 /// Returns the full hash of the commit that a name means in a repository: a hash, `HEAD`, a branch or a
 /// tag. Fails if git knows no such commit, or does not answer.
-pub(super) fn commit(root: &Path, name: &str, timeout: Duration) -> Result<String, String> {
+pub(crate) fn commit(root: &Path, name: &str, timeout: Duration) -> Result<String, String> {
     let revision = format!("{name}^{{commit}}");
     let query = Query::start(root, REVISION, &[&revision])?;
     let answer = query.answer(Instant::now() + timeout)?;

@@ -150,6 +150,11 @@ settings! {
     /// Redaction rules of your own, which apply besides the built-in ones: what a pattern matches is
     /// replaced by `[redacted:NAME]` before it is written. Rules of all files apply together.
     "redact.rules" = "": Kind::Rules;
+    /// Time that a provider keeps a prompt in its cache, in minutes. A session that was silent for longer is
+    /// shown as idle: its next prompt is paid for in full.
+    "session.cold_after" = "5": number(1, 10_080);
+    /// Time without a sign of life after which a session is shown as stale, in hours.
+    "session.stale_after" = "48": number(1, 87_600);
     /// Time that a command waits for other processes that are writing, in milliseconds.
     "store.busy_timeout_ms" = "30000": number(1, 600_000);
     /// Completes a subagent that has been idle for `subagents.idle_delay`, on hosts that give

@@ -35,6 +35,8 @@ pub(super) struct Ingest {
     turn: Turn,
     /// True if messages were removed for good: what was reverted stays so.
     is_cut: bool,
+    /// True once the process that serves the session is recorded.
+    is_hosted: bool,
     /// True if anything of the session was recorded by this process.
     has_begun: bool,
 }
@@ -322,7 +324,30 @@ impl ServedSession<'_> {
             return Err(error);
         }
         self.ingest.has_begun = true;
+        self.note_process();
         Ok(())
+    }
+
+    /// Records the process that serves the session, once the session is known.
+    fn note_process(&mut self) {
+        let Some(process) = self
+            .sidecar
+            .process
+            .clone()
+            .filter(|_| !self.ingest.is_hosted)
+        else {
+            return;
+        };
+        let actor = self.actor(None);
+        let noted = match self.engine.session(&self.session) {
+            Ok(Some(_)) => self.engine.sessions().host(&actor, &process),
+            Ok(None) => return,
+            Err(error) => Err(error),
+        };
+        match noted {
+            Ok(()) => self.ingest.is_hosted = true,
+            Err(error) => tracing::warn!(session = %self.session, "process not noted: {error}"),
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 use std::io::{self, BufRead, Write};
 use std::sync::PoisonError;
 use std::thread::{self, Builder, Scope};
+use std::time::Duration;
 
 use flamestack_core::id::SessionRef;
+use flamestack_core::session::checkpoint::ProcessIdentity;
+use flamestack_engine::sessions::process::{Liveness, SystemProcesses, liveness};
 use serde_json::Value;
 
 use super::Sidecar;
@@ -13,6 +16,10 @@ use super::rpc::{Line, LineReader, RequestLine, Responder, RpcError};
 use super::scheduler::{Job, Scheduler};
 use super::session::{ServedSession, SessionState};
 use super::upkeep::tend;
+
+/// Time between two looks at a host that is about to end, and their number.
+const MOMENT: Duration = Duration::from_millis(50);
+const ATTEMPTS: usize = 10;
 
 /// Serves a host until the input ends.
 pub fn serve<R, W>(sidecar: &Sidecar, input: R, output: W) -> io::Result<()>
@@ -25,17 +32,51 @@ where
         responder: Responder::new(output),
         scheduler: Scheduler::default(),
     };
-    thread::scope(|scope| {
+    let ended = thread::scope(|scope| {
         // The first request that needs tokens counted should not wait for the tokenizer's tables.
         server.start_thread(scope, || sidecar.engine.warm_up());
         // No request waits for the search index either.
         server.start_thread(scope, || sidecar.engine.recall().keep_indexed());
         server.start_thread(scope, || tend(sidecar, &server.scheduler));
+        server.start_thread(scope, || find_lost_turns(sidecar));
         let ended = server.read(scope, LineReader::new(input));
         server.scheduler.end_input();
         // Searches that still run have no reader.
         sidecar.engine.recall().stop();
         ended
+    });
+    end_turns(sidecar);
+    ended
+}
+
+/// Marks the turns of hosts that ended without a word as interrupted.
+fn find_lost_turns(sidecar: &Sidecar) {
+    match sidecar.engine.sessions().reconcile(&SystemProcesses) {
+        Ok(lost) if lost.is_empty() => {}
+        Ok(lost) => tracing::info!("{} turns were interrupted by the end of a host", lost.len()),
+        Err(error) => tracing::warn!("lost turns not found: {error}"),
+    }
+}
+
+/// Marks the turns that still ran when the host ended as interrupted.
+fn end_turns(sidecar: &Sidecar) {
+    let Some(process) = &sidecar.process else {
+        return;
+    };
+    // A plugin may start another sidecar while its host goes on.
+    if liveness(&SystemProcesses, process) == Liveness::Alive && !has_ended_soon(process) {
+        return;
+    }
+    if let Err(error) = sidecar.engine.sessions().process_ended(process) {
+        tracing::warn!("the end of the host's turns was not recorded: {error}");
+    }
+}
+
+/// Waits a moment for a process whose end was announced by the end of its output.
+fn has_ended_soon(process: &ProcessIdentity) -> bool {
+    (0..ATTEMPTS).any(|_| {
+        thread::sleep(MOMENT);
+        liveness(&SystemProcesses, process) == Liveness::Gone
     })
 }
 

@@ -57,6 +57,7 @@ impl Served {
             notices: Vec::new(),
             stopped: None,
             upkeep: None,
+            process: None,
         };
         change(&mut sidecar);
         let (input, to) = pipe().unwrap();

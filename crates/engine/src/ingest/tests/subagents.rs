@@ -328,13 +328,14 @@ fn a_stop_goes_down_the_tree() {
 }
 
 #[test]
-fn only_subagents_wait() {
-    let mut session = TestSession::live();
-    session.user("Why is it slow?");
+fn every_session_that_was_seen_waits() {
     let waits = || EntryKind::Waiting {
         on: Some("bash".to_owned()),
     };
+    let mut session = TestSession::live();
     assert_eq!(session.saw(waits()), 0);
+    session.user("Why is it slow?");
+    assert_eq!(session.saw(waits()), 1);
     session.saw(started("ses_2", "Look", "Look"));
     let parent = session.inside("ses_2", "ses_1");
     session.user("Look");

@@ -1,0 +1,62 @@
+//! Orphans and subagents that ended long ago: `flame session gc`.
+
+use std::collections::BTreeMap;
+
+use flamestack_core::session::forest::{CareAction, CareStep, Forest, care};
+use flamestack_core::session::life::Life;
+use flamestack_core::session::link::LinkKind;
+use flamestack_core::{Actor, Command, SessionRef, Text};
+use flamestack_store::Reading;
+
+use super::Sessions;
+use crate::error::Result;
+
+impl Sessions<'_> {
+    /// Plans the clean-up of sessions. Changes nothing.
+    pub fn plan_care(&self) -> Result<Vec<CareStep>> {
+        let thresholds = self.thresholds()?;
+        let now = self.engine.clock().now();
+        self.engine.read(|reading| {
+            let lives: BTreeMap<SessionRef, Life> = reading
+                .lives(false)?
+                .into_iter()
+                .map(|life| (life.session.clone(), life))
+                .collect();
+            let forest = Forest::of(lives.values());
+            // A session that cannot be read keeps its place.
+            let is_open = |session: &SessionRef| has_open_work(reading, session).unwrap_or(true);
+            Ok(care(&lives, &forest, now, &thresholds, &is_open))
+        })
+    }
+
+    /// Takes the steps of a plan.
+    pub fn take_care(&self, actor: &Actor, steps: &[CareStep]) -> Result<()> {
+        for step in steps {
+            let session = step.session.clone();
+            let command = match &step.action {
+                CareAction::Adopt(parent) => Command::LinkSession {
+                    session,
+                    kind: LinkKind::Parent,
+                    to: parent.clone(),
+                    removed: false,
+                },
+                CareAction::Close => Command::CloseSession {
+                    session,
+                    why: Text::new(&step.why).ok(),
+                },
+            };
+            self.engine.commands().run(actor, &command)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if the frame of a session is open.
+fn has_open_work(reading: &dyn Reading, session: &SessionRef) -> Result<bool> {
+    let known = reading.session(session)?;
+    let Some(frame) = known.and_then(|known| known.frame()) else {
+        return Ok(false);
+    };
+    let frame = reading.frame(&frame)?;
+    Ok(frame.is_some_and(|frame| frame.status.is_open()))
+}
