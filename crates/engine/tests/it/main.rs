@@ -16,4 +16,5 @@ mod ground;
 mod ingest;
 mod search;
 mod secrets;
+mod sessions;
 mod stability;
