@@ -64,6 +64,7 @@ pub fn turn(recorded: &Recorded) -> Option<Turn> {
 }
 
 /// Applies an event to a frame that is among its subjects.
+#[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub fn change(frame: &mut Frame, recorded: &Recorded) {
     frame.updated_at = recorded.at;
     frame.changed = recorded.seq;

@@ -206,6 +206,7 @@ impl From<Rejection> for EngineError {
 
 impl EngineError {
     /// Returns what to do about the error, as a command line or as a tool call.
+    #[expect(clippy::too_many_lines, reason = "one arm an error")]
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
             Self::Refused(refusal) => return refusal_hint(refusal, voice),

@@ -46,6 +46,7 @@ mod read_only;
 mod recorded;
 mod refusals;
 mod secrets;
+mod session_command;
 mod sessions;
 mod settings;
 mod sidecar;

@@ -290,3 +290,30 @@ fn recordings_are_recognised() {
     }
     assert_eq!(project.journal(), journal);
 }
+
+/// The earlier build knew no states: they are folded from what it recorded.
+#[test]
+fn its_sessions_gain_their_states() {
+    let project = project();
+    let listed = project.json(&["session", "list", "--all"]);
+    let sessions = listed.as_array().unwrap();
+    assert!(!sessions.is_empty());
+    let shown = |name: &str| project.json(&["session", "show", name]);
+    let histories = || -> Vec<Value> {
+        let names = sessions.iter().map(|one| one["session"].as_str().unwrap());
+        names
+            .map(|name| shown(name)["stateHistory"].clone())
+            .collect()
+    };
+    let before = histories();
+    let states: Vec<&str> = before
+        .iter()
+        .flat_map(|history| history.as_array().unwrap())
+        .map(|change| change["to"].as_str().unwrap())
+        .collect();
+    for state in ["beginning", "executing", "between_turn"] {
+        assert!(states.contains(&state), "{state} is not among {states:?}");
+    }
+    project.ok(&["rebuild"]);
+    assert_eq!(histories(), before);
+}

@@ -404,9 +404,10 @@ fn remember<T: Clone + PartialEq>(list: &mut Vec<T>, value: &T) {
 }
 
 fn bounded(detail: Text) -> Text {
-    match detail.as_str().chars().count() > DETAIL_LIMIT {
-        true => Text::recorded(condense(detail.as_str(), DETAIL_LIMIT)),
-        false => detail,
+    if detail.as_str().chars().count() > DETAIL_LIMIT {
+        Text::recorded(condense(detail.as_str(), DETAIL_LIMIT))
+    } else {
+        detail
     }
 }
 

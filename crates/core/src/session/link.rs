@@ -59,9 +59,10 @@ impl SessionLink {
                     kind: *kind,
                     to: to.clone(),
                 };
-                Some(match removed {
-                    true => LinkChange::Removed(link),
-                    false => LinkChange::Made(link),
+                Some(if *removed {
+                    LinkChange::Removed(link)
+                } else {
+                    LinkChange::Made(link)
                 })
             }
             Event::SessionDescribed(described) => described.copy_of.as_ref().map(|original| {

@@ -27,12 +27,11 @@ const CUT: &[&str] = &[
 ];
 
 impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
-    pub(super) fn call_begun(&mut self, call: &Call) -> DecideResult<(), N> {
+    pub(super) fn call_begun(&mut self, call: &Call) {
         // A session without any other entry is not described yet.
         if self.live && !self.decider.is_new_session() {
             self.emit(Event::CallBegun(Box::new(CallStart::of(call))));
         }
-        Ok(())
     }
 
     pub(super) fn call_ended(&mut self, answer: &Answer) -> DecideResult<(), N> {

@@ -64,7 +64,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
                     self.answered(call, answer)?;
                 }
             }
-            EntryKind::Begun(call) => self.call_begun(call)?,
+            EntryKind::Begun(call) => self.call_begun(call),
             EntryKind::Changed { paths } => self.produced(paths)?,
             EntryKind::Todos(items) => self.todos(items)?,
             EntryKind::SubagentStarted {

@@ -57,11 +57,13 @@ fn same_boot(recorded: &str, now: &str) -> Option<bool> {
     };
     let (machine, boot, namespace) = parts(recorded)?;
     let (this_machine, this_boot, this_namespace) = parts(now)?;
-    match machine == this_machine {
-        true if boot != this_boot => Some(false),
-        true if namespace == this_namespace => Some(true),
-        _ => None,
+    if machine != this_machine {
+        return None;
     }
+    if boot != this_boot {
+        return Some(false);
+    }
+    (namespace == this_namespace).then_some(true)
 }
 
 /// The processes of this machine.

@@ -32,24 +32,18 @@ impl ToolArgs for StatusArgs {
         let canvas = Canvas::plain(Voice::Tool);
         let sessions = engine.sessions();
         let mut lines = Vec::new();
-        match &self.session {
-            Some(name) => {
-                let details = sessions.show(&sessions.named(name)?)?;
-                lines.extend(view::details(&details, &canvas));
+        if let Some(name) = &self.session {
+            let details = sessions.show(&sessions.named(name)?)?;
+            lines.extend(view::details(&details, &canvas));
+        } else {
+            let rows = sessions.list(false)?;
+            let shown = rows.iter().take(SHOWN);
+            lines.extend(shown.flat_map(|row| view::lines(row, &canvas)));
+            if rows.len() > SHOWN {
+                lines.push(format!("{} more are not shown", rows.len() - SHOWN));
             }
-            None => {
-                let rows = sessions.list(false)?;
-                lines.extend(
-                    rows.iter()
-                        .take(SHOWN)
-                        .flat_map(|row| view::lines(row, &canvas)),
-                );
-                if rows.len() > SHOWN {
-                    lines.push(format!("{} more are not shown", rows.len() - SHOWN));
-                }
-                if rows.is_empty() {
-                    lines.push("no sessions yet".to_owned());
-                }
+            if rows.is_empty() {
+                lines.push("no sessions yet".to_owned());
             }
         }
         Ok(lines.join("\n") + "\n")
@@ -82,9 +76,12 @@ impl ToolArgs for CreateArgs {
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let session = self.session.as_deref();
-        let session = session.map(|name| match name.contains(':') {
-            true => name.parse(),
-            false => format!("{}:{name}", actor.session.host()).parse(),
+        let session = session.map(|name| {
+            if name.contains(':') {
+                name.parse()
+            } else {
+                format!("{}:{name}", actor.session.host()).parse()
+            }
         });
         let new = NewSession {
             purpose: self.purpose,

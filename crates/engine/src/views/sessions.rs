@@ -195,9 +195,10 @@ pub fn checkpoint(kept: &InterruptionCheckpoint) -> Vec<String> {
 
 fn link_line(link: &SessionLink, of: &SessionRef) -> String {
     let kind = link.kind.as_str().replace('_', " ");
-    match link.session == *of {
-        true => format!("{kind}: to {}", link.to),
-        false => format!("{kind}: from {}", link.session),
+    if link.session == *of {
+        format!("{kind}: to {}", link.to)
+    } else {
+        format!("{kind}: from {}", link.session)
     }
 }
 

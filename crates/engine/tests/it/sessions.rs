@@ -96,14 +96,20 @@ impl Ground {
     }
 
     fn state(&self, name: &str) -> String {
-        self.shown(name)["state"].as_str().unwrap().to_owned()
+        let shown = self.shown(name);
+        shown
+            .pointer("/state")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     fn history(&self, name: &str) -> Vec<String> {
         let shown = self.shown(name);
-        let history = shown["stateHistory"].as_array().unwrap();
-        let to = history.iter().map(|change| change["to"].as_str().unwrap());
-        to.map(str::to_owned).collect()
+        let history = shown.pointer("/stateHistory").unwrap().as_array().unwrap();
+        let to = history.iter().map(|change| change.get("to").unwrap());
+        to.map(|state| state.as_str().unwrap().to_owned()).collect()
     }
 
     fn host(&self, name: &str, pid: u64) {

@@ -297,7 +297,7 @@ impl ServedSession<'_> {
             without_ids: self.facts.without_parents,
             ..IngestOptions::default()
         };
-        // The frame of a subagent stands below the one that its parent works on.
+        // The frame of a subagent is below the one that its parent works on.
         if let Some(parent) = self
             .facts
             .parent

@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::author::Author;
 use crate::compaction::{Checkpoint, CompactionKind};
-use crate::session::Description;
 use crate::session::checkpoint::CallStart;
 use crate::session::status::Thresholds;
 use crate::subagent::{EndedBy, Start};
 use crate::text::Title;
 use crate::transcript::Usage;
 use crate::tree::Tree;
+use SessionState as S;
 
 fn me() -> SessionRef {
     "opencode:me".parse().unwrap()
@@ -275,7 +275,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             session: me(),
             why: None,
         },
-        Event::SessionDescribed(Box::new(Description::default())),
+        Event::SessionDescribed(Box::default()),
         Event::SessionFocused {
             session: me(),
             from: None,
@@ -356,7 +356,6 @@ fn a_session_goes_through_the_five_states_of_the_seed() {
         aborted(),
     ];
     let states: Vec<SessionState> = folded(&events).1.iter().map(|one| one.to).collect();
-    use SessionState as S;
     assert_eq!(
         states,
         [
