@@ -281,7 +281,7 @@ fn help_is_in_groups() {
     What a model gets:
       context, brief, tool, replay, eval
     Agent programs:
-      init, bind, unbind, sidecar
+      init, bind, unbind, session, sidecar
     Settings and help:
       config, demo, completions, man, help
     The store:

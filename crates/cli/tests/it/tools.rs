@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names, and those of what was added, and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 24] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 27] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -92,6 +92,17 @@ const CONTRACT: [(&str, &[&str], &[&str]); 24] = [
             "injectParentContext",
             "propagateSummaries",
         ],
+    ),
+    ("stack_session_status", &[], &["sessionID"]),
+    (
+        "stack_session_create",
+        &["purpose"],
+        &["agent", "phase", "parentSessionId", "frameID", "sessionID"],
+    ),
+    (
+        "stack_session_link",
+        &["to", "kind"],
+        &["sessionID", "remove"],
     ),
 ];
 
