@@ -118,6 +118,15 @@ impl From<Kind> for LinkKind {
 }
 
 impl Session {
+    /// Returns true for an action that records something.
+    pub(crate) fn changes(&self) -> bool {
+        match &self.action {
+            Some(Action::Create { .. } | Action::Link { .. }) => true,
+            Some(Action::Gc { dry_run }) => !dry_run,
+            None | Some(Action::List { .. } | Action::Show { .. } | Action::Graph { .. }) => false,
+        }
+    }
+
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         match self.action.unwrap_or(Action::List { all: false }) {
             Action::List { all } => list(ctx, all, output),
