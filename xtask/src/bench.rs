@@ -5,8 +5,9 @@ use anyhow::{Result, bail};
 use crate::{cargo, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 9] = [
-    "durable", "writers", "history", "context", "brief", "summary", "cli", "import", "opencode",
+const ALL: [&str; 10] = [
+    "durable", "writers", "history", "sessions", "context", "brief", "summary", "cli", "import",
+    "opencode",
 ];
 
 /// Runs the named benchmarks, or all.

@@ -492,3 +492,30 @@ fn the_tools_say_what_the_views_say() {
     );
     assert!(one.contains("hand off: to custom:"), "{one}");
 }
+
+#[test]
+fn sessions_of_this_worktree_come_first_and_children_after_their_parents() {
+    let ground = Ground::new();
+    let here = ground.engine.project().worktree.clone();
+    for (name, worktree) in [
+        ("opencode:far", "elsewhere"),
+        ("opencode:near", here.as_str()),
+    ] {
+        let actor = flamestack_core::Actor {
+            worktree: Some(worktree.to_owned()),
+            ..actor(name)
+        };
+        ground.engine.ingest(&actor, &[user(name, "Work")]).unwrap();
+    }
+    ground.child_sees("opencode:below", "opencode:near", &[user("b", "Look")]);
+    let newest = [user("again", "And this")];
+    ground.sees("opencode:far", &newest);
+    let rows = ground.engine.sessions().list(false).unwrap();
+    let names: Vec<(&str, bool)> = rows
+        .iter()
+        .map(|row| (row.key().id(), row.is_here))
+        .collect();
+    assert_eq!(names[0], ("near", true));
+    assert_eq!(names.last().unwrap(), &("far", false));
+    assert_eq!(rows.len(), 3);
+}
