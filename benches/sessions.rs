@@ -134,7 +134,7 @@ fn step(n: u64, changes: u64, process: Option<&ProcessIdentity>) -> Result<Step>
         })));
     }
     events.extend(process.cloned().map(Event::SessionHosted));
-    while (events.len() as u64) < changes {
+    for _ in 0..changes.div_ceil(2) {
         events.push(Event::SessionPrompted {
             session: session.clone(),
             queued: None,

@@ -54,6 +54,19 @@ fn answer(id: &str, ok: bool, text: &str) -> Entry {
     )
 }
 
+fn start(child: &str, id: &str) -> Entry {
+    entry(
+        id,
+        EntryKind::SubagentStarted {
+            id: child.to_owned(),
+            call: None,
+            kind: Some("general".to_owned()),
+            title: "Look".to_owned(),
+            prompt: "Look around".to_owned(),
+        },
+    )
+}
+
 fn stop(id: &str) -> Entry {
     let how = "stopped by the user".to_owned();
     entry(id, EntryKind::Interrupted { how })
@@ -297,18 +310,6 @@ fn levels_follow_from_parents_and_a_parent_waits_for_its_child() {
     let ground = Ground::new();
     let (root, child, leaf) = ("opencode:root", "opencode:child", "opencode:leaf");
     ground.sees(root, &[user("p1", "Plan it")]);
-    let start = |id: &str, of: &str| {
-        entry(
-            of,
-            EntryKind::SubagentStarted {
-                id: id.to_owned(),
-                call: None,
-                kind: Some("general".to_owned()),
-                title: "Look".to_owned(),
-                prompt: "Look around".to_owned(),
-            },
-        )
-    };
     ground.sees(root, &[start("child", "s1")]);
     ground.child_sees(child, root, &[user("p2", "Look around")]);
     ground.child_sees(child, root, &[start("leaf", "s2")]);
@@ -507,6 +508,7 @@ fn sessions_of_this_worktree_come_first_and_children_after_their_parents() {
         };
         ground.engine.ingest(&actor, &[user(name, "Work")]).unwrap();
     }
+    ground.sees("opencode:near", &[start("below", "s1")]);
     ground.child_sees("opencode:below", "opencode:near", &[user("b", "Look")]);
     let newest = [user("again", "And this")];
     ground.sees("opencode:far", &newest);
@@ -515,7 +517,5 @@ fn sessions_of_this_worktree_come_first_and_children_after_their_parents() {
         .iter()
         .map(|row| (row.key().id(), row.is_here))
         .collect();
-    assert_eq!(names[0], ("near", true));
-    assert_eq!(names.last().unwrap(), &("far", false));
-    assert_eq!(rows.len(), 3);
+    assert_eq!(names, [("near", true), ("below", true), ("far", false)]);
 }
