@@ -37,7 +37,7 @@ cargo xtask hostile           measure time and memory of hostile requests to sto
 cargo xtask loops             attack the store of a sidecar 200 times in each way, and count lost writes
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask redaction         print how many made-up secrets are found, and false alarms
-cargo xtask train             fit the weights of names and phrases to recorded sessions
+cargo xtask train [--without OWNER]  fit the weights of names and phrases to recorded sessions
 ";
 
 fn main() -> ExitCode {
@@ -64,7 +64,8 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["redaction"] => redaction::run(&root()?),
-        ["train"] => train::run(),
+        ["train"] => train::run(None),
+        ["train", "--without", owner] => train::run(Some(owner)),
         ["bench", rest @ ..] => bench::run(rest),
         ["hostile"] => test::hostile(),
         ["loops"] => test::loops(),

@@ -17,12 +17,21 @@ const WEIGHTS: &str = "crates/extract/data/weights.toml";
 /// A line that ends the header of the file.
 const FIRST_SECTION: &str = "\n# A name of a session";
 
-/// Fits the weights and writes them to their file.
-pub(crate) fn run() -> Result<()> {
+/// Fits the weights and writes them to their file; without the sessions of one owner, so that briefs of
+/// these can be measured with weights that never saw them.
+pub(crate) fn run(without: Option<&str>) -> Result<()> {
     let sessions = development_set()?;
     let mut owners: Vec<String> = sessions.iter().map(Recorded::owner).collect();
     owners.sort();
     owners.dedup();
+    let without = match without {
+        Some(owner) => {
+            let place = owners.iter().position(|known| known == owner);
+            let unknown = || format!("no session is of {owner}; owners: {}", owners.join(", "));
+            Some(place.with_context(unknown)?)
+        }
+        None => None,
+    };
     let lessons = in_parallel(&sessions, |session| {
         let owner = session.owner();
         let group = owners.iter().position(|known| *known == owner);
@@ -58,7 +67,10 @@ pub(crate) fn run() -> Result<()> {
     ] {
         println!("\n{section}:");
         writeln!(file, "\n# {meaning}\n[{section}]")?;
-        for (weight, feature) in fit(examples, &owners).iter().zip(examples.feature_names()) {
+        for (weight, feature) in fit(examples, &owners, without)
+            .iter()
+            .zip(examples.feature_names())
+        {
             writeln!(file, "{feature} = {weight:?}")?;
         }
     }
@@ -68,9 +80,16 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Fits weights, and prints how well they separate.
-fn fit(examples: &Examples, owners: &[String]) -> Vec<f32> {
+fn fit(examples: &Examples, owners: &[String], without: Option<usize>) -> Vec<f32> {
     let (count, needed) = examples.size();
-    let weights = examples.fit(None);
+    let weights = examples.fit(without);
+    if without.is_some() {
+        println!(
+            "  {:.3} on the owner left out",
+            examples.separation(&weights, without)
+        );
+        return weights;
+    }
     let all = examples.separation(&weights, None);
     println!("  {count} examples, {needed} needed, separation {all:.3}");
     // The honest figure: sessions of owners that the weights were not fitted to.
