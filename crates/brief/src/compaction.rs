@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::Outcome;
 use flamestack_core::compaction::{Anchor, AnchorKind};
+use flamestack_core::text::for_model;
 
 pub use claims::claims;
 
@@ -79,7 +80,7 @@ pub fn instructions(purpose: SummaryPurpose<'_>, state: &str) -> String {
 /// Returns the update for a session that is resumed after a pause: the state of its workflow.
 pub fn resumption(state: &str) -> String {
     // The mark must end where we say, whatever the text quotes.
-    let state = state.replace("</stack-update>", "");
+    let state = for_model(state);
     format!(
         "<stack-update after=\"resume\">\n{}\n</stack-update>",
         state.trim_end()
@@ -166,7 +167,7 @@ pub fn with_restored(summary: &str, restored: &Restored<'_>) -> String {
         lost => format!(" lost=\"{lost}\""),
     };
     // The mark must end where we say, whatever the text quotes.
-    let text = restored.text.replace(END, "");
+    let text = for_model(restored.text);
     let log = restored
         .log
         .map(|log| format!("\n\nEverything before: stack_recall {log}"));

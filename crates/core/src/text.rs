@@ -5,11 +5,13 @@
 //! texts of a value, which is how the store redacts them; [`condense`] shortens one.
 
 mod escape;
+mod for_model;
 mod visible;
 
 use std::fmt;
 
 pub use self::escape::without_escapes;
+pub use self::for_model::for_model;
 pub use self::visible::{QUOTE_LIMIT, disguises, quoted, shortened, undisguised};
 
 /// Maximum length of a title, in characters.

@@ -26,8 +26,8 @@ use crate::error::{EngineError, Result};
 use crate::hints::Voice;
 use crate::request::Request;
 use crate::settings;
-use crate::views::for_model::for_model;
 use crate::views::receipt;
+use flamestack_core::text::for_model;
 
 /// A tool.
 pub struct Tool {

@@ -7,7 +7,6 @@ pub mod canvas;
 pub mod compactions;
 pub mod context;
 pub mod details;
-pub mod for_model;
 pub mod hosted;
 pub mod log;
 pub mod markdown;

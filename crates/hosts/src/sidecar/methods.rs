@@ -4,10 +4,10 @@ use std::io::Write;
 
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::SessionRef;
+use flamestack_core::text::for_model;
 use flamestack_core::text::{Text, shortened};
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::hints::Voice;
-use flamestack_engine::views::for_model::for_model;
 use flamestack_engine::views::subagents::lines;
 use flamestack_engine::{EngineError, tools};
 use serde::Deserialize;

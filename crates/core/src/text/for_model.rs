@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use flamestack_core::text::{disguises, undisguised};
+use super::visible::{disguises, undisguised};
 
 /// Names of tags, and beginnings of names that end in a hyphen, underscore or colon.
 const TAGS: &[&str] = &[
