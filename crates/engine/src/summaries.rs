@@ -8,6 +8,7 @@
 mod record;
 
 use flamestack_core::event::{Edit, Results};
+use flamestack_core::frame::Origin;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_core::{Actor, Event, Frame, FrameId, Recorded, SessionRef, Text};
@@ -275,8 +276,13 @@ impl Summaries<'_> {
 
 /// The subject of a summary, from what is recorded of its frame.
 pub(crate) fn subject<'a>(frame: Option<&'a Frame>, already: &'a str) -> SummaryInput<'a> {
+    // A session without a prompt has the name of its id, which is no goal.
+    let is_named = |frame: &&Frame| {
+        let unnamed = frame.title.as_str().starts_with("Session ");
+        frame.origin != Origin::Session || !unnamed
+    };
     SummaryInput {
-        goal: frame.map(|frame| frame.title.as_str()),
+        goal: frame.filter(is_named).map(|frame| frame.title.as_str()),
         criteria: frame.and_then(|frame| frame.criteria.as_ref().map(Text::as_str)),
         notes: frame.map_or(&[], |frame| &frame.notes),
         log: frame.map(|frame| frame.id.as_str()),

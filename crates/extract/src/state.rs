@@ -7,27 +7,33 @@
 //! - `prompts` finds the user's requests and directives;
 //! - `runs`, `checks` and `outcomes` read command lines and how they ended, `line_pattern` lines of
 //!   output;
+//! - `doing` finds what was being done when the conversation was cut;
 //! - `edits` and `files` follow changed files, `git` the repository;
+//! - `steps` lists the last steps;
 //! - `failed` finds approaches that did not work;
 //! - `contradictions` compares a summary with the state;
 //! - `render` writes the state.
 
 mod checks;
 mod contradictions;
+mod doing;
 mod edits;
 mod failed;
 mod files;
 mod git;
 mod line_pattern;
+#[cfg(test)]
+mod moment_tests;
 mod outcomes;
 mod prompts;
 mod render;
 mod runs;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 use flamestack_core::text::condense;
-use flamestack_core::transcript::{CallKind, Entry, EntryKind, Todo, TodoStatus};
+use flamestack_core::transcript::{Entry, EntryKind, Todo, TodoStatus};
 
 pub use checks::CheckKind;
 pub use failed::FailedApproach;
@@ -35,6 +41,8 @@ pub use files::{ChangedFile, FileChange};
 pub use git::{GitState, SessionCommit};
 pub use outcomes::CheckOutcome;
 pub use prompts::Said;
+pub(crate) use prompts::typed;
+pub use steps::{Step, StepKind};
 
 use self::checks::CheckCommand;
 use self::outcomes::{Verdict, first_failure, verdict};
@@ -45,6 +53,8 @@ use self::runs::{Run, RunState};
 pub struct WorkState {
     /// The newest request of the user.
     pub request: Option<Said>,
+    /// The request before it, if it is too short to say what it is about.
+    pub earlier: Option<Said>,
     /// The user's last message after it, if that only asks to go on.
     pub go_on: Option<Said>,
     /// Standing directives, the newest last.
@@ -61,6 +71,12 @@ pub struct WorkState {
     pub last_action: Option<Action>,
     /// The step that the model was about to take, in its words.
     pub intention: Option<Said>,
+    /// The model's last words. If they are before the request, it answers them.
+    pub last_words: Option<Said>,
+    /// Index of the entry with which the user stopped the work, if nothing was done since.
+    pub stopped: Option<usize>,
+    /// The last steps that mattered, the newest last.
+    pub steps: Vec<Step>,
     /// Branch, last commit, uncommitted changes.
     pub git: GitState,
     /// Approaches that did not work, the newest last.
@@ -104,6 +120,8 @@ pub enum ActionKind {
     Edited,
     /// Read a file.
     Read,
+    /// Was about to do one of these, and the user did not let it.
+    Refused,
 }
 
 /// Number of calls after which a check says nothing about the present state.
@@ -114,15 +132,12 @@ const ERROR_AGE: u32 = 60;
 const MAX_ERRORS: usize = 3;
 /// Number of calls after which a to-do list with two newer requests is abandoned.
 const TODO_AGE: usize = 60;
-/// Number of calls after which a stated intention has been carried out.
-const INTENTION_AGE: usize = 2;
-/// Maximum length of a stated intention, in bytes.
-const MAX_INTENTION: usize = 400;
 /// Maximum lengths of what is quoted, in characters; the entry has the rest.
 const MAX_REQUEST: usize = 300;
+/// A shorter request refers to the one before it, in characters.
+const BRIEF_REQUEST: usize = 80;
 const MAX_SAID: usize = 240;
 const MAX_TODO: usize = 140;
-const MAX_STEP: usize = 300;
 const MAX_COMMAND: usize = 100;
 const MAX_FAILURE: usize = 160;
 
@@ -154,7 +169,11 @@ impl WorkState {
         let since = nth_last_call(entries, CHECK_AGE as usize);
         let (request, go_on) = prompts::request(entries);
         let short = |said: Said| said.map(|text| condense(text, MAX_SAID));
+        let is_brief = |said: &&Said| said.text.chars().count() < BRIEF_REQUEST;
+        let brief = request.as_ref().filter(is_brief);
+        let earlier = brief.and_then(|brief| prompts::request_before(entries, brief.entry));
         Self {
+            earlier: earlier.map(|said| said.map(|text| prompts::gist(text, MAX_SAID))),
             request: request.map(|said| said.map(|text| prompts::gist(text, MAX_REQUEST))),
             go_on: go_on.map(short),
             directives: prompts::directives(entries)
@@ -164,8 +183,11 @@ impl WorkState {
             errors: open_errors(&runs, check.as_ref(), calls, &edits_since),
             check,
             todos: todos(entries),
-            last_action: last_action(entries),
-            intention: intention(entries),
+            last_action: doing::last_action(entries),
+            intention: doing::intention(entries),
+            last_words: doing::last_words(entries),
+            stopped: doing::stopped(entries),
+            steps: steps::steps(entries, &files.edits, &runs),
             git: git::git(entries, &files.edits),
             failed: failed::failed_approaches(&files, &runs, since),
             changed: files.changed,
@@ -391,133 +413,4 @@ fn todos(entries: &[Entry]) -> Vec<Todo> {
         status: todo.status,
     };
     todos.iter().map(short).collect()
-}
-
-/// Returns the last call that was answered, unless a later one was not.
-fn last_action(entries: &[Entry]) -> Option<Action> {
-    let (at, call) =
-        entries
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(at, entry)| match &entry.kind {
-                EntryKind::Call(call) if call.kind != CallKind::Todo => Some((at, call)),
-                _ => None,
-            })?;
-    let answer = entries
-        .iter()
-        .skip(at)
-        .find_map(|entry| match &entry.kind {
-            EntryKind::Answer(answer) if answer.call == call.id => Some(answer),
-            _ => None,
-        })?;
-    let action = |kind, object: &str| Action {
-        kind,
-        object: condense(object, MAX_COMMAND),
-        entry: at,
-    };
-    let path = call.paths.first();
-    match call.kind {
-        CallKind::Edit | CallKind::Write if edits::succeeded(call, answer) => {
-            path.map(|path| action(ActionKind::Edited, path))
-        }
-        CallKind::Read if answer.ok => path.map(|path| action(ActionKind::Read, path)),
-        CallKind::Execute => {
-            let line = runs::command_lines(call).into_iter().next_back()?;
-            Some(action(ActionKind::Ran, without_setup(&line)))
-        }
-        _ => None,
-    }
-}
-
-/// Returns a command line without the changes of folder and the comments before it.
-fn without_setup(line: &str) -> &str {
-    let mut rest = line.trim();
-    loop {
-        let word = rest.split_whitespace().next().unwrap_or_default();
-        let end = match word {
-            "cd" | "export" | "source" | "set" | "pushd" => ["&&", ";", "\n"]
-                .iter()
-                .filter_map(|mark| Some((rest.find(mark)?, mark.len())))
-                .min(),
-            word if word.starts_with('#') => rest.find('\n').map(|at| (at, 1)),
-            _ => None,
-        };
-        let after = end
-            .and_then(|(at, length)| rest.get(at + length..))
-            .map(str::trim);
-        match after.filter(|after| !after.is_empty()) {
-            Some(after) => rest = after,
-            None => return rest,
-        }
-    }
-}
-
-/// Phrases with which a model announces its next step.
-const ANNOUNCEMENTS: [&str; 15] = [
-    "i'll ",
-    "i will ",
-    "i'm going to ",
-    "i am going to ",
-    "let me ",
-    "let's ",
-    "going to ",
-    "next, ",
-    "next i",
-    "next step",
-    "now, ",
-    "now i",
-    "now let",
-    "about to ",
-    "i need to ",
-];
-
-/// Returns the step that the model announced in its newest text, unless it was taken since or the
-/// user spoke.
-fn intention(entries: &[Entry]) -> Option<Said> {
-    let mut calls = 0;
-    for (at, entry) in entries.iter().enumerate().rev() {
-        match &entry.kind {
-            EntryKind::Call(call) => calls += usize::from(call.kind != CallKind::Todo),
-            EntryKind::Assistant { text } if !text.trim().is_empty() => {
-                if calls > INTENTION_AGE {
-                    return None;
-                }
-                let announces = |sentence: &&str| {
-                    let lower = format!("{} ", sentence.to_lowercase().replace('’', "'"));
-                    sentence.len() <= MAX_INTENTION
-                        && !sentence.ends_with('?')
-                        && (ANNOUNCEMENTS
-                            .iter()
-                            .any(|phrase| has_phrase(&lower, phrase))
-                            || is_doing(&lower))
-                };
-                let sentences = prompts::sentences(text);
-                let found = sentences.into_iter().rev().find(announces)?;
-                return Some(Said {
-                    entry: at,
-                    text: condense(found, MAX_STEP),
-                });
-            }
-            _ if prompts::is_from_user(entry) => return None,
-            _ => {}
-        }
-    }
-    None
-}
-
-fn has_phrase(text: &str, phrase: &str) -> bool {
-    text.match_indices(phrase).any(|(at, _)| {
-        let before = text.get(..at).unwrap_or_default();
-        !before.ends_with(|c: char| c.is_alphanumeric() || c == '\'')
-    })
-}
-
-/// Returns true for "I'm checking …".
-fn is_doing(text: &str) -> bool {
-    let after = text.split_once("i'm ").map(|(_, after)| after);
-    let after = after.map(|after| after.strip_prefix("now ").unwrap_or(after));
-    after
-        .and_then(|after| after.split(' ').next())
-        .is_some_and(|word| word.ends_with("ing"))
 }

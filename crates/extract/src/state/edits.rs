@@ -16,6 +16,8 @@ pub(super) struct Replacement {
     pub(super) new: String,
     /// True if the whole file was written or added.
     pub(super) whole: bool,
+    /// True if the file was deleted.
+    pub(super) deleted: bool,
 }
 
 /// Parts of the answers to edits that changed nothing.
@@ -77,6 +79,7 @@ pub(super) fn replacements(call: &Call) -> Vec<Replacement> {
         old: string(value, &OLD),
         new: string(value, &NEW),
         whole,
+        deleted: false,
     };
     match value.get("edits").and_then(Value::as_array) {
         Some(edits) => edits.iter().map(one).collect(),
@@ -106,6 +109,7 @@ fn patched(text: &str, paths: &[String]) -> Vec<Replacement> {
             let known = paths.iter().find(|known| path.ends_with(known.as_str()));
             hunks.path = known.cloned().unwrap_or_else(|| path.to_owned());
             hunks.whole = whole;
+            hunks.deleted = line.starts_with("*** Delete");
             hunks.named = false;
         } else if let Some(context) = line.strip_prefix("@@") {
             hunks.end();
@@ -126,6 +130,7 @@ fn patched(text: &str, paths: &[String]) -> Vec<Replacement> {
 struct Hunks<'a> {
     path: String,
     whole: bool,
+    deleted: bool,
     /// True once a hunk of the file was added.
     named: bool,
     old: Vec<&'a str>,
@@ -148,7 +153,8 @@ impl<'a> Hunks<'a> {
         if self.path.is_empty() || (is_empty && self.named) {
             return;
         }
-        if is_empty && self.all.last().is_none_or(|last| last.path == self.path) {
+        let is_first = self.all.last().is_none_or(|last| last.path == self.path);
+        if is_empty && is_first && !self.deleted {
             return;
         }
         self.named = true;
@@ -157,6 +163,7 @@ impl<'a> Hunks<'a> {
             old: old.join("\n"),
             new: new.join("\n"),
             whole: self.whole,
+            deleted: self.deleted,
         });
     }
 }
@@ -357,6 +364,7 @@ mod tests {
             old: old.to_owned(),
             new: new.to_owned(),
             whole: false,
+            deleted: false,
         };
         for (edit, names) in [
             (

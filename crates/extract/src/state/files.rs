@@ -15,6 +15,8 @@ pub enum FileChange {
     Edited,
     /// It was created, or written as a whole.
     Written,
+    /// It was deleted.
+    Deleted,
 }
 
 /// A file that a session changed.
@@ -22,7 +24,7 @@ pub enum FileChange {
 pub struct ChangedFile {
     /// Its path, relative to the project if it is inside.
     pub path: String,
-    /// Its first change.
+    /// Its first change, or its deletion.
     pub change: FileChange,
     /// Functions and types that were changed, the newest last.
     pub names: Vec<String>,
@@ -82,7 +84,7 @@ pub(super) fn files(entries: &[Entry]) -> Files {
             }
             EntryKind::Changed { paths } => {
                 for path in paths {
-                    files.change(path, at, FileChange::Edited, Vec::new());
+                    files.seen(path, at);
                 }
             }
             _ => {}
@@ -95,10 +97,10 @@ impl Files {
     fn answered(&mut self, at: usize, call: &Call, answer: &Answer) {
         if edits::succeeded(call, answer) {
             for replacement in edits::replacements(call) {
-                let change = if replacement.whole {
-                    FileChange::Written
-                } else {
-                    FileChange::Edited
+                let change = match &replacement {
+                    Replacement { deleted: true, .. } => FileChange::Deleted,
+                    Replacement { whole: true, .. } => FileChange::Written,
+                    _ => FileChange::Edited,
                 };
                 let names = edits::touched(&replacement);
                 self.change(&replacement.path, at, change, names);
@@ -114,6 +116,13 @@ impl Files {
                 }
             }
         }
+    }
+
+    /// Takes the host's word that a file changed; the host does not say how.
+    fn seen(&mut self, path: &str, at: usize) {
+        let last = self.changed.iter().rfind(|file| file.path == path);
+        let change = last.map_or(FileChange::Edited, |file| file.change);
+        self.change(path, at, change, Vec::new());
     }
 
     fn change(&mut self, path: &str, at: usize, change: FileChange, names: Vec<String>) {
@@ -132,6 +141,9 @@ impl Files {
             },
         };
         file.entry = at;
+        if (file.change == FileChange::Deleted) != (change == FileChange::Deleted) {
+            file.change = change;
+        }
         for name in names {
             file.names.retain(|known| *known != name);
             file.names.push(name);

@@ -8,7 +8,7 @@ use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind};
 use super::files::Edit;
 use super::prompts::is_from_user;
 use super::runs::{command_lines, is_refusal};
-use crate::shell::{git_words, unwrapped};
+use crate::shell::{SimpleCommand, git_words, invocation, unwrapped};
 
 /// A commit that the model made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,9 @@ impl Reader {
         let ok = answer.exit_code.unwrap_or(i32::from(!answer.ok)) == 0 && lines.len() == 1;
         for line in &lines {
             let commands = unwrapped(line);
+            if is_elsewhere(&commands) {
+                continue;
+            }
             let alone = commands.len() == 1;
             for words in commands.iter().filter_map(git_words) {
                 self.command(&words, line, &answer.text, ok, alone);
@@ -223,6 +226,23 @@ impl Reader {
             uncommitted: said.map(|(_, dirty)| dirty).or(edited.then_some(true)),
         }
     }
+}
+
+/// Returns true if commands are about another repository: a new one, or one in a folder for scratch.
+fn is_elsewhere(commands: &[SimpleCommand]) -> bool {
+    const SCRATCH: [&str; 4] = ["/tmp", "/private/tmp", "/var/folders", "/private/var"];
+    let is_scratch = |word: &&str| SCRATCH.iter().any(|folder| word.starts_with(folder));
+    commands.iter().any(|command| {
+        let git = git_words(command);
+        let words = invocation(command);
+        let makes = git.is_some_and(|words| matches!(words.first(), Some(&"init" | &"clone")));
+        let enters = matches!(words.first(), Some(&"cd" | &"pushd"));
+        let named = matches!(words.get(..2), Some(["git", "-C"]));
+        makes
+            || matches!(words.first(), Some(&"mktemp"))
+            || (enters && words.get(1).is_some_and(|word| is_scratch(&word)))
+            || (named && words.get(2).is_some_and(|word| is_scratch(&word)))
+    })
 }
 
 fn is_ref(name: &str) -> bool {

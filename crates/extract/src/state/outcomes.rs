@@ -89,7 +89,7 @@ const READ: usize = 24 * 1024;
 /// A command that could not be run says so in a short output, in bytes.
 const SHORT: usize = 600;
 /// Programs that set up a command line, or print something of their own.
-const SETUP: [&str; 14] = [
+pub(super) const SETUP: [&str; 14] = [
     "cd", "export", "source", "set", "echo", "printf", "pwd", "mkdir", "sleep", "true", "pushd",
     "popd", "unset", "rm",
 ];
@@ -231,6 +231,8 @@ fn decided_by_output(run: &Run<'_>, check: &CheckCommand, alone: bool) -> Option
 }
 
 fn without_task(line: &str) -> &str {
+    // Gemini CLI writes this before the first line.
+    let line = line.strip_prefix("Output: ").unwrap_or(line);
     let inside = line
         .strip_prefix('[')
         .and_then(|rest| rest.split_once("] "));

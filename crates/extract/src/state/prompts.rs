@@ -37,6 +37,10 @@ fn words_of(name: &str) -> WordSet {
 
 /// Number of words of a message that only asks to go on.
 const GO_ON_WORDS: usize = 8;
+/// Number of messages before a short request among which the one that it refers to is looked for, and the
+/// length from which one says what it is about, in bytes.
+const MAX_EARLIER: usize = 4;
+const MIN_EARLIER: usize = 24;
 /// Number of directives that are kept, the newest ones.
 const MAX_DIRECTIVES: usize = 8;
 /// Longer messages are documents, whose sentences are no directives, in bytes.
@@ -60,6 +64,11 @@ pub(super) fn words(entry: &Entry) -> Option<String> {
     if entry.agent.is_some() || matches!(speaker, Speaker::Host | Speaker::Shell) {
         return None;
     }
+    typed(text)
+}
+
+/// Returns what a person wrote of a message, without what the host added.
+pub(crate) fn typed(text: &str) -> Option<String> {
     let text = text
         .get(..text.floor_char_boundary(MAX_TAGGED))
         .unwrap_or(text);
@@ -164,6 +173,14 @@ pub(super) fn request(entries: &[Entry]) -> (Option<Said>, Option<Said>) {
         after.get_or_insert(said);
     }
     (None, after)
+}
+
+/// Returns the newest request before an entry that says more than one can guess.
+pub(super) fn request_before(entries: &[Entry], entry: usize) -> Option<Said> {
+    let before = entries.get(..entry)?;
+    let mut earlier = said(before).rev().take(MAX_EARLIER);
+    let found = earlier.find(|(_, text)| text.len() >= MIN_EARLIER && !only_goes_on(text));
+    found.map(|(entry, text)| Said { entry, text })
 }
 
 /// Returns the number of requests after an entry.

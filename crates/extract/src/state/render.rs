@@ -1,9 +1,10 @@
 //! Writes the state of the work, one line or list a subject, each with the number of its entry.
 
+use flamestack_core::text::{condense, for_model};
 use flamestack_core::transcript::{Todo, TodoStatus};
 
 use super::outcomes::CheckOutcome;
-use super::{ActionKind, ChangedFile, CheckResult, FailedApproach, FileChange, WorkState};
+use super::{ActionKind, ChangedFile, CheckResult, FailedApproach, FileChange, Said, WorkState};
 use crate::tokens::Tokenizer;
 
 /// Number of changed files that are listed.
@@ -15,31 +16,30 @@ const FILE_NAMES: usize = 3;
 /// Number of open and of finished items of the to-do list.
 const OPEN_TODOS: usize = 8;
 const DONE_TODOS: usize = 3;
+/// Shorter words of the model say nothing, in bytes.
+const MIN_WORDS: usize = 16;
+/// Maximum length of a path or command, in characters.
+const MAX_NAME: usize = 300;
 
 impl WorkState {
     /// Writes the state for a model that continues the work, within a number of tokens. What matters
     /// most comes first, and lines for which there is no room are left out.
     pub fn render(&self, limit: usize, tokenizer: &dyn Tokenizer) -> String {
-        fitting(&self.blocks(), limit, tokenizer)
+        // What is quoted opens and closes no tag that a host or Flamestack gives a meaning. Contexts
+        // escape results themselves.
+        let safe = |block: &String| for_model(block).into_owned();
+        let blocks: Vec<String> = self.blocks().iter().map(safe).collect();
+        fitting(&blocks, limit, tokenizer)
     }
 
     /// Writes the state in which finished work was left, for the work that it was a part of.
     pub fn render_result(&self, limit: usize, tokenizer: &dyn Tokenizer) -> String {
         let mut blocks = Vec::new();
-        let files: Vec<&str> = self
-            .changed
-            .iter()
-            .rev()
-            .map(|file| file.path.as_str())
-            .collect();
-        let shown = files
-            .iter()
-            .take(MAX_FILES)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ");
-        match files.len().saturating_sub(MAX_FILES) {
-            _ if files.is_empty() => {}
+        let newest = self.changed.iter().rev().take(MAX_FILES);
+        let shown: Vec<String> = newest.map(|file| one_line(&file.path)).collect();
+        let shown = shown.join(", ");
+        match self.changed.len().saturating_sub(MAX_FILES) {
+            _ if self.changed.is_empty() => {}
             0 => blocks.push(format!("Files changed: {shown}")),
             more => blocks.push(format!("Files changed: {shown} and {more} more")),
         }
@@ -63,11 +63,16 @@ impl WorkState {
         blocks.extend(failed.map(|line| format!("Tried, did not work: {line}")));
         fitting(&blocks, limit, tokenizer)
     }
+
     fn blocks(&self) -> Vec<String> {
         let mut blocks = Vec::new();
         if let Some(request) = &self.request {
             let n = request.entry + 1;
             blocks.push(format!("Request (#{n}): {}", request.text));
+        }
+        if let Some(earlier) = &self.earlier {
+            let n = earlier.entry + 1;
+            blocks.push(format!("Request before it (#{n}): {}", earlier.text));
         }
         if let Some(go_on) = &self.go_on {
             blocks.push(format!(
@@ -75,6 +80,11 @@ impl WorkState {
                 go_on.entry + 1,
                 go_on.text
             ));
+        }
+        let (answered, last) = self.last_words_by_place();
+        if let Some(reply) = answered {
+            let n = reply.entry + 1;
+            blocks.push(format!("Reply that it answers (#{n}): {}", reply.text));
         }
         blocks.push(listed(
             "Directives of the user",
@@ -102,11 +112,23 @@ impl WorkState {
                 ActionKind::Ran => format!("ran `{object}`"),
                 ActionKind::Edited => format!("edited {object}"),
                 ActionKind::Read => format!("read {object}"),
+                ActionKind::Refused => format!("`{object}`, refused by the user, not done"),
             };
             blocks.push(format!("Last action (#{}): {words}", action.entry + 1));
         }
+        if let Some(at) = self.stopped {
+            blocks.push(format!("Stopped by the user (#{})", at + 1));
+        }
+        if let Some(words) = last {
+            let n = words.entry + 1;
+            blocks.push(format!("Model's last words (#{n}): {}", words.text));
+        }
         if let Some(step) = &self.intention {
-            blocks.push(format!("About to (#{}): {}", step.entry + 1, step.text));
+            let label = match self.stopped {
+                Some(_) => "Was about to, until the user stopped it",
+                None => "About to",
+            };
+            blocks.push(format!("{label} (#{}): {}", step.entry + 1, step.text));
         }
         blocks.push(self.git_line());
         blocks.push(listed(
@@ -116,6 +138,29 @@ impl WorkState {
         blocks.push(self.changed_files());
         blocks.retain(|block| !block.is_empty());
         blocks
+    }
+
+    /// Returns the model's last words without the step that they announce, first if the newest message of
+    /// the user answers them.
+    fn last_words_by_place(&self) -> (Option<Said>, Option<Said>) {
+        let Some(words) = &self.last_words else {
+            return (None, None);
+        };
+        let step = self.intention.as_ref();
+        let text = match step.filter(|step| step.entry == words.entry) {
+            Some(step) => words.text.replace(&step.text, "").trim().to_owned(),
+            None => words.text.clone(),
+        };
+        if text.len() < MIN_WORDS {
+            return (None, None);
+        }
+        let entry = words.entry;
+        let words = Said { entry, text };
+        let newest = self.go_on.as_ref().or(self.request.as_ref());
+        match newest {
+            Some(said) if entry < said.entry => (Some(words), None),
+            _ => (None, Some(words)),
+        }
     }
 
     fn todo_list(&self) -> String {
@@ -171,21 +216,24 @@ impl WorkState {
 }
 
 fn changed(file: &ChangedFile, with_names: bool) -> String {
-    let mut text = file.path.clone();
+    let mut text = one_line(&file.path);
     let names = file.names.iter().rev().take(FILE_NAMES).rev();
     let names: Vec<&str> = names.map(String::as_str).collect();
     if with_names && !names.is_empty() {
         text.push_str(&format!(" ({})", names.join(", ")));
     }
-    if file.change == FileChange::Written {
-        text.push_str(", written");
+    match file.change {
+        FileChange::Edited => {}
+        FileChange::Written => text.push_str(", written"),
+        FileChange::Deleted => text.push_str(", deleted"),
     }
     text.push_str(&format!(" #{}", file.entry + 1));
     text
 }
 
 fn result(check: &CheckResult) -> String {
-    let commands: Vec<String> = check.commands.iter().map(|it| format!("`{it}`")).collect();
+    let commands = check.commands.iter();
+    let commands: Vec<String> = commands.map(|it| format!("`{}`", one_line(it))).collect();
     let mut text = commands.join(", ");
     match check.outcome {
         CheckOutcome::Passed => text.push_str(" passed"),
@@ -205,7 +253,11 @@ fn result(check: &CheckResult) -> String {
 fn failed(approach: &FailedApproach) -> String {
     match approach {
         FailedApproach::Reverted { path, entry } => {
-            format!("the changes of {path} were reverted (#{})", entry + 1)
+            format!(
+                "the changes of {} were reverted (#{})",
+                one_line(path),
+                entry + 1
+            )
         }
         FailedApproach::Repeated {
             command,
@@ -213,11 +265,17 @@ fn failed(approach: &FailedApproach) -> String {
             entry,
         } => {
             format!(
-                "`{command}` failed again with the same failure after an edit: {failure} (#{})",
+                "`{}` failed again with the same failure after an edit: {failure} (#{})",
+                one_line(command),
                 entry + 1
             )
         }
     }
+}
+
+/// Returns a path or command on one line: a line break in it would let it pass for a line of ours.
+fn one_line(text: &str) -> String {
+    condense(text, MAX_NAME)
 }
 
 /// Returns the lines that fit into a number of tokens.

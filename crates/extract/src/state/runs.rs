@@ -96,6 +96,8 @@ pub(super) fn is_refusal(text: &str) -> bool {
         || head.contains("was rejected by the user")
 }
 
+/// Codex's tool that runs a script, which may start commands.
+const SCRIPT: &str = "exec";
 /// Marks after which an answer names the id of a command that goes on.
 const RUNNING: [&str; 5] = [
     "Process running with session ID ",
@@ -146,30 +148,23 @@ impl<'a> Collector<'a> {
         let Some(call) = self.calls.remove(answer.call.as_str()) else {
             return;
         };
-        let text = answer.text.as_str();
-        if let Some(run) = self.continued(call).and_then(|run| self.runs.get_mut(run)) {
-            run.output = format!("{}\n{text}", run.output).into();
-            (run.entry, run.calls) = (at, self.count);
-            let ended = answer.exit_code.filter(|_| running_id(text).is_none());
-            // Tools that report on a task succeed themselves, however the task ended.
-            let stated = stated_exit(text).or(ended.filter(|_| call.kind == CallKind::Execute));
-            if stated.is_some() {
-                (run.exit, run.state) = (stated, RunState::Done);
-            }
+        let reported = Reported::of(call, answer);
+        if let Some(number) = self.continued(call) {
+            self.goes_on(number, at, reported);
             return;
         }
         let lines = command_lines(call);
         let mixed = lines.len() > 1;
         for line in lines {
             let mut run = Run::new(at, self.count, line);
-            run.output = Cow::Borrowed(text);
-            run.exit = answer.exit_code.or((!answer.ok).then_some(1));
-            run.state = if is_refusal(text) {
+            run.output = reported.output.clone();
+            run.exit = reported.exit;
+            run.state = if is_refusal(&reported.output) {
                 RunState::Refused
             } else if mixed {
                 RunState::Mixed
-            } else if let Some(id) = running_id(text) {
-                self.open.insert(id.to_owned(), self.runs.len());
+            } else if let Some(id) = &reported.running {
+                self.open.insert(id.clone(), self.runs.len());
                 RunState::Running
             } else {
                 RunState::Done
@@ -178,9 +173,35 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Adds the report of a later call to a run.
+    fn goes_on(&mut self, number: usize, at: usize, reported: Reported<'_>) {
+        if let Some(id) = reported.running {
+            self.open.insert(id, number);
+        }
+        let Some(run) = self.runs.get_mut(number) else {
+            return;
+        };
+        run.output = format!("{}\n{}", run.output, reported.output).into();
+        (run.entry, run.calls) = (at, self.count);
+        if reported.ended.is_some() {
+            (run.exit, run.state) = (reported.ended, RunState::Done);
+        }
+    }
+
     /// Returns the run that a call continues.
     fn continued(&self, call: &Call) -> Option<usize> {
-        if self.open.is_empty() || call.command.is_some() {
+        if self.open.is_empty() {
+            return None;
+        }
+        if call.tool == SCRIPT {
+            let script = arguments::text(&call.arguments);
+            let (_, written) = script.split_once("write_stdin")?;
+            let (_, id) = written.split_once("session_id")?;
+            let id = id.trim_start_matches(['"', '\'', ' ', ':']);
+            let end = id.find(|c: char| !c.is_ascii_digit()).unwrap_or(id.len());
+            return self.open.get(id.get(..end)?).copied();
+        }
+        if call.command.is_some() {
             return None;
         }
         let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
@@ -211,6 +232,57 @@ impl<'a> Collector<'a> {
             (run.exit, run.state) = (Some(exit), RunState::Done);
         }
     }
+}
+
+/// The report of a call on a command.
+struct Reported<'a> {
+    output: Cow<'a, str>,
+    /// The status of a command that this call started.
+    exit: Option<i32>,
+    /// The status of a command that an earlier call started.
+    ended: Option<i32>,
+    /// The id of the command, if it goes on.
+    running: Option<String>,
+}
+
+impl<'a> Reported<'a> {
+    fn of(call: &Call, answer: &'a Answer) -> Self {
+        let text = answer.text.as_str();
+        if let Some(packed) = packed(text) {
+            return packed;
+        }
+        let running = running_id(text);
+        let own = answer.exit_code.or((!answer.ok).then_some(1));
+        // A script that completes says nothing about the commands that it started.
+        let own = own.filter(|exit| call.tool != SCRIPT || *exit != 0);
+        // Tools that report on a task succeed themselves, however the task ended.
+        let is_shell = call.kind == CallKind::Execute && call.tool != SCRIPT;
+        let ended = answer.exit_code.filter(|_| running.is_none() && is_shell);
+        Self {
+            output: Cow::Borrowed(text),
+            exit: own,
+            ended: stated_exit(text).or(ended),
+            running: running.map(str::to_owned),
+        }
+    }
+}
+
+/// Returns the report in an answer to a script of Codex: an object with the output, and with the status of
+/// a command that has ended or the id of one that goes on.
+fn packed<'a>(text: &str) -> Option<Reported<'a>> {
+    let object = text.get(text.find("{\"chunk_id\"")?..)?;
+    let mut objects = serde_json::Deserializer::from_str(object).into_iter::<Value>();
+    let object = objects.next()?.ok()?;
+    let exit = object.get("exit_code").and_then(Value::as_i64);
+    let exit = exit.and_then(|exit| i32::try_from(exit).ok());
+    let id = object.get("session_id").filter(|_| exit.is_none());
+    let output = object.get("output").and_then(Value::as_str);
+    Some(Reported {
+        output: output.unwrap_or_default().to_owned().into(),
+        exit,
+        ended: exit,
+        running: id.map(Value::to_string),
+    })
 }
 
 /// Returns the id of a command that goes on, if an answer names one.
@@ -249,7 +321,7 @@ fn leading_number(text: &str) -> Option<i32> {
 
 /// Returns the command lines that a call runs. A script of Codex may run several.
 pub(super) fn command_lines(call: &Call) -> Vec<Cow<'_, str>> {
-    if call.tool == "exec" {
+    if call.tool == SCRIPT {
         let script = arguments::text(&call.arguments);
         let lines: Vec<_> = scripted(&script).into_iter().map(Cow::Owned).collect();
         if !lines.is_empty() {

@@ -10,21 +10,21 @@ use crate::tokens::{Estimate, Tokenizer};
 
 /// A session, built call by call.
 #[derive(Default)]
-struct Story(Vec<Entry>);
+pub(super) struct Story(pub(super) Vec<Entry>);
 
 impl Story {
-    fn asks(self, text: &str) -> Self {
+    pub(super) fn asks(self, text: &str) -> Self {
         let speaker = Speaker::Person;
         let text = text.to_owned();
         self.with(EntryKind::User { speaker, text })
     }
 
-    fn says(self, text: &str) -> Self {
+    pub(super) fn says(self, text: &str) -> Self {
         let text = text.to_owned();
         self.with(EntryKind::Assistant { text })
     }
 
-    fn runs(self, line: &str, exit_code: i32, output: &str) -> Self {
+    pub(super) fn runs(self, line: &str, exit_code: i32, output: &str) -> Self {
         self.call(
             CallKind::Execute,
             &[],
@@ -35,16 +35,16 @@ impl Story {
         )
     }
 
-    fn edits(self, path: &str, old: &str, new: &str) -> Self {
+    pub(super) fn edits(self, path: &str, old: &str, new: &str) -> Self {
         let arguments = serde_json::json!({ "old_string": old, "new_string": new }).to_string();
         self.call(CallKind::Edit, &[path], &arguments, None, None, "done")
     }
 
-    fn reads(self, path: &str) -> Self {
+    pub(super) fn reads(self, path: &str) -> Self {
         self.call(CallKind::Read, &[path], "{}", None, None, "text")
     }
 
-    fn call(
+    pub(super) fn call(
         self,
         kind: CallKind,
         paths: &[&str],
@@ -53,17 +53,32 @@ impl Story {
         exit_code: Option<i32>,
         output: &str,
     ) -> Self {
-        let id = self.0.len().to_string();
         let call = Call {
-            id: id.clone(),
+            id: self.0.len().to_string(),
             tool: "tool".to_owned(),
             kind,
             arguments: arguments.to_owned(),
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             command: command.map(str::to_owned),
         };
+        self.answered(call, exit_code, output)
+    }
+
+    pub(super) fn tool(self, tool: &str, kind: CallKind, arguments: &str, output: &str) -> Self {
+        let call = Call {
+            id: self.0.len().to_string(),
+            tool: tool.to_owned(),
+            kind,
+            arguments: arguments.to_owned(),
+            paths: Vec::new(),
+            command: None,
+        };
+        self.answered(call, Some(0), output)
+    }
+
+    fn answered(self, call: Call, exit_code: Option<i32>, output: &str) -> Self {
         let answer = Answer {
-            call: id,
+            call: call.id.clone(),
             ok: exit_code.unwrap_or(0) == 0,
             exit_code,
             text: output.to_owned(),
@@ -72,16 +87,16 @@ impl Story {
             .with(EntryKind::Answer(answer))
     }
 
-    fn with(mut self, kind: EntryKind) -> Self {
+    pub(super) fn with(mut self, kind: EntryKind) -> Self {
         self.0.push(Entry::of(kind));
         self
     }
 
-    fn state(&self) -> WorkState {
+    pub(super) fn state(&self) -> WorkState {
         WorkState::read(&self.0)
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         self.state().render(1000, &Estimate)
     }
 }

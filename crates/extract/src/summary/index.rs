@@ -1,8 +1,11 @@
 //! The index of names: a map of files with the few identifiers in play, then other names.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use super::story::name_on_line;
 use crate::lex::{NameKind, names};
 use crate::names::NameTable;
 use crate::tokens::Tokenizer;
@@ -142,12 +145,13 @@ impl<'t> FileMap<'t, '_> {
 
     fn render(&self) -> String {
         let mut text = String::new();
-        let mut bare = Vec::new();
+        let mut bare: Vec<Cow<'_, str>> = Vec::new();
         for (file, names) in &self.files {
             if names.is_empty() {
-                bare.push(self.shown(*file));
+                bare.push(name_on_line(self.shown(*file)));
             } else {
-                text.push_str(&format!("- {}: {}\n", self.shown(*file), names.join(", ")));
+                let file = name_on_line(self.shown(*file));
+                text.push_str(&format!("- {file}: {}\n", names.join(", ")));
             }
         }
         for line in bare.chunks(LINE_NAMES) {

@@ -2,6 +2,7 @@
 
 use super::SummaryInput;
 use super::story::printable;
+use crate::state::typed;
 use crate::tokens::{Tokenizer, prefix, surely_over};
 use crate::utterance::{Source, Utterance};
 use flamestack_core::note::Note;
@@ -11,8 +12,12 @@ use flamestack_core::text::condense;
 const MAX_PROMPTS: usize = 12;
 /// Length of a prompt that is considered, in bytes.
 const MAX_PROMPT: usize = 200_000;
+/// Minimum room for a prompt, in tokens.
+const MIN_LEVEL: usize = 28;
 /// Longer words are cut, in bytes.
 const MAX_WORD: usize = 30;
+/// Number of letters of a prompt in which the title of its session is looked for.
+const MAX_TITLE: usize = 400;
 /// Maximum length of a note, in characters.
 const MAX_NOTE: usize = 400;
 /// A directive that begins like a prompt is that prompt, in characters.
@@ -39,12 +44,10 @@ pub(super) fn prompts(
     limit: usize,
     tokenizer: &dyn Tokenizer,
 ) -> String {
-    let prompts: Vec<(String, usize)> = shown_prompts(utterances)
-        .filter(|utterance| !known.contains(utterance.text.trim()))
-        .map(|utterance| {
-            let text = utterance.text.trim();
-            let end = text.floor_char_boundary(MAX_PROMPT);
-            let text = printable(text.get(..end).unwrap_or(text));
+    let mut prompts: Vec<(String, usize)> = shown_prompts(utterances)
+        .filter_map(|utterance| Some((utterance, one_line(&typed(&utterance.text)?))))
+        .filter(|(_, text)| !known.contains(text.as_str()))
+        .map(|(utterance, text)| {
             let text = format!("#{} {text}\n", utterance.entry + 1);
             let cost = if surely_over(text.len(), limit) {
                 usize::MAX / MAX_PROMPTS / 4
@@ -54,7 +57,13 @@ pub(super) fn prompts(
             (text, cost)
         })
         .collect();
-    let level = level(prompts.iter().map(|(_, cost)| *cost).collect(), limit);
+    let costs = |prompts: &[(String, usize)]| prompts.iter().map(|(_, cost)| *cost).collect();
+    let mut level = level_of(costs(&prompts), limit);
+    // A few words of each of many prompts say nothing: the oldest go, except for the first.
+    while level < MIN_LEVEL && prompts.len() > 2 {
+        prompts.remove(1);
+        level = level_of(costs(&prompts), limit);
+    }
     let mut section = String::new();
     for (text, cost) in &prompts {
         if *cost <= level {
@@ -64,6 +73,16 @@ pub(super) fn prompts(
         }
     }
     section
+}
+
+/// Returns the beginning of a text on one line. A line of a prompt could pass for a heading or a line of
+/// the brief.
+fn one_line(text: &str) -> String {
+    let text = text.trim();
+    let end = text.floor_char_boundary(MAX_PROMPT);
+    let text = printable(text.get(..end).unwrap_or(text));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// Returns the beginning and the end of a text.
@@ -86,7 +105,7 @@ fn both_ends(text: &str, limit: usize, tokenizer: &dyn Tokenizer) -> String {
 }
 
 /// Returns the most that each may cost so that all fit: the short ones leave room for the long ones.
-fn level(mut costs: Vec<usize>, limit: usize) -> usize {
+fn level_of(mut costs: Vec<usize>, limit: usize) -> usize {
     costs.sort_unstable();
     let mut left = limit;
     let count = costs.len();
@@ -108,10 +127,12 @@ pub(super) fn facts(
     tokenizer: &dyn Tokenizer,
 ) -> String {
     let mut lines = Lines::new(limit, tokenizer);
-    for (label, text) in [("Goal", input.goal), ("Done when", input.criteria)] {
+    // A session is named after its first prompt, which is shown as such.
+    let goal = input.goal.filter(|goal| !names_a_prompt(goal, utterances));
+    for (label, text) in [("Goal", goal), ("Done when", input.criteria)] {
         if let Some(text) = text {
             let text = prefix(text.trim(), limit / 3, &|text| tokenizer.count(text));
-            lines.add(&format!("{label}: {}\n", printable(text)));
+            lines.add(&format!("{label}: {}\n", one_line(text)));
         }
     }
     for note in input.notes.iter().rev() {
@@ -127,6 +148,25 @@ pub(super) fn facts(
         lines.add(&format!("{label}: {}\n", condense(text, MAX_NOTE)));
     }
     lines.text
+}
+
+/// Returns true if a title is the beginning of a prompt, whatever marks either has.
+fn names_a_prompt(title: &str, utterances: &[Utterance<'_>]) -> bool {
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters
+            .take(MAX_TITLE)
+            .flat_map(char::to_lowercase)
+            .collect()
+    };
+    let title = letters(title);
+    let mut prompts = shown_prompts(utterances);
+    !title.is_empty()
+        && prompts.any(|prompt| {
+            let end = prompt.text.floor_char_boundary(4 * MAX_TITLE);
+            let start = prompt.text.get(..end).unwrap_or_default();
+            letters(start).starts_with(&title)
+        })
 }
 
 fn is_prompt(directive: &str, utterances: &[Utterance<'_>]) -> bool {

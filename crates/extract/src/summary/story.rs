@@ -9,7 +9,7 @@ use crate::utterance::{Source, Utterance};
 /// Returns the beginning of the line that names the entry of a passage.
 pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -> String {
     let number = utterance.entry + 1;
-    let path = utterance.paths.first().map_or("", String::as_str);
+    let path = name_on_line(utterance.paths.first().map_or("", String::as_str));
     let failed = if utterance.ok == Some(false) {
         " failed"
     } else {
@@ -23,7 +23,8 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
         Source::Output | Source::FailedOutput => {
             let call = utterance.answers.and_then(|call| utterances.get(call));
             let path = call.and_then(|call| call.paths.first());
-            format!("#{number} {}: ", path.map_or("out", String::as_str))
+            let path = name_on_line(path.map_or("out", String::as_str));
+            format!("#{number} {path}: ")
         }
         Source::Plan => format!("#{number} plan: "),
         Source::Prompt | Source::HostWords | Source::Text | Source::Summary => {
@@ -65,6 +66,15 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
         text.replace(is_control, "").into()
     } else {
         text.into()
+    }
+}
+
+/// Returns a name without line breaks, which would let a part of it pass for a line of the brief.
+pub(super) fn name_on_line(name: &str) -> Cow<'_, str> {
+    if name.contains(char::is_control) {
+        name.replace(char::is_control, " ").into()
+    } else {
+        name.into()
     }
 }
 

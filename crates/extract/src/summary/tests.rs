@@ -101,14 +101,14 @@ fn a_brief_has_everything_needed_to_continue() {
     - now: Write parse_hexadecimal
     - done: Read the parser
     Last action (#5): ran `cargo test -p token parse_hexadecimal`
+    Model's last words (#8): parse_hexadecimal is missing; writing it now.
     Goal: Hexadecimal numbers
+    ## Last steps
+    #6 ran `cargo test -p token parse_hexadecimal`, failed: error[E0425]: cannot find function `parse_hexadecimal` in this scope
     ## What happened (`flame recall k3v9x2ab#n` shows all of #n)
     #2 I will read src/token/parse.rs first.
     #3 ran: cat src/token/parse.rs
     #4 out: fn parse_token(input: &str) -> Token { parse_number(input) }
-    #5 ran failed: cargo test -p token parse_hexadecimal
-    #6 out: error[E0425]: cannot find function `parse_hexadecimal` in this scope
-    #8 parse_hexadecimal is missing; writing it now.
     ");
 }
 
@@ -261,9 +261,9 @@ proptest! {
     }
 
     #[test]
-    fn passages_are_word_for_word(words in prop::collection::vec("[a-z]{3,9}", 30..200)) {
+    fn passages_are_word_for_word(words in prop::collection::vec("[a-z]{3,9}", 100..200)) {
         let text = words.join(" ");
-        let shown = brief(&[said(&text)], &SummaryInput::default(), 120, &Estimate);
+        let shown = brief(&[said(&text)], &SummaryInput::default(), 300, &Estimate);
         let (_, body) = shown.split_once("#1 ").unwrap();
         for passage in body.lines().flat_map(|line| line.split(" … ")) {
             prop_assert!(text.contains(passage.trim()), "{passage:?}");

@@ -1,0 +1,236 @@
+//! The ledger: the last steps that mattered, one line each. Looking around is no step.
+
+use flamestack_core::text::condense;
+use flamestack_core::transcript::{CallKind, Entry, EntryKind};
+
+use super::doing::without_setup;
+use super::files::Edit;
+use super::outcomes::{CheckOutcome, SETUP, Verdict, first_failure, verdict};
+use super::prompts;
+use super::runs::{Run, RunState};
+use super::{MAX_COMMAND, MAX_FAILURE};
+use crate::shell::{CommandKind, SimpleCommand, command_kind, git_words, invocation};
+
+/// A step of the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the entry that has it, or its last part.
+    pub entry: usize,
+    /// Its description.
+    pub kind: StepKind,
+}
+
+/// Kind of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// Changed a file, in one or several edits in a row.
+    Edited {
+        /// The file.
+        path: String,
+        /// Number of edits.
+        times: usize,
+    },
+    /// Deleted a file.
+    Deleted(String),
+    /// Started a command line that has not ended.
+    Started(String),
+    /// Ran a command line.
+    Ran {
+        /// The line.
+        line: String,
+        /// Its outcome, if that is certain.
+        outcome: Option<CheckOutcome>,
+        /// The line of its output that names the first failure.
+        failure: Option<String>,
+    },
+    /// Gave a task to a subagent.
+    Delegated(String),
+    /// Ended a turn with these words.
+    Replied(String),
+}
+
+/// Number of steps that are kept, the newest ones.
+const MAX_STEPS: usize = 32;
+/// Maximum length of the words that ended a turn, in characters.
+const MAX_REPLY: usize = 160;
+/// Maximum length of a subagent's task, in characters.
+const MAX_TASK: usize = 120;
+
+/// Verbs of git that change nothing.
+const GIT_LOOKS: [&str; 14] = [
+    "status",
+    "diff",
+    "log",
+    "show",
+    "branch",
+    "rev-parse",
+    "ls-files",
+    "ls-remote",
+    "blame",
+    "grep",
+    "remote",
+    "describe",
+    "merge-base",
+    "config",
+];
+/// Verbs of GitHub's program that change nothing.
+const GH_LOOKS: [&str; 6] = ["view", "list", "checks", "status", "diff", "api"];
+
+/// Returns the last steps, the newest last.
+pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    let newest = edits.len().saturating_sub(4 * MAX_STEPS);
+    for edit in edits.iter().skip(newest) {
+        let path = edit.replacement.path.clone();
+        let kind = if edit.replacement.deleted {
+            StepKind::Deleted(path)
+        } else {
+            StepKind::Edited { path, times: 1 }
+        };
+        let entry = edit.entry;
+        all.push(Step { entry, kind });
+    }
+    let newest = runs.len().saturating_sub(8 * MAX_STEPS);
+    all.extend(runs.iter().skip(newest).filter_map(ran));
+    all.extend(spoken(entries));
+    all.sort_by_key(|step| step.entry);
+    let mut steps: Vec<Step> = Vec::new();
+    for step in all {
+        match (steps.last_mut(), &step.kind) {
+            (
+                Some(Step {
+                    entry,
+                    kind: StepKind::Edited { path, times },
+                }),
+                StepKind::Edited { path: again, .. },
+            ) if path == again => {
+                *times += 1;
+                *entry = step.entry;
+            }
+            _ => steps.push(step),
+        }
+    }
+    let excess = steps.len().saturating_sub(MAX_STEPS);
+    steps.split_off(excess)
+}
+
+/// Returns the step of a run, unless it only looked around.
+fn ran(run: &Run<'_>) -> Option<Step> {
+    let line = without_setup(&run.line);
+    if matches!(run.state, RunState::Refused | RunState::Mixed) || run.commands.iter().all(looks) {
+        return None;
+    }
+    if run.state == RunState::Running {
+        return Some(Step {
+            entry: run.entry,
+            kind: StepKind::Started(condense(line, MAX_COMMAND)),
+        });
+    }
+    let outcome = outcome(run);
+    let failure = first_failure(&run.output).filter(|_| outcome == Some(CheckOutcome::Failed));
+    Some(Step {
+        entry: run.entry,
+        kind: StepKind::Ran {
+            line: condense(line, MAX_COMMAND),
+            outcome,
+            failure: failure.map(|line| condense(&line, MAX_FAILURE)),
+        },
+    })
+}
+
+/// Returns true if a command only looks around.
+fn looks(command: &SimpleCommand) -> bool {
+    if let Some(words) = git_words(command) {
+        return words.first().is_none_or(|verb| GIT_LOOKS.contains(verb));
+    }
+    let words = invocation(command);
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
+    match words.first() {
+        Some(&"gh") => has(&GH_LOOKS) && !has(&["-X", "-f", "-F", "--method", "--input"]),
+        Some(&"sed") => !words.iter().any(|word| word.starts_with("-i")),
+        Some(&"rm" | &"mkdir") => false,
+        Some(program) => SETUP.contains(program) || command_kind(program) == CommandKind::Look,
+        None => true,
+    }
+}
+
+/// Returns the outcome of a whole line: that of its checks, else its status.
+fn outcome(run: &Run<'_>) -> Option<CheckOutcome> {
+    if run.state != RunState::Done {
+        return None;
+    }
+    let verdicts = run.checks.iter();
+    let verdicts: Vec<Verdict> = verdicts
+        .map(|(at, check)| verdict(run, *at, check))
+        .collect();
+    let failed = Verdict::Certain(CheckOutcome::Failed);
+    let passed = Verdict::Certain(CheckOutcome::Passed);
+    match run.exit {
+        _ if verdicts.contains(&failed) => Some(CheckOutcome::Failed),
+        Some(exit) if exit != 0 => Some(CheckOutcome::Failed),
+        _ if !verdicts.is_empty() && verdicts.iter().all(|it| *it == passed) => {
+            Some(CheckOutcome::Passed)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the words that ended turns, and the tasks of subagents.
+fn spoken(entries: &[Entry]) -> Vec<Step> {
+    let mut found = Vec::new();
+    let mut turn_is_over = true;
+    for (at, entry) in entries.iter().enumerate().rev() {
+        match &entry.kind {
+            EntryKind::Assistant { text } if turn_is_over && !text.trim().is_empty() => {
+                turn_is_over = false;
+                let kind = StepKind::Replied(prompts::gist(text, MAX_REPLY));
+                found.push(Step { entry: at, kind });
+            }
+            EntryKind::Call(call) => {
+                turn_is_over = false;
+                if call.kind == CallKind::Delegate {
+                    let task = crate::arguments::text(&call.arguments);
+                    let kind = StepKind::Delegated(condense(&task, MAX_TASK));
+                    found.push(Step { entry: at, kind });
+                }
+            }
+            EntryKind::TurnEnded => turn_is_over = true,
+            _ if prompts::is_from_user(entry) => turn_is_over = true,
+            _ => {}
+        }
+        if found.len() >= MAX_STEPS {
+            break;
+        }
+    }
+    found
+}
+
+impl Step {
+    /// Writes the step in one line.
+    pub(crate) fn line(&self) -> String {
+        let n = self.entry + 1;
+        match &self.kind {
+            StepKind::Edited { path, times: 1 } => format!("#{n} edited {}", condense(path, 300)),
+            StepKind::Edited { path, times } => {
+                format!("#{n} edited {}, {times} times", condense(path, 300))
+            }
+            StepKind::Ran {
+                line,
+                outcome,
+                failure,
+            } => {
+                let outcome = match outcome {
+                    Some(CheckOutcome::Passed) => ", passed",
+                    Some(CheckOutcome::Failed) => ", failed",
+                    None => "",
+                };
+                let failure = failure.as_ref().map(|it| format!(": {it}"));
+                format!("#{n} ran `{line}`{outcome}{}", failure.unwrap_or_default())
+            }
+            StepKind::Deleted(path) => format!("#{n} deleted {}", condense(path, 300)),
+            StepKind::Started(line) => format!("#{n} started `{line}`, which still runs"),
+            StepKind::Delegated(task) => format!("#{n} gave a subagent the task: {task}"),
+            StepKind::Replied(words) => format!("#{n} replied: {words}"),
+        }
+    }
+}
