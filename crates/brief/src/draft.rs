@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::document::Line;
 use crate::fields::Field;
 use crate::plain::plain;
+use crate::sameness::is_same_step;
 use crate::{BriefLine, BriefSection, Heading, LineSource};
 
 /// Maximum length of a line, in characters.
@@ -41,7 +42,10 @@ impl Draft {
     pub(crate) fn add(&mut self, heading: Heading, rank: Rank, text: &str, source: LineSource) {
         let text = plain(text, LINE);
         let section = self.section(heading);
-        let is_known = section.lines.iter().any(|line| is_same(&line.text, &text));
+        let is_known = section.lines.iter().any(|line| {
+            let in_other_words = || is_same_step((&line.text, &line.source), (&text, &source));
+            is_same(&line.text, &text) || (heading == Heading::Remaining && in_other_words())
+        });
         if text.is_empty() || is_known {
             return;
         }

@@ -26,6 +26,7 @@ mod fields;
 mod mentions;
 mod plain;
 mod render;
+mod sameness;
 mod sections;
 mod session_log;
 mod signs;

@@ -17,6 +17,8 @@ pub struct Sources {
     pub around: Option<Surroundings>,
     /// The planned frames of the whole path, nearest first, each followed by those below it.
     pub planned: Vec<Frame>,
+    /// Finished frames below the children of the current one, with the decisions made in them.
+    pub finished_below: Vec<Frame>,
     /// True if the user's last prompt was answered.
     pub is_answered: bool,
     /// Mode of the session.

@@ -37,6 +37,7 @@ pub(crate) struct Vocabulary {
     pub(crate) countable: Vec<String>,
     pub(crate) kind_of: Vec<String>,
     pub(crate) goes_on: Vec<String>,
+    pub(crate) doing: Vec<String>,
     pub(crate) explains: Vec<String>,
     pub(crate) status: Vec<String>,
     pub(crate) entry: Vec<String>,

@@ -34,6 +34,10 @@ const LOG_LIMIT: ReadLimit = ReadLimit {
 };
 /// Maximum number of planned frames that are read.
 const MAX_PLANNED: usize = 64;
+/// Number of children below which finished frames are read, the last to end, and of finished frames that
+/// are read below each.
+const MAX_PARENTS: usize = 16;
+const MAX_ENDED: usize = 16;
 /// Number of recent open tasks among which the one that a shell goes on with is looked for.
 const RECENT_ROOTS: usize = 4;
 
@@ -145,6 +149,7 @@ impl Engine {
                 .surroundings(reading, &frame, Some(session))?;
             Ok(Sources {
                 planned: planned_on_path(reading, &around)?,
+                finished_below: finished_below(reading, &around)?,
                 around: Some(around),
                 is_answered,
                 ..Sources::default()
@@ -195,6 +200,32 @@ fn planned_on_path(reading: &dyn Reading, around: &Surroundings) -> Result<Vec<F
         }
     }
     Ok(planned)
+}
+
+/// Returns the frames that ended below the children of the current one: those that ended last, whatever
+/// their depth.
+fn finished_below(reading: &dyn Reading, around: &Surroundings) -> Result<Vec<Frame>> {
+    let current = around.current.id;
+    let ended = around.children.frames.iter();
+    let open = around.open.frames.iter();
+    let open = open.filter(|frame| frame.parent == Some(current));
+    let mut children: Vec<&Frame> = ended.chain(open).collect();
+    children.sort_by_key(|frame| (frame.closed.is_none(), frame.closed, frame.id));
+    let newest = children.len().saturating_sub(MAX_PARENTS);
+    let mut parents: Vec<FrameId> = children.iter().skip(newest).map(|it| it.id).collect();
+    let mut found = Vec::new();
+    let mut read = 0;
+    while let Some(parent) = parents.pop()
+        && read < 2 * MAX_PARENTS
+    {
+        read += 1;
+        for status in [Status::Completed, Status::Failed] {
+            let below = reading.ended_with_notes(&parent, status, MAX_ENDED)?;
+            parents.extend(below.iter().rev().map(|frame| frame.id));
+            found.extend(below);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the most recently changed of the last few tasks that were begun and are open.

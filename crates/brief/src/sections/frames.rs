@@ -17,7 +17,12 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     };
     let current = &around.current;
     let root = around.ancestors.last().unwrap_or(current);
-    draft.vital(Heading::Objective, &goal(root), source(root));
+    let prompt = newest_prompt(around, root);
+    let is_answered = prompt.is_some() && facts.sources.is_answered;
+    let objective = prompt.unwrap_or(root);
+    let answered = if is_answered { " (answered)" } else { "" };
+    let text = format!("{}{answered}", goal(objective));
+    draft.vital(Heading::Objective, &text, source(objective));
     // A frame derived from what was observed is only known to be going on: todos and files may know the
     // step better, see `write_fallback`.
     let is_asked = current.origin == Origin::Asked;
@@ -26,7 +31,7 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     }
     write_status(draft, around);
     write_done_and_ahead(draft, facts, around);
-    write_notes(draft, around);
+    write_notes(draft, facts, around);
     write_obstacles(draft, around);
     let is_current = current.status == Status::InProgress && is_asked;
     let next = next_below(around)
@@ -35,6 +40,19 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     if let Some(next) = next {
         draft.vital(Heading::NextAction, &goal(next), source(next));
     }
+}
+
+/// Returns the newest prompt of a conversation whose first one has been answered. The conversation bears
+/// the title of its first prompt, which is not its goal any more.
+fn newest_prompt<'a>(around: &'a Surroundings, root: &Frame) -> Option<&'a Frame> {
+    let is_first = |frame: &Frame| frame.origin == Origin::Prompt && frame.title == root.title;
+    let is_named_after_it = root.origin == Origin::Session
+        && root.id == around.current.id
+        && around.children.frames.iter().any(is_first);
+    let mut open = around.open.frames.iter().rev();
+    let is_prompt =
+        |frame: &&Frame| frame.origin == Origin::Prompt && frame.parent.as_ref() == Some(&root.id);
+    open.find(is_prompt).filter(|_| is_named_after_it)
 }
 
 /// Returns the next step below the current frame: one that was begun, else the first that is planned.
@@ -79,7 +97,14 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
 
 fn write_status(draft: &mut Draft, around: &Surroundings) {
     let (current, place) = (&around.current, &around.place);
-    let mut status = format!("“{}” is {}", current.title, current.status.label());
+    let label = current.status.label();
+    let mut status = match newest_prompt(around, current) {
+        Some(_) => format!(
+            "The conversation that began with “{}” is {label}",
+            current.title
+        ),
+        None => format!("“{}” is {label}", current.title),
+    };
     if place.of > 1 {
         let (completed, others) = (place.completed, place.of - 1);
         status.push_str(&format!("; {completed} of {others} siblings complete"));
@@ -132,7 +157,7 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
     draft.add_first((Heading::Remaining, Rank::Useful), REMAINING, ahead);
 }
 
-fn write_notes(draft: &mut Draft, around: &Surroundings) {
+fn write_notes(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
     let current = &around.current;
     for directive in around.directives.iter().rev().take(SHOWN).rev() {
         let text = format!("The user said: {}", directive.text);
@@ -152,10 +177,12 @@ fn write_notes(draft: &mut Draft, around: &Surroundings) {
         }
     }
     // What was decided in finished work around here holds after its end; the last of it is shown.
-    let finished = around.siblings.iter().chain(&around.children.frames);
-    let mut finished: Vec<&Frame> = finished.collect();
-    finished.sort_by_key(|frame| (frame.parent == Some(current.id), frame.closed, frame.id));
-    let decided = finished.into_iter().flat_map(|frame| {
+    let below = around.children.frames.iter();
+    let below = below.chain(&facts.sources.finished_below);
+    let siblings = around.siblings.iter().map(|frame| (false, frame));
+    let mut finished: Vec<(bool, &Frame)> = siblings.chain(below.map(|it| (true, it))).collect();
+    finished.sort_by_key(|(is_below, frame)| (*is_below, frame.closed, frame.id));
+    let decided = finished.into_iter().flat_map(|(_, frame)| {
         let notes = frame.notes.iter();
         let decisions = notes.filter(|note| note.decided_by().is_some());
         decisions.map(move |note| (decision(note, Some(frame)), source(frame)))

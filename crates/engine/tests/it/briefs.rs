@@ -1,6 +1,7 @@
 //! Briefs of file trees.
 
 mod bugs;
+mod conversations;
 mod defects;
 mod doubts;
 mod finished;
