@@ -33,6 +33,7 @@ mod large;
 mod lifecycle;
 mod loops;
 mod manners;
+mod moments;
 mod names;
 mod nothing_lost;
 mod own_recordings;
