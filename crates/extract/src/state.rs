@@ -42,7 +42,7 @@ pub use git::{GitState, SessionCommit};
 pub use outcomes::CheckOutcome;
 pub use prompts::Said;
 pub(crate) use prompts::typed;
-pub use steps::{Step, StepKind};
+pub use steps::{WorkStep, WorkStepKind};
 
 use self::checks::CheckCommand;
 use self::outcomes::{Verdict, first_failure, verdict};
@@ -76,7 +76,7 @@ pub struct WorkState {
     /// Index of the entry with which the user stopped the work, if nothing was done since.
     pub stopped: Option<usize>,
     /// The last steps that mattered, the newest last.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WorkStep>,
     /// Branch, last commit, uncommitted changes.
     pub git: GitState,
     /// Approaches that did not work, the newest last.

@@ -136,7 +136,7 @@ impl Moment {
     fn brief(&self) -> String {
         let project = TestProject::new();
         let head = json!({"t": "session", "v": 1, "id": "s-1", "host": self.host.name(),
-            "source": "a/shop", "cwd": "/work/shop"});
+            "source": "a/shop", "cwd": "/home/ann/shop"});
         let mut text = format!("{head}\n");
         for (i, line) in (1..).zip(&self.lines) {
             let mut line = line.clone();
@@ -391,7 +391,7 @@ fn edits_after_the_check() -> Moment {
 
 fn words_of_the_host() -> Moment {
     Moment::of(Host::Codex)
-        .with(json!({"t": "user", "kind": "meta", "text": "<environment_context><cwd>/work/shop</cwd></environment_context>"}))
+        .with(json!({"t": "user", "kind": "meta", "text": "<environment_context><cwd>/home/ann/shop</cwd></environment_context>"}))
         .asks("Review the changes against main, and name only real faults")
         .runs("git diff main --stat", 0, " src/cart.rs | 12 ++++----\n 1 file changed")
         .runs("git diff main -- src/cart.rs", 0, "-    let total = sum(&items);\n+    let total = items.iter().map(price).sum();")

@@ -1,4 +1,4 @@
-//! What was being done when the conversation was cut: the last call, the step that was announced, the
+//! The work at the moment when the conversation was cut: the last call, the step that was announced, the
 //! model's last words, and a stop by the user.
 
 use flamestack_core::text::condense;

@@ -240,8 +240,8 @@ fn is_elsewhere(commands: &[SimpleCommand]) -> bool {
         let named = matches!(words.get(..2), Some(["git", "-C"]));
         makes
             || matches!(words.first(), Some(&"mktemp"))
-            || (enters && words.get(1).is_some_and(|word| is_scratch(&word)))
-            || (named && words.get(2).is_some_and(|word| is_scratch(&word)))
+            || (enters && words.get(1).is_some_and(&is_scratch))
+            || (named && words.get(2).is_some_and(&is_scratch))
     })
 }
 

@@ -129,7 +129,7 @@ fn the_ledger_has_the_steps_that_mattered() {
         .says("The test of ids fails.")
         .asks("fix it, please")
         .says("Looking.");
-    let lines: Vec<String> = story.state().steps.iter().map(Step::line).collect();
+    let lines: Vec<String> = story.state().steps.iter().map(WorkStep::line).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     #9 edited src/ids.rs, 2 times
     #11 ran `cargo test`, failed: test ids::parse ... FAILED

@@ -157,7 +157,7 @@ impl<'a> Collector<'a> {
         let mixed = lines.len() > 1;
         for line in lines {
             let mut run = Run::new(at, self.count, line);
-            run.output = reported.output.clone();
+            run.output.clone_from(&reported.output);
             run.exit = reported.exit;
             run.state = if is_refusal(&reported.output) {
                 RunState::Refused

@@ -13,16 +13,16 @@ use crate::shell::{CommandKind, SimpleCommand, command_kind, git_words, invocati
 
 /// A step of the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WorkStep {
     /// Index of the entry that has it, or its last part.
     pub entry: usize,
     /// Its description.
-    pub kind: StepKind,
+    pub kind: WorkStepKind,
 }
 
 /// Kind of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepKind {
+pub enum WorkStepKind {
     /// Changed a file, in one or several edits in a row.
     Edited {
         /// The file.
@@ -77,32 +77,32 @@ const GIT_LOOKS: [&str; 14] = [
 const GH_LOOKS: [&str; 6] = ["view", "list", "checks", "status", "diff", "api"];
 
 /// Returns the last steps, the newest last.
-pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<Step> {
-    let mut all: Vec<Step> = Vec::new();
+pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<WorkStep> {
+    let mut all: Vec<WorkStep> = Vec::new();
     let newest = edits.len().saturating_sub(4 * MAX_STEPS);
     for edit in edits.iter().skip(newest) {
         let path = edit.replacement.path.clone();
         let kind = if edit.replacement.deleted {
-            StepKind::Deleted(path)
+            WorkStepKind::Deleted(path)
         } else {
-            StepKind::Edited { path, times: 1 }
+            WorkStepKind::Edited { path, times: 1 }
         };
         let entry = edit.entry;
-        all.push(Step { entry, kind });
+        all.push(WorkStep { entry, kind });
     }
     let newest = runs.len().saturating_sub(8 * MAX_STEPS);
     all.extend(runs.iter().skip(newest).filter_map(ran));
     all.extend(spoken(entries));
     all.sort_by_key(|step| step.entry);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<WorkStep> = Vec::new();
     for step in all {
         match (steps.last_mut(), &step.kind) {
             (
-                Some(Step {
+                Some(WorkStep {
                     entry,
-                    kind: StepKind::Edited { path, times },
+                    kind: WorkStepKind::Edited { path, times },
                 }),
-                StepKind::Edited { path: again, .. },
+                WorkStepKind::Edited { path: again, .. },
             ) if path == again => {
                 *times += 1;
                 *entry = step.entry;
@@ -115,22 +115,22 @@ pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<
 }
 
 /// Returns the step of a run, unless it only looked around.
-fn ran(run: &Run<'_>) -> Option<Step> {
+fn ran(run: &Run<'_>) -> Option<WorkStep> {
     let line = without_setup(&run.line);
     if matches!(run.state, RunState::Refused | RunState::Mixed) || run.commands.iter().all(looks) {
         return None;
     }
     if run.state == RunState::Running {
-        return Some(Step {
+        return Some(WorkStep {
             entry: run.entry,
-            kind: StepKind::Started(condense(line, MAX_COMMAND)),
+            kind: WorkStepKind::Started(condense(line, MAX_COMMAND)),
         });
     }
     let outcome = outcome(run);
     let failure = first_failure(&run.output).filter(|_| outcome == Some(CheckOutcome::Failed));
-    Some(Step {
+    Some(WorkStep {
         entry: run.entry,
-        kind: StepKind::Ran {
+        kind: WorkStepKind::Ran {
             line: condense(line, MAX_COMMAND),
             outcome,
             failure: failure.map(|line| condense(&line, MAX_FAILURE)),
@@ -176,22 +176,22 @@ fn outcome(run: &Run<'_>) -> Option<CheckOutcome> {
 }
 
 /// Returns the words that ended turns, and the tasks of subagents.
-fn spoken(entries: &[Entry]) -> Vec<Step> {
+fn spoken(entries: &[Entry]) -> Vec<WorkStep> {
     let mut found = Vec::new();
     let mut turn_is_over = true;
     for (at, entry) in entries.iter().enumerate().rev() {
         match &entry.kind {
             EntryKind::Assistant { text } if turn_is_over && !text.trim().is_empty() => {
                 turn_is_over = false;
-                let kind = StepKind::Replied(prompts::gist(text, MAX_REPLY));
-                found.push(Step { entry: at, kind });
+                let kind = WorkStepKind::Replied(prompts::gist(text, MAX_REPLY));
+                found.push(WorkStep { entry: at, kind });
             }
             EntryKind::Call(call) => {
                 turn_is_over = false;
                 if call.kind == CallKind::Delegate {
                     let task = crate::arguments::text(&call.arguments);
-                    let kind = StepKind::Delegated(condense(&task, MAX_TASK));
-                    found.push(Step { entry: at, kind });
+                    let kind = WorkStepKind::Delegated(condense(&task, MAX_TASK));
+                    found.push(WorkStep { entry: at, kind });
                 }
             }
             EntryKind::TurnEnded => turn_is_over = true,
@@ -205,16 +205,18 @@ fn spoken(entries: &[Entry]) -> Vec<Step> {
     found
 }
 
-impl Step {
+impl WorkStep {
     /// Writes the step in one line.
     pub(crate) fn line(&self) -> String {
         let n = self.entry + 1;
         match &self.kind {
-            StepKind::Edited { path, times: 1 } => format!("#{n} edited {}", condense(path, 300)),
-            StepKind::Edited { path, times } => {
+            WorkStepKind::Edited { path, times: 1 } => {
+                format!("#{n} edited {}", condense(path, 300))
+            }
+            WorkStepKind::Edited { path, times } => {
                 format!("#{n} edited {}, {times} times", condense(path, 300))
             }
-            StepKind::Ran {
+            WorkStepKind::Ran {
                 line,
                 outcome,
                 failure,
@@ -227,10 +229,10 @@ impl Step {
                 let failure = failure.as_ref().map(|it| format!(": {it}"));
                 format!("#{n} ran `{line}`{outcome}{}", failure.unwrap_or_default())
             }
-            StepKind::Deleted(path) => format!("#{n} deleted {}", condense(path, 300)),
-            StepKind::Started(line) => format!("#{n} started `{line}`, which still runs"),
-            StepKind::Delegated(task) => format!("#{n} gave a subagent the task: {task}"),
-            StepKind::Replied(words) => format!("#{n} replied: {words}"),
+            WorkStepKind::Deleted(path) => format!("#{n} deleted {}", condense(path, 300)),
+            WorkStepKind::Started(line) => format!("#{n} started `{line}`, which still runs"),
+            WorkStepKind::Delegated(task) => format!("#{n} gave a subagent the task: {task}"),
+            WorkStepKind::Replied(words) => format!("#{n} replied: {words}"),
         }
     }
 }

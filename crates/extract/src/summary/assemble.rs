@@ -12,7 +12,7 @@ use super::story::{heading, printable, shown, story};
 use crate::names::NameTable;
 use crate::phrases::PhraseTable;
 use crate::score::{self, name_features};
-use crate::state::{Step, StepKind, WorkState};
+use crate::state::{WorkState, WorkStep, WorkStepKind};
 use crate::tokens::{Tokenizer, prefix};
 use crate::utterance::{Source, Utterance};
 use flamestack_core::text::for_model;
@@ -214,8 +214,9 @@ impl Assembler<'_> {
         let mut left = limit;
         // The state has the model's last words.
         let said = self.state.last_words.as_ref().map(|words| words.entry);
-        let is_said =
-            |step: &&Step| said == Some(step.entry) && matches!(step.kind, StepKind::Replied(_));
+        let is_said = |step: &&WorkStep| {
+            said == Some(step.entry) && matches!(step.kind, WorkStepKind::Replied(_))
+        };
         for step in self.state.steps.iter().rev().filter(|step| !is_said(step)) {
             let line = format!("{}\n", step.line());
             let cost = self.count(&line);

@@ -53,7 +53,7 @@ fn reply(id: &str, text: &str) -> [Entry; 2] {
     ]
 }
 
-fn told(files: &Files, entries: &[Entry]) {
+fn heard(files: &Files, entries: &[Entry]) {
     files.engine.ingest(&actor("opencode:a"), entries).unwrap();
 }
 
@@ -110,15 +110,15 @@ fn a_task_in_other_words_remains_once() {
 #[test]
 fn an_answered_first_prompt_is_not_the_objective() {
     let files = Files::drawn("");
-    told(&files, &[prompt("p1", "Fix the login")]);
+    heard(&files, &[prompt("p1", "Fix the login")]);
     let brief = files.asked(&asked());
     assert_eq!(under(&brief, Heading::Objective), ["Fix the login"]);
 
-    told(&files, &reply("a1", "The cookie had the wrong path."));
+    heard(&files, &reply("a1", "The cookie had the wrong path."));
     let brief = files.asked(&asked());
     assert_eq!(under(&brief, Heading::Remaining), Vec::<String>::new());
 
-    told(&files, &[prompt("p2", "And now write the manual")]);
+    heard(&files, &[prompt("p2", "And now write the manual")]);
     insta::assert_snapshot!(spoken(&files.asked(&asked())), @"
     Primary Objective
       And now write the manual  [frame qnhe4wn9]
@@ -137,7 +137,7 @@ fn an_answered_first_prompt_is_not_the_objective() {
       And now write the manual  [frame qnhe4wn9]
     ");
 
-    told(&files, &reply("a2", "It has three pages."));
+    heard(&files, &reply("a2", "It has three pages."));
     let brief = files.asked(&asked());
     assert_eq!(
         under(&brief, Heading::Objective),
