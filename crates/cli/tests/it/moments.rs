@@ -83,7 +83,7 @@ impl Moment {
         self.with(json!({"t": "turn_end"}))
     }
 
-    fn called(self, kind: &str, call: Value, ok: bool, answer: &str) -> Self {
+    fn called(self, kind: &str, call: &Value, ok: bool, answer: &str) -> Self {
         let id = format!("c{}", self.lines.len());
         let tool = self.host.tool(kind);
         let mut line = json!({"t": "call", "id": id, "name": tool, "k": kind});
@@ -96,31 +96,31 @@ impl Moment {
     fn runs(self, line: &str, exit: i32, output: &str) -> Self {
         let answer = self.host.reported(exit, output);
         let call = json!({"args": {"command": line}, "cmd": line});
-        self.called("exec", call, exit == 0, &answer)
+        self.called("exec", &call, exit == 0, &answer)
     }
 
     fn edits(self, path: &str, old: &str, new: &str) -> Self {
         let call = if self.host == Host::Codex {
-            let patch = format!(
+            let input = format!(
                 "*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch"
             );
-            json!({"args": {"input": patch}, "paths": [path]})
+            json!({"args": {"input": input}, "paths": [path]})
         } else {
             json!({"args": {"old_string": old, "new_string": new}, "paths": [path]})
         };
-        self.called("edit", call, true, "The file was updated.")
+        self.called("edit", &call, true, "The file was updated.")
     }
 
     fn reads(self, path: &str, text: &str) -> Self {
         let call = json!({"args": {"path": path}, "paths": [path]});
-        self.called("read", call, true, text)
+        self.called("read", &call, true, text)
     }
 
     fn refused(self, line: &str) -> Self {
         let refusal =
             "The user doesn't want to proceed with this tool use. The tool use was rejected";
         let call = json!({"args": {"command": line}, "cmd": line});
-        self.called("exec", call, false, refusal)
+        self.called("exec", &call, false, refusal)
             .with(json!({"t": "interrupt", "by": "user", "how": "tool_rejected"}))
     }
 
@@ -311,7 +311,7 @@ fn a_subagent() -> Moment {
         )
         .called(
             "task",
-            task,
+            &task,
             true,
             "The migration locks the table for seconds; add the column without a default.",
         )
@@ -335,7 +335,7 @@ fn deleted_files() -> Moment {
         .edits("src/cli.ts", "register(start)", "")
         .called(
             "edit",
-            call,
+            &call,
             true,
             "Success. Updated the following files:\nD src/legacy/start.ts\nD src/legacy/report.ts",
         )
