@@ -216,6 +216,8 @@ pub enum Command {
     KeepInterruption(Box<InterruptionCheckpoint>),
     /// Record the host's process that serves the session.
     HostSession(ProcessIdentity),
+    /// Record that Flamestack is about to continue the session after an interruption.
+    BeginResume,
     /// Record the host's description of the session.
     Describe(Box<Description>),
     /// Record the model that the session uses.

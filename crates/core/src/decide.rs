@@ -165,6 +165,7 @@ pub fn decide<N: TreeQuery + ?Sized>(
             decider.events.push(kept);
         }
         Command::HostSession(process) => decider.host_session(process)?,
+        Command::BeginResume => decider.begin_resume()?,
         Command::Describe(description) => decider.describe(description),
         Command::UseModel(model) => decider.use_model(model),
         Command::Send(sending) => {

@@ -19,6 +19,7 @@ use crate::session::checkpoint::{
 };
 use crate::session::link::{Creation, LinkKind};
 use crate::session::{ActivitySnapshot, Description, Model};
+use crate::stall::Stall;
 use crate::subagent::{End, EndedBy, Start};
 use crate::text::{Text, Title};
 use crate::transcript::Usage;
@@ -184,6 +185,19 @@ pub enum Event {
         session: SessionRef,
         /// Object of the wait; none once the user has answered.
         on: Option<Text>,
+    },
+    /// Flamestack is about to continue a session that was cut off. Recorded before the prompt is sent:
+    /// an attempt that dies with its host has been made all the same.
+    ResumeBegun {
+        /// The session.
+        session: SessionRef,
+    },
+    /// The work of a session repeats itself, in this way; or no longer does.
+    SessionStalled {
+        /// The session.
+        session: SessionRef,
+        /// The evidence; none once the stall is over.
+        stall: Option<Stall>,
     },
     /// Entries of a session were ingested, and are not recorded again.
     ///

@@ -154,6 +154,8 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::SubagentStarted(_)
         | Event::SubagentEnded { .. }
         | Event::SessionWaiting { .. }
+        | Event::ResumeBegun { .. }
+        | Event::SessionStalled { .. }
         | Event::SessionWitnessed { .. }
         | Event::FrameOpened { .. }
         | Event::FrameImported { .. }

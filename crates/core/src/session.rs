@@ -18,6 +18,7 @@ pub mod status;
 use crate::compaction::CompactionLoop;
 use crate::event::{Event, Recorded};
 use crate::id::{FrameId, Seq, SessionRef};
+use crate::stall::Stall;
 use crate::subagent::Run;
 use crate::text::{Text, Title};
 use crate::transcript::Usage;
@@ -174,6 +175,12 @@ pub struct Activity {
     pub size: u64,
     /// Compactions in a row.
     pub compaction_loop: CompactionLoop,
+    /// Attempts to go on after an interruption, none of which has ended a turn yet.
+    pub resumes: u64,
+    /// True from the start of an attempt of Flamestack's own until its prompt arrives.
+    pub is_resuming: bool,
+    /// The way in which its work repeats itself, until the next prompt.
+    pub stall: Option<Stall>,
 }
 
 /// The part of [`Activity`] that comes from messages and changes with a revert.
@@ -211,6 +218,8 @@ impl Activity {
             | Event::SessionInterrupted { session, .. }
             | Event::SessionCompacted { session, .. }
             | Event::SessionSpent { session, .. }
+            | Event::ResumeBegun { session }
+            | Event::SessionStalled { session, .. }
             | Event::SessionReverted { session, .. }
             | Event::SessionRestored { session, .. } => Some(session),
             _ => None,
@@ -225,12 +234,22 @@ impl Activity {
                     self.opening.clone_from(&recorded.message);
                 }
                 self.prompts = self.prompts.saturating_add(1);
+                // A prompt of Flamestack's own was counted before it was sent.
+                if self.interrupted && !self.is_resuming {
+                    self.resumes = self.resumes.saturating_add(1);
+                }
+                self.is_resuming = false;
                 self.said = None;
                 self.interrupted = false;
+                self.stall = None;
             }
             Event::SessionTurned { said, .. } => {
                 if said.is_some() {
                     self.said.clone_from(said);
+                }
+                // An attempt that ends in an error has not gone on.
+                if !said.as_ref().is_some_and(is_error) {
+                    self.resumes = 0;
                 }
                 self.interrupted = false;
                 if said.is_some() {
@@ -251,7 +270,14 @@ impl Activity {
                 self.size = usage.prompt().saturating_add(usage.output);
                 self.compaction_loop.called();
             }
+            Event::ResumeBegun { .. } => {
+                self.resumes = self.resumes.saturating_add(1);
+                self.is_resuming = true;
+            }
+            Event::SessionStalled { stall, .. } => self.stall.clone_from(stall),
             Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
+                // Its evidence may be among what was taken back.
+                self.stall = None;
                 let seen = seen.clone();
                 self.prompts = seen.prompts;
                 self.opening = seen.opening;
@@ -261,5 +287,92 @@ impl Activity {
             }
             _ => {}
         }
+    }
+}
+
+/// Returns true if these last words say that an error ended the turn.
+fn is_error(said: &Text) -> bool {
+    said.as_str().starts_with(life::ENDED_BY_ERROR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::author::Author;
+    use crate::id::Timestamp;
+    use crate::session::checkpoint::InterruptionCause;
+
+    fn after(events: Vec<Event>) -> Activity {
+        let mut activity = Activity::default();
+        for (seq, event) in (1..).zip(events) {
+            activity.apply(&Recorded {
+                seq: Seq(seq),
+                batch: Seq(seq),
+                at: Timestamp(seq),
+                session: session(),
+                message: None,
+                by: Author::Agent,
+                event,
+            });
+        }
+        activity
+    }
+
+    fn session() -> SessionRef {
+        "opencode:s".parse().unwrap()
+    }
+
+    fn prompted() -> Event {
+        Event::SessionPrompted {
+            session: session(),
+            queued: None,
+        }
+    }
+
+    fn crashed() -> Event {
+        Event::SessionInterrupted {
+            session: session(),
+            how: None,
+            cause: InterruptionCause::Crash,
+        }
+    }
+
+    fn turned(said: &str) -> Event {
+        Event::SessionTurned {
+            session: session(),
+            said: Text::new(said).ok(),
+        }
+    }
+
+    fn begun() -> Event {
+        Event::ResumeBegun { session: session() }
+    }
+
+    #[test]
+    fn an_attempt_counts_when_it_begins_and_is_cleared_when_it_ends() {
+        let died_twice = vec![
+            prompted(),
+            crashed(),
+            begun(),
+            prompted(),
+            crashed(),
+            begun(),
+        ];
+        assert_eq!(after(died_twice.clone()).resumes, 2);
+        let mut failed = died_twice.clone();
+        failed.extend([prompted(), turned("Ended by an error: overloaded")]);
+        assert_eq!(after(failed).resumes, 2);
+        let mut finished = died_twice;
+        finished.extend([prompted(), turned("Done")]);
+        assert_eq!(after(finished).resumes, 0);
+    }
+
+    #[test]
+    fn a_prompt_of_the_user_after_an_interruption_is_an_attempt_too() {
+        assert_eq!(after(vec![prompted(), crashed(), prompted()]).resumes, 1);
+        assert_eq!(
+            after(vec![prompted(), turned("Done"), prompted()]).resumes,
+            0
+        );
     }
 }

@@ -4,6 +4,8 @@
 //! anchors, summaries, folding) has one source. Fronts read a host's own format; the engine's ingest
 //! derives events from entries.
 
+pub mod turns;
+
 use crate::id::{Fingerprint, SessionRef, Timestamp};
 use crate::names::enum_names;
 use crate::text::Rewrite;

@@ -12,7 +12,7 @@ use std::iter::once;
 use std::time::Duration;
 
 use flamestack_brief::workflow::{Workflow, Workflows};
-use flamestack_brief::{Brief, Mode, Sources};
+use flamestack_brief::{Brief, Commit, Mode, Sources};
 use flamestack_context::{Budget, Surroundings};
 use flamestack_core::transcript::Todo;
 use flamestack_core::{Frame, FrameId, SessionRef, Status};
@@ -65,11 +65,53 @@ impl Default for BriefRequest {
     }
 }
 
+/// Difference between the repository as it was and as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// The commit that was checked out then.
+    pub before: Option<String>,
+    /// The commit that is checked out now.
+    pub now: Option<String>,
+    /// The newest commits since; none if git does not know the earlier one any more.
+    pub commits: Option<Vec<Commit>>,
+    /// Uncommitted files, as far as they are named.
+    pub dirty: Vec<String>,
+    /// Number of uncommitted files.
+    pub dirty_total: usize,
+}
+
+impl Drift {
+    /// Returns true if another commit is checked out.
+    pub fn has_moved(&self) -> bool {
+        self.before.is_some() && self.before != self.now
+    }
+}
+
 impl Engine {
     /// Returns the full hash of the commit that a name means in the project's repository, or `None` if
     /// git knows no such commit, or this is no repository.
     pub fn commit_named(&self, name: &str) -> Option<String> {
         git::commit(&self.project().root, name, GIT_TIMEOUT).ok()
+    }
+
+    /// Returns what changed in the repository since a recorded state; `None` if git does not answer.
+    pub(crate) fn drift_since(&self, head: Option<&str>) -> Option<Drift> {
+        let (root, redactor) = (&self.project().root, self.redactor());
+        let now = git::read(root, &[], GIT_TIMEOUT, redactor).ok()?;
+        let head_now = git::commit(root, "HEAD", GIT_TIMEOUT).ok();
+        let commits = match (head, head_now.as_deref()) {
+            (Some(before), Some(now)) if before != now => {
+                git::commits_since(root, before, GIT_TIMEOUT, redactor).ok()
+            }
+            _ => Some(Vec::new()),
+        };
+        Some(Drift {
+            before: head.map(str::to_owned),
+            now: head_now,
+            commits,
+            dirty: now.changed,
+            dirty_total: now.changed_total,
+        })
     }
 
     /// Composes the brief of a session for a compaction, a resume or a hand-off.

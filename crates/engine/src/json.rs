@@ -2,6 +2,7 @@
 //!
 //! Names are in the camel case of the predecessors. These keys are a contract with programs.
 
+use flamestack_core::stall::Stall;
 use flamestack_core::transcript::TodoStatus;
 use flamestack_core::{Evidence, Frame, FrameHead, FrameId, Note, Status, Text};
 use flamestack_extract::state::{CheckOutcome, CheckResult, FailedApproach, Said, WorkState};
@@ -181,4 +182,14 @@ pub fn totals(totals: &Totals) -> Value {
         .into_iter()
         .map(|status| (status.as_str().to_owned(), json!(totals.of(status))));
     Value::Object(counts.collect())
+}
+
+/// Renders the evidence that a session's work repeats itself.
+pub fn stall(stall: &Stall) -> Value {
+    json!({
+        "kind": stall.kind.as_str(),
+        "what": stall.what.as_str(),
+        "times": stall.times,
+        "sentence": stall.sentence(),
+    })
 }

@@ -6,6 +6,7 @@
 
 mod context;
 mod frames;
+mod migration;
 mod reading;
 mod sessions;
 mod state;
@@ -101,6 +102,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<sessions::StatusArgs>(),
     Tool::of::<sessions::CreateArgs>(),
     Tool::of::<sessions::LinkArgs>(),
+    Tool::of::<migration::MigrateArgs>(),
 ];
 
 /// The tools that a model is offered. Every tool can be called whatever the profile is.

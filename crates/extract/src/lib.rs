@@ -16,6 +16,7 @@
 
 mod arguments;
 mod data;
+pub mod failure;
 pub mod lex;
 pub mod names;
 pub mod phrases;

@@ -10,7 +10,7 @@
 //! - `doing` finds what was being done when the conversation was cut;
 //! - `edits` and `files` follow changed files, `git` the repository;
 //! - `steps` lists the last steps;
-//! - `failed` finds approaches that did not work;
+//! - `failed` finds approaches that did not work, `stalls` signs that the work repeats itself;
 //! - `contradictions` compares a summary with the state;
 //! - `render` writes the state.
 
@@ -28,6 +28,7 @@ mod outcomes;
 mod prompts;
 mod render;
 mod runs;
+mod stalls;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use git::{GitState, SessionCommit};
 pub use outcomes::CheckOutcome;
 pub use prompts::Said;
 pub(crate) use prompts::typed;
+pub use stalls::watch_call;
 pub use steps::{WorkStep, WorkStepKind};
 
 use self::checks::CheckCommand;

@@ -23,6 +23,7 @@ use flamestack_core::session::checkpoint::{
 };
 use flamestack_core::session::link::{Creation, LinkKind};
 use flamestack_core::session::{ActivitySnapshot, Description, Model};
+use flamestack_core::stall::Stall;
 use flamestack_core::subagent::{End, EndedBy, Start};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
@@ -122,6 +123,8 @@ tagged_record! { EventRecord as "Event" by "kind" {
         ended_by: EndedBy = default
     },
     SessionWaiting { session: SessionRef, on: Option<Text> = default },
+    ResumeBegun { session: SessionRef },
+    SessionStalled { session: SessionRef, stall: Option<Stall> = default },
     /// Fingerprints of 16 hex digits each, without separators.
     SessionWitnessed { session: SessionRef, marks: Vec<Fingerprint> },
     FrameOpened {

@@ -5,7 +5,7 @@
 
 import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"
 import type { SessionState } from "./sessions.js"
-import { isFinal, message } from "./messages.js"
+import { describe, isFinal, message } from "./messages.js"
 import type { HostEvent, SessionFacts } from "./protocol.js"
 
 /** The key of this plugin's link in a session's metadata. */
@@ -82,6 +82,8 @@ export class Events {
   #prompted = new Set<string>()
   /** The message of each call to a subagent that may still be asked about. */
   #calls = new Map<string, string>()
+  /** The calls that were reported while they ran. */
+  #begun = new Set<string>()
   /** The questions that each session waits for, by the host's id. */
   #asked = new Map<string, Map<string, string>>()
 
@@ -139,7 +141,7 @@ export class Events {
         this.#add(event.properties.sessionID, { kind: "compacted" })
         break
       case "session.error":
-        this.#failed(event.properties.sessionID, event.properties.error?.name)
+        this.#failed(event.properties.sessionID, event.properties.error)
         break
       case "session.idle":
         this.#idle(event.properties.sessionID)
@@ -202,9 +204,13 @@ export class Events {
     if (part.type === "tool" && part.tool === "task") this.#calls.set(part.callID, part.messageID)
     const info = this.#messages.get(part.messageID)
     if (!info || this.#prompted.has(part.messageID)) return
-    // A subagent's session is known while its call still runs.
-    const linked = part.type === "tool" && part.tool === "task" && part.state.status === "running"
-    if (!linked && !isFinal(part, info.role)) return
+    // A call is reported while it runs, once: it may never return. A subagent's again, with its session.
+    const runs = part.type === "tool" && part.state.status === "running"
+    const linked = runs && part.tool === "task"
+    const begins = runs && !this.#begun.has(part.callID)
+    if (begins) this.#begun.add(part.callID)
+    if (!linked && !begins && !isFinal(part, info.role)) return
+    if (part.type === "tool" && !runs) this.#begun.delete(part.callID)
     const sent = message(info, [part])
     if (sent.parts.length > 0) this.#add(part.sessionID, { kind: "message", ...sent })
   }
@@ -216,10 +222,11 @@ export class Events {
     if (tracked?.revert === message) tracked.revert = undefined
   }
 
-  #failed(session: string | undefined, name: string | undefined): void {
+  #failed(session: string | undefined, error: { name: string; data?: { message?: unknown } } | undefined): void {
     if (session === undefined) return
     this.#around.sessions.of(session).compacting = false
-    if (name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
+    if (error?.name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
+    else if (error) this.#add(session, { kind: "failed", why: describe(error) })
   }
 
   /** Takes permissions and questions, which are newer than the types and have no hooks. */

@@ -565,6 +565,23 @@ export const TOOLS: ToolDeclaration[] = [
       ],
       "type": "object"
     }
+  },
+  {
+    "description": "Hand the work of a session to another one: a brief without secrets, and the link.",
+    "name": "stack_session_migrate",
+    "schema": {
+      "properties": {
+        "sessionID": {
+          "description": "The session whose work is handed off; this one by default",
+          "type": "string"
+        },
+        "targetSessionID": {
+          "description": "The session that goes on with it; without one the text alone is returned",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
   }
 ]
 
@@ -594,6 +611,11 @@ export const COMMANDS: CommandDeclaration[] = [
     "name": "pop",
     "description": "Close the active frame with its results",
     "template": "Close the active frame with stack_frame_pop: its status, and results that stand on their own. $ARGUMENTS"
+  },
+  {
+    "name": "session-new",
+    "description": "Make a linked session: PURPOSE [--agent NAME] [--phase NAME]",
+    "template": "The session for this was made and is linked to this one. Confirm it in one line, and do nothing else here: $ARGUMENTS"
   },
   {
     "name": "plan",

@@ -6,9 +6,11 @@
 import type { Hooks, PluginInput, PluginOptions } from "@opencode-ai/plugin"
 import { searchPath, sidecarCommand } from "./binary.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
+import { makeSession, SESSION_NEW } from "./create.js"
 import { EventQueue, Events, LINK, type SessionInfo } from "./events.js"
 import { alike, type HostMessage, type Mark, mark, message } from "./messages.js"
 import { PROTOCOL, type RequestPlan, type ToolDeclaration } from "./protocol.js"
+import { Resumer } from "./resume.js"
 import { Sessions } from "./sessions.js"
 import { appendTo, applyToSummary, applyToSystem, shape } from "./shape.js"
 import { Sidecar } from "./sidecar.js"
@@ -103,17 +105,24 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     await copying.get(session)
   }
 
-  /** Returns the answer for a model that is about to start a subagent for a task that is under way already. */
-  const sameTask = async (call: { tool: string; sessionID: string; callID: string }, args: unknown) => {
+  /** The maximum depth of subagents that the user gave OpenCode. */
+  let depth: number | undefined
+  /** Returns the answer for a model that is about to start a subagent, if it may not: the task is under way, or too deep. */
+  const vetoed = async (call: { tool: string; sessionID: string; callID: string }, args: unknown) => {
     if (call.tool !== "task") return undefined
     const { prompt, subagent_type: agent, task_id: resumed } = (args ?? {}) as Record<string, unknown>
     if (typeof prompt !== "string" || (typeof resumed === "string" && resumed !== "")) return undefined
     const message = events.messageOf(call.callID)
     const question = { session: call.sessionID, prompt, ...(message && { message }) }
-    const known = typeof agent === "string" ? { ...question, agent } : question
-    return (await sidecar.ask("delegate", known)).running
+    const known = { ...question, ...(typeof agent === "string" && { agent }), ...(depth !== undefined && { limit: depth }) }
+    const { running, refused, notice: text } = await sidecar.ask("delegate", known)
+    // Each level is worth one notice.
+    if (text && !said.has(text)) notice(text)
+    if (text) said.add(text)
+    return running ?? refused
   }
 
+  const resumer = new Resumer(client, sidecar, log)
   sidecar.start()
 
   return {
@@ -130,6 +139,9 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     }),
 
     config: stats.guard("config", async (config) => {
+      // Newer than the types.
+      const limit = (config as { subagent_depth?: unknown }).subagent_depth
+      if (typeof limit === "number") depth = limit
       config.command ??= {}
       for (const { name, template, description } of commands) config.command[name] ??= { template, description }
       for (const agent of ["title", "compaction"]) {
@@ -137,6 +149,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
         if (prompt) ownCalls.push(prompt)
       }
       const { compaction } = await sidecar.welcomed()
+      resumer.begin(config.plugin ?? [])
       if (compaction !== "own") return
       const provider = await summariser.open()
       config.provider = { ...config.provider, [PROVIDER]: provider as NonNullable<typeof config.provider>[string] }
@@ -157,8 +170,15 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       if (append) appendTo(output.message, output.parts, append)
     }),
 
-    "command.execute.before": stats.guard("command.execute.before", ({ sessionID }) => {
+    "command.execute.before": stats.guard("command.execute.before", async ({ sessionID, command: name, arguments: words }) => {
       introduce(sessionID)
+      if (name !== SESSION_NEW) return
+      const made = await makeSession(client, sessionID, words)
+      if (!made) return
+      const { id, ...created } = made
+      queue.add(id, { kind: "created", ...created })
+      queue.flush(id)
+      notice(`${id} was made: ${created.purpose}`)
     }),
 
     "experimental.chat.messages.transform": stats.guard(
@@ -199,13 +219,13 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     ),
 
     "tool.execute.before": async (call, output) => {
-      let running: string | undefined
+      let veto: string | undefined
       await stats.guard("tool.execute.before", async () => {
         queue.flush(call.sessionID)
-        running = await sameTask(call, output.args)
+        veto = await vetoed(call, output.args)
       })()
       // The only way to answer a call in place of the tool: the model reads the error as the tool's answer.
-      if (running) throw new Error(running)
+      if (veto) throw new Error(veto)
     },
 
     "tool.execute.after": stats.guard("tool.execute.after", ({ sessionID }) => queue.flush(sessionID)),

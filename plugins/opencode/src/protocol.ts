@@ -163,7 +163,27 @@ messages: Array<OriginalMessage>, } | { "kind": "todos",
 /**
  * Its items.
  */
-items: Array<TodoItem>, } | { "kind": "interrupted" } | { "kind": "waiting", 
+items: Array<TodoItem>, } | { "kind": "created", 
+/**
+ * The session in which the command was given.
+ */
+from: string, 
+/**
+ * The purpose.
+ */
+purpose: string, 
+/**
+ * The agent that is to work in it.
+ */
+agent?: string, 
+/**
+ * The phase of the work.
+ */
+phase?: string, } | { "kind": "failed", 
+/**
+ * The error.
+ */
+why: string, } | { "kind": "interrupted" } | { "kind": "waiting", 
 /**
  * The question.
  */
@@ -518,16 +538,28 @@ agent?: string,
 /**
  * Its prompt.
  */
-prompt: string, };
+prompt: string, 
+/**
+ * The maximum depth of subagents that the user gave the host.
+ */
+limit?: number, };
 
 /**
  * The answer to `delegate`.
  */
 export type DelegateResult = { 
 /**
- * The answer for the model, if the same task is under way already.
+ * The answer for the model, if the same task is under way already: the call is not made.
  */
-running?: string, };
+running?: string, 
+/**
+ * The answer for the model, if the delegation is too deep: the call is not made.
+ */
+refused?: string, 
+/**
+ * A notice for the user.
+ */
+notice?: string, };
 
 /**
  * `childEnded`: a session that was made for a frame has ended.
@@ -636,3 +668,38 @@ export type ShowResult = {
  * The text of the view.
  */
 text: string, };
+
+/**
+ * `resume`: the host has started and asks for sessions to continue.
+ */
+export type ResumeParams = Record<symbol, never>;
+
+/**
+ * The answer to `resume`.
+ */
+export type ResumeResult = { 
+/**
+ * The sessions to prompt, each of them once.
+ */
+sessions: Array<ContinuedSession>, };
+
+/**
+ * A session that is continued by itself, because the user has set so.
+ */
+export type ContinuedSession = { 
+/**
+ * The session.
+ */
+session: string, 
+/**
+ * The prompt.
+ */
+prompt: string, 
+/**
+ * The agent that worked in it.
+ */
+agent?: string, 
+/**
+ * The model that it used, after its provider: `anthropic/claude-sonnet-4-5`.
+ */
+model?: string, };

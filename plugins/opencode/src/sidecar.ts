@@ -16,6 +16,8 @@ import type {
   PromptParams,
   PromptResult,
   RequestPlan,
+  ResumeParams,
+  ResumeResult,
   ShowParams,
   ShowResult,
   SummarizeParams,
@@ -51,6 +53,7 @@ type Methods = {
   summarize: [SummarizeParams, SummarizeResult]
   summarized: [SummaryText, SummaryReplacement]
   show: [ShowParams, ShowResult]
+  resume: [ResumeParams, ResumeResult]
 }
 
 type Pending = { since: number; settle: (answer: { result?: unknown; error?: { message?: string } }) => void }

@@ -258,8 +258,11 @@ function translate({ type, data }: V2Event): HostEvent | undefined {
     case "session.execution.interrupted":
       return { kind: "interrupted" }
     case "session.execution.succeeded":
-    case "session.execution.failed":
       return { kind: "idle" }
+    case "session.execution.failed": {
+      const error = data["error"] as { message?: unknown } | undefined
+      return { kind: "failed", why: typeof error?.message === "string" ? error.message : "the execution failed" }
+    }
     case "session.compaction.ended":
       return { kind: "compacted" }
     default:

@@ -124,13 +124,13 @@ test("the user's message is not sent twice", () => {
   assert.deepEqual(said(), [])
 })
 
-test("a stop is an interruption, another error is not", () => {
+test("a stop is an interruption, another error a failure", () => {
   const { take, said } = start()
   take("session.error", { sessionID: "ses_1", error: { name: "MessageAbortedError", data: {} } })
   take("session.error", { sessionID: "ses_1", error: { name: "APIError", data: {} } })
   take("session.error", {})
   take("session.idle", { sessionID: "ses_1" })
-  assert.deepEqual(said().map((one) => one.kind), ["interrupted", "idle"])
+  assert.deepEqual(said().map((one) => one.kind), ["interrupted", "failed", "idle"])
 })
 
 test("parts that change or are removed are reported as edited", () => {

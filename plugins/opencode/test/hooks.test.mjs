@@ -72,7 +72,7 @@ test("commands are added, and the user's own of that name stay", async () => {
   const { hooks } = await start()
   const config = { command: { pop: { template: "mine" } } }
   await hooks.config(config)
-  assert.deepEqual(Object.keys(config.command).sort(), ["plan", "pop", "push"])
+  assert.deepEqual(Object.keys(config.command).sort(), ["plan", "pop", "push", "session-new"])
   assert.equal(config.command.pop.template, "mine")
 })
 

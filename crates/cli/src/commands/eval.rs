@@ -29,7 +29,8 @@ use crate::parallel;
 /// Shares are between 0 and 1. names: the share of names (paths, identifiers, references …) used by
 /// the next 40 calls, and not repeated by them, that the text contains; old ones: the same for names
 /// unseen for 25 calls; words: the share of four-word sequences; H: the harmonic mean of the last two;
-/// prompts: the share of the user's own words. Costs are relative to a host that compacts when its
+/// prompts: the share of the user's own words. Interruptions are inferred without the host's marks and
+/// compared with them; a resumed turn works if it calls a tool or answers the goal. Costs are relative to a host that compacts when its
 /// window is full.
 #[derive(Args)]
 pub(crate) struct Eval {

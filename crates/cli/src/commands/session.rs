@@ -1,5 +1,8 @@
 //! `flame session`
 
+mod migrate;
+mod resume;
+
 use clap::{Args, Subcommand, ValueEnum};
 use flamestack_core::session::forest::CareAction;
 use flamestack_core::session::link::LinkKind;
@@ -85,6 +88,8 @@ enum Action {
         #[arg(long, conflicts_with_all = ["to", "remove"])]
         detach: bool,
     },
+    Resume(resume::Resume),
+    Migrate(migrate::Migrate),
     /// Find turns whose process is gone; adopt or close orphaned subagents; close those that ended long ago
     Gc {
         /// Print what would be done without doing it
@@ -123,7 +128,14 @@ impl Session {
         match &self.action {
             Some(Action::Create { .. } | Action::Link { .. }) => true,
             Some(Action::Gc { dry_run }) => !dry_run,
-            None | Some(Action::List { .. } | Action::Show { .. } | Action::Graph { .. }) => false,
+            Some(Action::Migrate(migrate)) => migrate.changes(),
+            None
+            | Some(
+                Action::List { .. }
+                | Action::Show { .. }
+                | Action::Graph { .. }
+                | Action::Resume(_),
+            ) => false,
         }
     }
 
@@ -162,6 +174,8 @@ impl Session {
                 let kind = if detach { Kind::Parent } else { kind };
                 link(ctx, &name, kind.into(), to.as_deref(), remove, output)
             }
+            Action::Resume(resume) => resume.run(ctx, output),
+            Action::Migrate(migrate) => migrate.run(ctx, output),
             Action::Gc { dry_run } => gc(ctx, dry_run, output),
         }
     }

@@ -91,6 +91,7 @@ fn standing_json(standing: &SessionStatus, you: &flamestack_core::SessionRef) ->
         "subagents": standing.subagents.listed.iter().map(subagents::value).collect::<Vec<_>>(),
         "spent": subagents::usage(&session.activity.spent),
         "spentWithSubagents": subagents::usage(&standing.subagents.spent),
+        "stall": session.activity.stall.as_ref().map(json::stall),
         "host": Hosted(session).value(),
         "next": standing.next.as_ref().map(json::head),
     })

@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names, and those of what was added, and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 27] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 28] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -103,6 +103,11 @@ const CONTRACT: [(&str, &[&str], &[&str]); 27] = [
         "stack_session_link",
         &["to", "kind"],
         &["sessionID", "remove"],
+    ),
+    (
+        "stack_session_migrate",
+        &[],
+        &["sessionID", "targetSessionID"],
     ),
 ];
 

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::session::checkpoint::{InterruptionCause, ProcessIdentity};
 use crate::session::life::Life;
 use crate::session::link::{Creation, LinkKind, SessionLink};
-use crate::session::state::SessionState;
+use crate::session::state::{SessionState, Signal};
 use crate::text::Text;
 use crate::tree_query::TreeQuery;
 
@@ -136,6 +136,22 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let known = self.tree.life(&self.actor.session)?;
         if known.and_then(|life| life.process).as_ref() != Some(process) {
             self.events.push(Event::SessionHosted(process.clone()));
+        }
+        Ok(())
+    }
+
+    /// Records that the acting session is continued. Only a session that was cut off with its host is,
+    /// and only once: two hosts that start at the same time decide one after the other.
+    pub(super) fn begin_resume(&mut self) -> DecideResult<(), N> {
+        let known = self.tree.life(&self.actor.session)?;
+        let was_cut_off = known.is_some_and(|life| {
+            let by_end_of_host = matches!(life.last.signal, Signal::Killed | Signal::Crashed);
+            life.state == SessionState::Interrupted && by_end_of_host
+        });
+        if was_cut_off && self.session.activity.resumes == 0 {
+            self.events.push(Event::ResumeBegun {
+                session: self.actor.session.clone(),
+            });
         }
         Ok(())
     }

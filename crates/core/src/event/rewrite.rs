@@ -9,6 +9,7 @@ use crate::session::checkpoint::{
 };
 use crate::session::link::Creation;
 use crate::session::{ActivitySnapshot, Description, Model};
+use crate::stall::Stall;
 use crate::subagent::Start;
 use crate::text::Rewrite;
 
@@ -40,6 +41,7 @@ rewrite_fields! {
     QueuedPrompt: words;
     RepositoryState: dirty;
     InterruptionCheckpoint: in_flight, files, queued, git;
+    Stall: what;
     Model: name;
     Anchor: text;
     Checkpoint: anchors;
@@ -72,6 +74,7 @@ impl Rewrite for Event {
                 seen.rewrite(change);
             }
             Self::SessionRestored { seen, .. } => seen.rewrite(change),
+            Self::SessionStalled { stall, .. } => stall.rewrite(change),
             Self::SubagentStarted(start) => start.rewrite(change),
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
             Self::FrameClosed { results, .. } => results.rewrite(change),
@@ -107,6 +110,7 @@ impl Rewrite for Event {
             | Self::SessionBound { .. }
             | Self::SessionUnbound { .. }
             | Self::SessionLinked { .. }
+            | Self::ResumeBegun { .. }
             | Self::SessionHosted(_)
             | Self::CallEnded { .. }
             | Self::SessionCompacted { .. }

@@ -141,6 +141,8 @@ impl Event {
             | Self::SessionRestored { .. }
             | Self::SubagentStarted(_)
             | Self::SubagentEnded { .. }
+            | Self::ResumeBegun { .. }
+            | Self::SessionStalled { .. }
             | Self::SessionWitnessed { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }

@@ -24,6 +24,7 @@ const STATUS: &str =
     "status --porcelain=v1 --branch -z --untracked-files=normal --ignore-submodules=all";
 const STATUS_BELOW: &str = "status --porcelain=v1 -z --untracked-files=all --";
 const REVISION: &str = "rev-parse --verify --quiet --end-of-options";
+const LOG_SINCE: &str = "log --max-count=20 --format=%x01%h%x02%s --name-only --no-renames -z";
 const LOG: &str = "log --max-count=8 --format=%x01%h%x02%s --name-only --no-renames -z";
 
 /// Asks git, or says why it did not answer. `homes` are folders of which every changed file counts.
@@ -59,6 +60,23 @@ pub(crate) fn commit(root: &Path, name: &str, timeout: Duration) -> Result<Strin
     let query = Query::start(root, REVISION, &[&revision])?;
     let answer = query.answer(Instant::now() + timeout)?;
     Ok(answer.trim().to_owned())
+}
+
+/// Returns the newest commits after one. Fails if git does not know it, or does not answer.
+pub(super) fn commits_since(
+    root: &Path,
+    commit: &str,
+    timeout: Duration,
+    redactor: &Redactor,
+) -> Result<Vec<Commit>, String> {
+    // A hash of our own record; anything else could be an option.
+    if !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err("that is no commit.".to_owned());
+    }
+    let range = format!("{commit}..HEAD");
+    let log = Query::start(root, LOG_SINCE, &[&range])?;
+    let answer = log.answer(Instant::now() + timeout)?;
+    Ok(parse_log(&answer, redactor))
 }
 
 /// Returns true if a path is a folder that contains another or is inside it.

@@ -22,9 +22,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use flamestack_core::decide::{DecideResult, Decider};
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
+use flamestack_core::stall::StallWatch;
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
 use flamestack_core::{Actor, Author, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
+use flamestack_extract::state::watch_call;
 
 use super::recorder::EntryRecorder;
 use super::results::ended_by_error;
@@ -46,6 +48,11 @@ pub struct Observer {
     said: BTreeMap<SessionRef, String>,
     /// The current turn, by thread.
     turns: BTreeMap<SessionRef, ObservedTurn>,
+    /// Repetitions since the last prompt, by thread.
+    stalls: BTreeMap<SessionRef, StallWatch>,
+    /// Answers and prompts that were followed already. Hosts send them again, and the journal marks
+    /// only those that led to something.
+    watched: BTreeSet<Fingerprint>,
     /// Titles that the host gave to sessions, which may not have a frame yet.
     titles: BTreeMap<SessionRef, String>,
     /// Fingerprints of entries recorded since the last [`Observer::finish_batch`].
@@ -137,6 +144,7 @@ impl Observer {
     pub fn forget_turn(&mut self, session: &SessionRef) {
         self.said.remove(session);
         self.turns.remove(session);
+        self.stalls.remove(session);
         self.calls.clear();
     }
 
@@ -164,6 +172,7 @@ impl Observer {
         let said = self.said.get(&thread).cloned();
         let turn = self.turns.get(&thread).copied().unwrap_or_default();
         let call = self.remember(&thread, entry);
+        self.watch(&thread, entry, mark, call.as_ref());
         self.latest = entry.at.or(self.latest);
         if known {
             return Ok(Vec::new());
@@ -174,14 +183,19 @@ impl Observer {
             message: entry.message.clone(),
             by: Author::Agent,
         };
+        let stall = self.stalls.get(&acting.session).and_then(StallWatch::stall);
         let mut recorder = self.recorder(tree, &actor.session, &acting, entry.at, draw)?;
         recorder.said = said;
         recorder.turn = turn;
+        let is_answer = matches!(entry.kind, EntryKind::Answer(_));
         match recorder.record(entry, call.as_ref()) {
             Ok(()) => {}
             // The tree was arranged so that this has no place in it.
             Err(Rejected::Refused(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Err(unreadable),
+        }
+        if is_answer {
+            recorder.stalled(stall);
         }
         let EntryRecorder {
             decider,
@@ -340,6 +354,29 @@ impl Observer {
             return Ok(false);
         };
         Ok(tree.is_seen(Entry::copied_mark(&actor.session, message))?)
+    }
+
+    /// Follows the repetitions of a thread.
+    fn watch(
+        &mut self,
+        thread: &SessionRef,
+        entry: &Entry,
+        mark: Option<Fingerprint>,
+        call: Option<&Call>,
+    ) {
+        let is_first = |watched: &mut BTreeSet<_>| mark.is_none_or(|mark| watched.insert(mark));
+        match (&entry.kind, call) {
+            (EntryKind::Answer(answer), Some(call)) if is_first(&mut self.watched) => {
+                let watch = self.stalls.entry(thread.clone()).or_default();
+                watch_call(watch, thread, call, answer);
+            }
+            (EntryKind::User { speaker, text }, _)
+                if spoken(*speaker, text).is_some() && is_first(&mut self.watched) =>
+            {
+                self.stalls.remove(thread);
+            }
+            _ => {}
+        }
     }
 
     /// Remembers what later entries refer to, and returns the call that this entry answers.

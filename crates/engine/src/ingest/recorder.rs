@@ -8,6 +8,7 @@ use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::session::checkpoint::InterruptionCause;
 use flamestack_core::session::life::CUT_OFF;
+use flamestack_core::stall::Stall;
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{
@@ -346,6 +347,14 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             how,
             cause,
         });
+    }
+
+    /// Records that the work repeats itself, or no longer does, unless that is known.
+    pub(super) fn stalled(&mut self, stall: Option<Stall>) {
+        if self.decider.session.activity.stall != stall {
+            let session = self.session();
+            self.emit(Event::SessionStalled { session, stall });
+        }
     }
 
     pub(super) fn turned(&mut self) {

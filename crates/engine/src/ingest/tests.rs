@@ -696,6 +696,7 @@ fn words_of_any_size_become_a_title_and_a_directive() {
     assert!(matches!(&frame.notes[..], [Note::Directive(text)] if text.as_str().len() > 1_000_000));
 }
 
+mod stalls;
 mod subagents;
 
 #[test]

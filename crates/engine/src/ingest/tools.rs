@@ -10,6 +10,7 @@ use flamestack_core::id::Fingerprint;
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{Answer, Call, CallKind};
 use flamestack_core::{Evidence, Note, TreeQuery};
+use flamestack_extract::failure::{error_line, normalised};
 use flamestack_extract::shell::{CommandKind, FileChanges, command_kind, commits, file_changes};
 
 use super::recorder::EntryRecorder;
@@ -153,48 +154,4 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         Ok(())
     }
-}
-
-/// Returns the line of an error that names it: the first that mentions one, else the first.
-fn error_line(text: &str) -> String {
-    let names_error = |line: &&str| {
-        let line = line.to_ascii_lowercase();
-        [
-            "error",
-            "failed",
-            "fatal",
-            "exception",
-            "panicked",
-            "not found",
-            "denied",
-        ]
-        .iter()
-        .any(|word| line.contains(word))
-    };
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines()
-        .take(2000)
-        .find(names_error)
-        .or_else(|| lines().next());
-    condense(line.unwrap_or_default(), ERROR_LENGTH)
-}
-
-/// Replaces what changes from run to run, numbers and blanks, by placeholders.
-fn normalised(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(4096));
-    let mut last = ' ';
-    for c in text.chars().take(4096) {
-        let c = if c.is_ascii_digit() {
-            '0'
-        } else if c.is_whitespace() {
-            ' '
-        } else {
-            c
-        };
-        if !(c == last && matches!(c, ' ' | '0')) {
-            out.push(c);
-        }
-        last = c;
-    }
-    out
 }

@@ -65,6 +65,8 @@ pub fn details(details: &SessionDetails) -> Value {
     let text = |text: Option<&Text>| text.map(|text| text.as_str().to_owned());
     let at = |at: Option<Timestamp>| at.map(stamp);
     let more = json!({
+        "stall": session.activity.stall.as_ref().map(crate::json::stall),
+        "resumeAttempts": session.activity.resumes,
         "previousState": details.row.status.previous.map(SessionState::as_str),
         "stateHistory": details.history.iter().map(transition).collect::<Vec<_>>(),
         "checkpoint": details.checkpoint.as_ref().map(checkpoint),

@@ -123,6 +123,13 @@ settings! {
     /// Maximum share of a model's usable window that a context takes, in thousandths. Applies if
     /// the host reports the size of the window.
     "context.window_share" = "20": number(1, 1000);
+    /// Answer to a delegation that would be deeper than `delegation.max_depth`: the user is informed
+    /// (`warn`), or the call is refused and the model reads why (`deny`).
+    "delegation.at_limit" = "warn": Kind::Word(&["warn", "deny"]);
+    /// Maximum number of agents above a subagent, derived from the tree of sessions. While this is not
+    /// set, a limit that the host was given (`subagent_depth` in OpenCode) counts instead. 0 for no
+    /// limit.
+    "delegation.max_depth" = "3": limit(1);
     /// Level of detail in the diagnostics file.
     "diagnostics.level" = "info": Kind::Word(&["off", "info", "debug"]);
     /// Maximum size of the diagnostics file. A file that reaches it is renamed to
@@ -153,8 +160,15 @@ settings! {
     /// Time that a provider keeps a prompt in its cache, in minutes. A session that was silent for longer is
     /// shown as idle: its next prompt is paid for in full.
     "session.cold_after" = "5": number(1, 10_080);
+    /// Answer to a turn that was cut off with its host: nothing at all (`never`); the next message of the
+    /// user is accompanied by what was in flight, half done and changed since (`ask`); or the session is
+    /// continued, once, when its host starts again (`auto`).
+    "session.resume" = "ask": Kind::Word(&["never", "ask", "auto"]);
     /// Time without a sign of life after which a session is shown as stale, in hours.
     "session.stale_after" = "48": number(1, 87_600);
+    /// Shows the model too that its work repeats itself, in the answer of `stack_status`. The user
+    /// always sees it, in `flame status`.
+    "stalls.show_model" = "off": Kind::Switch;
     /// Time that a command waits for other processes that are writing, in milliseconds.
     "store.busy_timeout_ms" = "30000": number(1, 600_000);
     /// Completes a subagent that has been idle for `subagents.idle_delay`, on hosts that give

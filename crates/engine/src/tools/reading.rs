@@ -64,7 +64,8 @@ impl ToolArgs for StatusArgs {
             Some(top) => engine.read(|reading| tree_around(reading, &top.id, actor))?,
             None => String::new(),
         };
-        Ok(status::own(&Canvas::plain(Voice::Tool), &view) + &tree)
+        let with_stall = engine.settings()?.switch("stalls.show_model")?;
+        Ok(status::own(&Canvas::plain(Voice::Tool), &view, with_stall) + &tree)
     }
 }
 

@@ -87,6 +87,16 @@ pub fn details(details: &SessionDetails, canvas: &Canvas<'_>) -> Vec<String> {
         ));
     }
     text.extend(facts(row));
+    if let Some(stall) = &row.session.activity.stall {
+        let sentence = printable(&stall.sentence());
+        text.push(format!("repeats itself: {sentence}"));
+    }
+    if row.session.activity.resumes > 0 {
+        let tries = counted(row.session.activity.resumes, "attempt", "attempts");
+        text.push(format!(
+            "{tries} to go on after the interruption, none of which ended a turn"
+        ));
+    }
     for child in &details.children {
         let role = child.role().unwrap_or("agent");
         text.push(format!(

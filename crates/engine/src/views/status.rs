@@ -164,10 +164,12 @@ pub(super) fn path(
 const COUNTABLE: u64 = 10_000;
 
 /// Renders the status of one session, for that session: without its name, which it cannot use.
-pub fn own(canvas: &Canvas<'_>, view: &StatusView) -> String {
+///
+/// `with_stall` adds that the work repeats itself, which models are shown only if the user wants it.
+pub fn own(canvas: &Canvas<'_>, view: &StatusView, with_stall: bool) -> String {
     let mut text = String::new();
     for standing in &view.sessions {
-        text.push_str(&standing.body(canvas, false));
+        text.push_str(&standing.body(canvas, false, with_stall));
     }
     if view.sessions.is_empty() {
         text.push_str("no active frame\n\n");
@@ -213,11 +215,12 @@ impl SessionStatus {
             });
             return format!("{head}{}\n", frame.unwrap_or_default());
         }
-        head + &self.body(canvas, true)
+        head + &self.body(canvas, true, true)
     }
 
-    /// Draws path, position and next step; `with_host` adds what the host says of the session.
-    fn body(&self, canvas: &Canvas<'_>, with_host: bool) -> String {
+    /// Draws path, position and next step; `with_host` adds what the host says of the session,
+    /// `with_stall` how it repeats itself.
+    fn body(&self, canvas: &Canvas<'_>, with_host: bool, with_stall: bool) -> String {
         let mut text = String::from(if self.cut { "  …\n" } else { "" });
         let levels = canvas
             .width
@@ -237,6 +240,10 @@ impl SessionStatus {
         }
         if let Some(host) = Hosted(&self.session).line().filter(|_| with_host) {
             text.push_str(&canvas.hanging("  ", "    ", &canvas.ink(Ink::Dim, &host)));
+        }
+        if let Some(stall) = self.session.activity.stall.as_ref().filter(|_| with_stall) {
+            let line = format!("repeats itself: {}", one_line(&stall.sentence(), 200));
+            text.push_str(&canvas.hanging("  ", "    ", &line));
         }
         for fact in facts(canvas, self) {
             text.push_str(&canvas.hanging("  ", "    ", &fact));

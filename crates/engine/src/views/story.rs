@@ -92,6 +92,11 @@ pub fn happened(event: &Event) -> String {
             Some(on) => format!("{session} waits for the user: {}", brief(on)),
             None => format!("{session} no longer waits"),
         },
+        Event::ResumeBegun { session } => format!("{session} is continued"),
+        Event::SessionStalled { session, stall } => match stall {
+            Some(stall) => format!("{session} repeats itself: {}", stall.sentence()),
+            None => format!("{session} no longer repeats itself"),
+        },
         Event::SessionWitnessed { session, marks } => {
             format!("{} items of {session} observed", marks.len())
         }

@@ -14,6 +14,7 @@ mod damage;
 mod deliveries;
 mod ground;
 mod ingest;
+mod resuming;
 mod search;
 mod secrets;
 mod sessions;

@@ -252,6 +252,20 @@ pub(super) fn first_failure(output: &str) -> Option<String> {
     failure_line(output, &["tests"]).or_else(|| failure_line(output, &["errors"]))
 }
 
+/// Returns the lines of an output that name failing tests or errors.
+pub(super) fn failure_lines(output: &str) -> impl Iterator<Item = String> {
+    let patterns: Vec<LinePattern> = ["tests", "errors"]
+        .iter()
+        .flat_map(|name| section(OUTCOMES, name))
+        .map(LinePattern::new)
+        .collect();
+    lines(output).filter_map(move |line| {
+        let line = without_task(line.trim());
+        let names = patterns.iter().any(|pattern| pattern.matches(line));
+        names.then(|| line.to_owned())
+    })
+}
+
 fn failure_line(output: &str, sections: &[&str]) -> Option<String> {
     let patterns: Vec<LinePattern> = sections
         .iter()

@@ -59,6 +59,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Makes a run of a command line that one call ran and one answer reports.
+    pub(super) fn of(line: Cow<'a, str>, answer: &'a Answer) -> Self {
+        let text = answer.text.as_str();
+        let mut run = Self::new(0, 0, line);
+        run.output = Cow::Borrowed(text);
+        run.exit = answer.exit_code.or((!answer.ok).then_some(1));
+        run.state = match running_id(text) {
+            Some(_) => RunState::Running,
+            None if is_refusal(text) => RunState::Refused,
+            None => RunState::Done,
+        };
+        run
+    }
+
     /// Returns true if the status of the line, which is 0, is also that of one of its commands: only
     /// `&&` follows it, or pipes whose failure would count.
     pub(super) fn passed_by_status(&self, at: usize) -> bool {
@@ -77,12 +91,13 @@ impl<'a> Run<'a> {
 }
 
 /// Beginnings of the answers to calls that did not run.
-const REFUSALS: [&str; 9] = [
+const REFUSALS: [&str; 10] = [
     "The user doesn't want to proceed",
     "[Request interrupted",
     "Permission for this tool use was",
     "Permission to use ",
     "<tool_use_error>",
+    "The user rejected permission",
     "User rejected",
     "User aborted",
     "Tool execution aborted",
@@ -107,7 +122,7 @@ const RUNNING: [&str; 5] = [
     "in background (ID: ",
 ];
 /// Names of the arguments by which a later call names it.
-const CONTINUED: [&str; 4] = ["session_id", "cell_id", "task_id", "bash_id"];
+pub(super) const CONTINUED: [&str; 4] = ["session_id", "cell_id", "task_id", "bash_id"];
 
 /// Collects the runs among the entries of a session, from a number of calls on, in the order of
 /// their ends.

@@ -22,6 +22,12 @@ pub fn commands() -> Vec<CommandDeclaration> {
              their own. $ARGUMENTS",
         ),
         (
+            "session-new",
+            "Make a linked session: PURPOSE [--agent NAME] [--phase NAME]",
+            "The session for this was made and is linked to this one. Confirm it in one line, and \
+             do nothing else here: $ARGUMENTS",
+        ),
+        (
             "plan",
             "Plan the steps of the active frame",
             "Plan the steps towards this with stack_frame_plan_children, without beginning any \

@@ -51,6 +51,11 @@ pub(crate) fn entries(message: &HostMessage, source: Source<'_>) -> Vec<Entry> {
             let why = why.clone();
             entries.push(entry(message, &message.id, EntryKind::Failed { why }));
         }
+        // A turn without a word and without a cost is an error of the provider, not an end.
+        _ if message.is_empty_answer() => {
+            let why = "the provider's answer was empty".to_owned();
+            entries.push(entry(message, &message.id, EntryKind::Failed { why }));
+        }
         _ if recorded && message.is_from_model() && message.finish == "stop" => {
             entries.push(entry(message, &message.id, EntryKind::TurnEnded));
         }

@@ -153,6 +153,33 @@ impl HostMessage {
     pub(crate) fn is_from_model(&self) -> bool {
         self.role == HostRole::Assistant
     }
+
+    /// Returns the words of the user in it.
+    pub(crate) fn words(&self) -> String {
+        let words = self.parts.iter().filter_map(|part| match part {
+            HostPart::Text {
+                text,
+                is_synthetic: false,
+                ..
+            } => Some(text.as_str()),
+            _ => None,
+        });
+        words.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns true if the provider ended the answer without a word and without a cost.
+    pub(crate) fn is_empty_answer(&self) -> bool {
+        let is_free = |usage: &Usage| usage.prompt() == 0 && usage.output == 0;
+        let says = |part: &HostPart| match part {
+            HostPart::Text { text, .. } => !text.trim().is_empty(),
+            HostPart::Call(_) => true,
+            _ => false,
+        };
+        self.is_from_model()
+            && self.finish == "unknown"
+            && self.usage.as_ref().is_some_and(is_free)
+            && !self.parts.iter().any(says)
+    }
 }
 
 impl HostError {

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::command::Command;
+use flamestack_core::Author;
+use flamestack_core::command::{Actor, Command};
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::{Entry, EntryKind, Todo};
 use flamestack_engine::ingest::IngestOptions;
+use flamestack_engine::sessions::NewSession;
 use flamestack_engine::{EngineError, Request};
 
 use super::session::ServedSession;
@@ -33,6 +35,8 @@ pub(super) struct Ingest {
     /// Times at which the messages began, in milliseconds since 1970.
     began: BTreeMap<String, i64>,
     turn: Turn,
+    /// An error that ended the turn, and that no message has named yet.
+    failed: Option<String>,
     /// True if messages were removed for good: what was reverted stays so.
     is_cut: bool,
     /// True once the process that serves the session is recorded.
@@ -57,6 +61,7 @@ impl Ingest {
     pub(super) fn begin_turn(&mut self) {
         self.is_cut = false;
         self.end_stopping();
+        self.failed = None;
         self.turn = Turn::Running;
     }
 
@@ -91,6 +96,13 @@ impl Ingest {
         }
     }
 
+    /// Takes note of an error that ends the turn, unless a message says so.
+    fn fail(&mut self, why: &str) {
+        if self.turn == Turn::Running {
+            self.failed = Some(why.to_owned());
+        }
+    }
+
     /// Takes note that the host is idle, which is the ordinary end of a turn that was not stopped.
     ///
     /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
@@ -99,8 +111,11 @@ impl Ingest {
     fn idle(&mut self) {
         match self.turn {
             Turn::Running => {
-                let last = self.last.clone();
-                self.add(last, EntryKind::TurnEnded);
+                let (last, failed) = (self.last.clone(), self.failed.take());
+                match failed {
+                    Some(why) => self.add(None, EntryKind::Failed { why }),
+                    None => self.add(last, EntryKind::TurnEnded),
+                }
             }
             Turn::Stopping { was_idle: false } => self.turn = Turn::Stopping { was_idle: true },
             Turn::Stopping { was_idle: true } => self.end_stopping(),
@@ -146,8 +161,10 @@ impl ServedSession<'_> {
             HostEvent::Message(message) => {
                 self.see(std::slice::from_ref(message));
                 self.ingest.extend(running_calls(message));
-                if message.error == Some(HostError::Aborted) {
-                    self.ingest.turn = Turn::Stopped;
+                match message.error {
+                    Some(HostError::Aborted) => self.ingest.turn = Turn::Stopped,
+                    Some(HostError::Failed(_)) => self.ingest.failed = None,
+                    None => {}
                 }
             }
             HostEvent::Copied { from, messages } => self.copied(from, messages)?,
@@ -161,6 +178,13 @@ impl ServedSession<'_> {
                 self.ingest.add(None, todos);
             }
             HostEvent::Session(facts) => self.describe(facts)?,
+            HostEvent::Created {
+                from,
+                purpose,
+                agent,
+                phase,
+            } => self.made(from, purpose, agent.as_deref(), phase.as_deref())?,
+            HostEvent::Failed { why } => self.ingest.fail(why),
             HostEvent::Interrupted => self.ingest.stop(),
             HostEvent::HookStats { .. } => {}
             HostEvent::Waiting { on } => {
@@ -181,6 +205,33 @@ impl ServedSession<'_> {
             HostEvent::Reverted { message } => self.revert(message.as_deref())?,
             HostEvent::Removed { .. } => self.ingest.is_cut = true,
         }
+        Ok(())
+    }
+
+    /// Records that the user made this session by a command in another one.
+    fn made(
+        &mut self,
+        from: &str,
+        purpose: &str,
+        agent: Option<&str>,
+        phase: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let Some(from) = self.session.beside(from) else {
+            return Ok(());
+        };
+        let actor = Actor {
+            session: from,
+            by: Author::User,
+            ..self.actor(None)
+        };
+        let new = NewSession {
+            purpose: purpose.to_owned(),
+            agent: agent.map(str::to_owned),
+            phase: phase.map(str::to_owned),
+            session: Some(self.session.clone()),
+            ..NewSession::default()
+        };
+        self.engine.sessions().create(&actor, &new)?;
         Ok(())
     }
 

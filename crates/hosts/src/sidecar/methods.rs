@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
+use flamestack_core::command::Actor;
+use flamestack_core::delegation::DelegationVerdict;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::SessionRef;
 use flamestack_core::text::for_model;
 use flamestack_core::text::{Text, shortened};
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::hints::Voice;
+use flamestack_engine::resumption::ResumeRule;
 use flamestack_engine::views::subagents::lines;
 use flamestack_engine::{EngineError, tools};
 use serde::Deserialize;
@@ -19,9 +22,9 @@ use super::rpc::{RequestLine, Responder, RpcError};
 use super::server::Host;
 use super::session::ServedSession;
 use super::wire::{
-    CallParams, ChildResult, DelegateParams, DelegateResult, Delegation, HelloParams, HostEvent,
-    Isolation, PROTOCOL, SessionRequest, ShowParams, ShowResult, ShowView, SummaryMode,
-    ToolDeclaration, ToolResult, Welcome,
+    CallParams, ChildResult, ContinuedSession, DelegateParams, DelegateResult, Delegation,
+    HelloParams, HostEvent, Isolation, PROTOCOL, ResumeResult, SessionRequest, ShowParams,
+    ShowResult, ShowView, SummaryMode, ToolDeclaration, ToolResult, Welcome,
 };
 
 /// Maximum length of an error for a model, in characters.
@@ -68,6 +71,7 @@ fn answer<W: Write>(
         SessionRequest::Summarize(_) => responder.answer(id, session.summarize()),
         SessionRequest::Summarized(summary) => responder.answer(id, session.summarized(&summary)),
         SessionRequest::Show(params) => responder.answer(id, show(session, &params)),
+        SessionRequest::Resume(_) => responder.answer(id, resume(session)),
     }
 }
 
@@ -150,6 +154,17 @@ fn observe(session: &mut ServedSession<'_>, events: &[HostEvent]) -> Result<Valu
 fn call(session: &mut ServedSession<'_>, params: &CallParams) -> ToolResult {
     let actor = session.actor(params.message.as_deref());
     if let Some(delegation) = delegation(session, params) {
+        let verdict = session
+            .engine
+            .judge_delegation(&session.session, None, None);
+        if let Ok(DelegationVerdict::Denied(why)) = verdict {
+            return ToolResult {
+                title: title(&why),
+                output: why,
+                refused: true,
+                ..ToolResult::default()
+            };
+        }
         return ToolResult {
             title: delegation.title.clone(),
             delegate: Some(delegation),
@@ -203,7 +218,7 @@ fn frame_named(session: &ServedSession<'_>, name: &str) -> Option<Frame> {
     found.ok()?
 }
 
-/// Refuses to start a subagent for a task that is under way already.
+/// Refuses to start a subagent for a task that is under way already, or one that is too deep.
 fn delegate(
     session: &mut ServedSession<'_>,
     params: &DelegateParams,
@@ -217,14 +232,31 @@ fn delegate(
     )?;
     // A subagent of an earlier run of the host may well be dead.
     let running = running.filter(|running| session.scheduler.knows(&running.run.session));
-    Ok(DelegateResult {
-        running: running.map(|running| {
-            format!(
-                "already running: {}\nThis call asks for the same and was not made. Its results \
-                 come to the session that started it; `stack_subagent_list` shows its progress.",
-                lines(&running).join("\n")
-            )
-        }),
+    if let Some(running) = running {
+        let running = format!(
+            "already running: {}\nThis call asks for the same and was not made. Its results \
+             come to the session that started it; `stack_subagent_list` shows its progress.",
+            lines(&running).join("\n")
+        );
+        return Ok(DelegateResult {
+            running: Some(running),
+            ..DelegateResult::default()
+        });
+    }
+    let agent = params.agent.as_deref();
+    let verdict = session
+        .engine
+        .judge_delegation(&session.session, agent, params.limit)?;
+    Ok(match verdict {
+        DelegationVerdict::Allowed => DelegateResult::default(),
+        DelegationVerdict::Warned(why) => DelegateResult {
+            notice: Some(why),
+            ..DelegateResult::default()
+        },
+        DelegationVerdict::Denied(why) => DelegateResult {
+            refused: Some(why),
+            ..DelegateResult::default()
+        },
     })
 }
 
@@ -286,6 +318,37 @@ fn outcome(session: &ServedSession<'_>, child: &ChildResult) -> Option<String> {
 /// Returns the first line of an answer, for the user.
 fn title(output: &str) -> String {
     flamestack_core::text::condense(output.lines().next().unwrap_or_default(), 80)
+}
+
+/// Returns the sessions that are continued. Each attempt is recorded before the host knows of it.
+fn resume(session: &ServedSession<'_>) -> Result<ResumeResult, EngineError> {
+    let engine = session.engine;
+    let mut sessions = Vec::new();
+    if engine.resume_rule()? != ResumeRule::Auto {
+        return Ok(ResumeResult { sessions });
+    }
+    let worktree = session.sidecar.worktree.as_deref();
+    for key in engine.cut_off_sessions(session.session.host(), worktree)? {
+        let actor = Actor {
+            session: key.clone(),
+            ..session.actor(None)
+        };
+        let Some(prompt) = engine.begin_resume(&actor)? else {
+            continue;
+        };
+        let known = engine.session(&key)?;
+        let agent = known
+            .as_ref()
+            .and_then(|known| known.description.agent.as_ref());
+        let model = known.as_ref().and_then(|known| known.model.as_ref());
+        sessions.push(ContinuedSession {
+            session: key.id().to_owned(),
+            prompt,
+            agent: agent.map(ToString::to_string),
+            model: model.map(|model| model.name.to_string()),
+        });
+    }
+    Ok(ResumeResult { sessions })
 }
 
 fn show(session: &ServedSession<'_>, params: &ShowParams) -> Result<ShowResult, EngineError> {

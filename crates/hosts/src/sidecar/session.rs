@@ -12,6 +12,7 @@ use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessages};
 use flamestack_core::id::{SessionRef, Timestamp};
 use flamestack_core::session::Activity;
+use flamestack_core::session::state::{SessionState as SessionLifeState, Signal};
 use flamestack_core::transcript::Todo;
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::folding::Spans;
@@ -155,20 +156,40 @@ impl ServedSession<'_> {
         if self.facts.parent.is_some() {
             self.record()?;
         }
-        let mut append = None;
+        let mut append: Vec<String> = Vec::new();
+        let is_cut_off = self.is_cut_off()?;
+        append.extend(self.engine.resume_notice(&self.actor(None))?);
+        if self.facts.parent.is_none() && self.sidecar.placement == Placement::Auto {
+            append.extend(
+                self.engine
+                    .left_open(&self.session, &params.message.words())?,
+            );
+        }
         if self.sidecar.placement == Placement::Auto {
-            let is_resumed = self.is_resumed()?;
+            let is_resumed = self.is_resumed()? || is_cut_off;
             if is_resumed {
-                append = self.resume_brief()?;
+                append.extend(self.resume_brief()?);
             }
             let reason = is_resumed.then_some(Reason::Resume);
             match self.deliver(Some(&params.message.id), reason)? {
-                Delivery::Update(text) => append = Some(text),
+                Delivery::Update(text) => append.push(text),
                 Delivery::Header(text) => self.prompt.header = Some(text),
                 Delivery::Nothing => {}
             }
         }
+        let append = (!append.is_empty()).then(|| append.join("\n\n"));
         Ok(PromptResult { append })
+    }
+
+    /// Returns true if the last turn of the session was cut off with its host.
+    fn is_cut_off(&self) -> Result<bool, EngineError> {
+        let state = self
+            .engine
+            .read(|reading| Ok(reading.life(&self.session)?))?;
+        Ok(state.is_some_and(|life| {
+            let by_end_of_host = matches!(life.last.signal, Signal::Killed | Signal::Crashed);
+            life.state == SessionLifeState::Interrupted && by_end_of_host
+        }))
     }
 
     /// Returns what the session has to be sent now, and records that it was.

@@ -27,7 +27,8 @@ fn protocol() -> String {
         PromptParams, PromptResult, PrepareParams, ModelInfo, ModelLimit, RequestPlan,
         TextReplacement, Insertion, CallParams, ToolResult, Delegation, DelegateParams,
         DelegateResult, ChildResult, SummarizeParams, SummarizeResult, SummaryText,
-        SummaryReplacement, ShowParams, ShowView, ShowResult,
+        SummaryReplacement, ShowParams, ShowView, ShowResult, ResumeParams, ResumeResult,
+        ContinuedSession,
     );
     format!(
         "// What crosses the pipe between a host's shim and the sidecar; see\n\

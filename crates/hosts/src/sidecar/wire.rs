@@ -48,6 +48,37 @@ pub enum SessionRequest {
     Summarized(SummaryText),
     /// A view for the user.
     Show(ShowParams),
+    /// The host has started, and no other program continues its sessions.
+    Resume(ResumeParams),
+}
+
+/// `resume`: the host has started and asks for sessions to continue.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ResumeParams {}
+
+/// The answer to `resume`.
+#[derive(Debug, Default, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ResumeResult {
+    /// The sessions to prompt, each of them once.
+    pub sessions: Vec<ContinuedSession>,
+}
+
+/// A session that is continued by itself, because the user has set so.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct ContinuedSession {
+    /// The session.
+    pub session: String,
+    /// The prompt.
+    pub prompt: String,
+    /// The agent that worked in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model that it used, after its provider: `anthropic/claude-sonnet-4-5`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// `show`: a view for the user.

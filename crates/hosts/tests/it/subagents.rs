@@ -166,6 +166,32 @@ fn the_same_task_is_already_running_unless_it_is_meant() {
 }
 
 #[test]
+fn a_delegation_that_is_too_deep_is_named_with_its_agents() {
+    let mut host = Served::new();
+    host.prompt("s", "1", "Build the shop");
+    let mut parent = "s".to_owned();
+    for nth in 1..=3 {
+        let child = format!("c{nth}");
+        host.begin(
+            &parent,
+            &child,
+            &format!("{parent}2"),
+            &format!("Part {nth}"),
+        );
+        let asked = json!({ "session": parent, "agent": "general", "prompt": "Another part" });
+        assert_eq!(host.ask("delegate", asked), json!({}), "{parent}");
+        parent = child;
+    }
+    let asked = json!({ "session": "c3", "agent": "general", "prompt": "Another part" });
+    let notice = host.ask("delegate", asked.clone())["notice"].clone();
+    insta::assert_snapshot!(notice.as_str().unwrap(), @"Agents delegate 4 deep: opencode:s > general > general > general > general. The limit is 3 (`delegation.max_depth`); `delegation.at_limit = deny` refuses it.");
+    // A limit that the user gave the host counts while Flamestack has none of the user's.
+    let mut wider = asked;
+    wider["limit"] = json!(9);
+    assert_eq!(host.ask("delegate", wider), json!({}));
+}
+
+#[test]
 fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     let tracking = Tracking {
         patterns: Patterns::new("subagent"),

@@ -13,6 +13,7 @@ use flamestack_core::event::Closing;
 use flamestack_core::frame::{Origin, Outcome, Rank, Span, Status};
 use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::session::DiffTotals;
+use flamestack_core::stall::StallKind;
 use flamestack_core::subagent::{End, EndedBy};
 use flamestack_core::text::{Text, Title};
 use serde::de::Error as _;
@@ -195,6 +196,7 @@ pub(super) use {records, stored_as, stored_by, tagged_record};
 stored_as! {
     bool as Self: |flag| flag, |flag| Ok(flag), absent: false;
     u64 as Self: |number| number, |number| Ok(number);
+    u32 as Self: |number| number, |number| Ok(number);
     String as Self: |text| text, |text| Ok(text);
     Seq as i64: |seq| seq.0, |number| Ok(Self(number));
     Timestamp as i64: |at| at.0, |number| Ok(Self(number));
@@ -224,6 +226,8 @@ stored_as! {
         |name| known(Self::from_name(&name), &name, "a source of an end"),
         // Journals from before it was recorded have none.
         absent: Self::Host;
+    StallKind as String: |kind| kind.as_str(),
+        |name| known(Self::from_name(&name), &name, "a kind of stall");
     CompactionKind as String: |kind| kind.as_str(),
         |name| known(Self::from_name(&name), &name, "a kind of compaction");
     // A kind that a later version added becomes a general one, so that the text is not lost.

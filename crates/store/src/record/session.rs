@@ -5,6 +5,7 @@ use flamestack_core::compaction::{Anchor, AnchorReport, Checkpoint, Compaction, 
 use flamestack_core::delivery::{Delivery, Reason, Sending};
 use flamestack_core::id::{Fingerprint, FrameId, SessionRef, Timestamp};
 use flamestack_core::session::{ActivitySnapshot, Description, DiffTotals, Model};
+use flamestack_core::stall::{Stall, StallKind};
 use flamestack_core::subagent::Start;
 use flamestack_core::text::{Text, Title};
 use flamestack_core::transcript::Usage;
@@ -36,6 +37,11 @@ records! {
         goal: Title,
         kind: Option<Title> = default [rename = "agent"],
         task: Option<Fingerprint> = default,
+    }
+    StallRecord as "Stall" {
+        kind: StallKind,
+        what: Title,
+        times: u32,
     }
     /// The cost of a model call; in transcripts too.
     UsageRecord as "Usage" {
@@ -105,6 +111,7 @@ stored_by! {
     Description: DescriptionRecord;
     Model: ModelRecord;
     Start: StartRecord;
+    Stall: StallRecord;
     Usage: UsageRecord;
     ActivitySnapshot: SnapshotRecord;
     Sending: SendingRecord;

@@ -179,7 +179,7 @@ pub(super) fn activity(connection: &Connection, session: &SessionRef) -> Result<
     let known = connection.one(
         "SELECT prompts, opening, said, interrupted, interruptions, compactions, calls, model,
                  input, cache_read, cache_write, output, reasoning, micro_dollars, size, streak,
-                 streak_calls
+                 streak_calls, stall, resumes, is_resuming
              FROM activity WHERE session = ?1",
         [session.to_string()],
         read,
@@ -211,6 +211,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Activity> {
             compactions: count(15)?,
             calls: count(16)?,
         },
+        // An unreadable stall is treated as none.
+        stall: row
+            .get::<_, Option<String>>(17)?
+            .and_then(|body| record::decode(&body).ok()),
+        resumes: count(18)?,
+        is_resuming: row.get(19)?,
     })
 }
 
@@ -219,7 +225,7 @@ fn put(connection: &Connection, session: &SessionRef, known: &Activity) -> Resul
     connection.write(
         "INSERT OR REPLACE INTO activity
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                 ?17, ?18)",
+                 ?17, ?18, ?19, ?20, ?21)",
         params![
             session.to_string(),
             known.prompts.cast_signed(),
@@ -239,6 +245,9 @@ fn put(connection: &Connection, session: &SessionRef, known: &Activity) -> Resul
             known.size.cast_signed(),
             known.compaction_loop.compactions.cast_signed(),
             known.compaction_loop.calls.cast_signed(),
+            known.stall.as_ref().map(rows::encoded),
+            known.resumes.cast_signed(),
+            known.is_resuming,
         ],
     )
 }

@@ -136,6 +136,15 @@ export class Lab {
     await ended
   }
 
+  /** Kills the server as a crash does: it gets no chance to say anything. */
+  async crash() {
+    const ended = new Promise((resolve) => this.server.once("exit", resolve))
+    this.events.abort()
+    this.server.kill("SIGKILL")
+    await ended
+    await this.listening
+  }
+
   async stop() {
     await this.halt()
     this.model.stop()

@@ -6,6 +6,7 @@ use flamestack_engine::summaries::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
 use flamestack_eval::artifacts::{FileRecall, artifacts};
 use flamestack_eval::compaction::Aftermath;
 use flamestack_eval::cost::{Bill, Policy, replay};
+use flamestack_eval::interruption::{Interruptions, Resumes};
 use flamestack_eval::need::{Need, clip};
 use flamestack_eval::pop::pops;
 use flamestack_eval::report::{Mean, Means};
@@ -34,6 +35,7 @@ pub(super) struct Measured {
     pub(super) rankings: (f64, usize),
     /// Changed files, according to the host and according to the recorder.
     pub(super) changed: [FileRecall; 2],
+    pub(super) interruptions: Interruptions,
     pub(super) bills: [Bill; Policy::ALL.len()],
 }
 
@@ -45,6 +47,7 @@ impl Measured {
         let mut measured = Self {
             sessions: 1,
             calls: recording.call_count(),
+            interruptions: Interruptions::of(entries),
             ..Self::default()
         };
         for cut in recording.cuts() {
@@ -110,6 +113,7 @@ impl Measured {
         for (path, count) in &other.read_again {
             *self.read_again.entry(path.clone()).or_default() += count;
         }
+        self.interruptions.add(other.interruptions);
         self.rankings.0 += other.rankings.0;
         self.rankings.1 += other.rankings.1;
         for (found, other) in self.changed.iter_mut().zip(other.changed) {
@@ -183,6 +187,7 @@ impl Measured {
             },
             "siblings": { "count": self.rankings.1, "ndcg5": self.ranking() },
             "changedFiles": { "byHost": host, "byRecorder": recorder },
+            "interruptions": interruptions(&self.interruptions),
             "cost": costs,
         })
     }
@@ -195,6 +200,27 @@ fn brief(recording: &Recording<'_>, cut: &Cut<'_>, budget: usize, already: &str)
     };
     let text = summary::brief(recording.before(cut), &input, budget, &Estimate);
     clip(&text, budget).to_owned()
+}
+
+fn interruptions(counts: &Interruptions) -> Value {
+    let resumes = |resumes: &Resumes| {
+        json!({
+            "count": resumes.count,
+            "working": resumes.working,
+            "share": share(resumes.working, resumes.count),
+        })
+    };
+    json!({
+        "turns": counts.turns,
+        "marked": counts.marked,
+        "inferred": counts.inferred,
+        "right": counts.right,
+        "precision": share(counts.right, counts.inferred),
+        "recall": share(counts.right, counts.marked),
+        "unfinishedRecordings": counts.unfinished,
+        "resumesAfterInterruption": resumes(&counts.after_stop),
+        "resumesAfterPause": resumes(&counts.after_pause),
+    })
 }
 
 /// Returns a share, unless the whole is zero.

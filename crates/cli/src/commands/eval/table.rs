@@ -28,6 +28,7 @@ pub(super) fn print(
     ))?;
     lost(all, output)?;
     kept(all, groups, budget, output)?;
+    stops(all, groups, output)?;
     cost(all, output)
 }
 
@@ -136,6 +137,76 @@ fn kept(
         }
     }
     Ok(())
+}
+
+fn stops(
+    all: &Measured,
+    groups: &BTreeMap<String, Measured>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    title(
+        "Which turns were interrupted, and did the next one work?",
+        output,
+    )?;
+    if all.interruptions.turns == 0 {
+        return output.line("No prompt follows another one.");
+    }
+    output.dim(format!(
+        "{:26} {:>6} {:>7} {:>9} {:>10} {:>7} {:>8} {:>9} {:>8}",
+        "inferred, against marks",
+        "turns",
+        "marked",
+        "inferred",
+        "precision",
+        "recall",
+        "resumes",
+        "working",
+        "share"
+    ))?;
+    output.line(stops_row("all", all))?;
+    for (name, group) in groups.iter().filter(|_| groups.len() > 1) {
+        if group.interruptions.marked + group.interruptions.inferred > 0 {
+            let name = flamestack_engine::views::printable(name);
+            output.dim(stops_row(&format!("  {}", short(&name)), group))?;
+        }
+    }
+    let paused = all.interruptions.after_pause;
+    if let Some(share) = share(paused.working, paused.count) {
+        output.line(format!(
+            "After a pause of an hour or longer, {} of {} worked on the task ({:.0}%).",
+            paused.working,
+            counted(paused.count as u64, "turn", "turns"),
+            100.0 * share
+        ))?;
+    }
+    if all.interruptions.unfinished > 0 {
+        output.line(format!(
+            "{} inside a turn.",
+            counted(
+                all.interruptions.unfinished as u64,
+                "recording ends",
+                "recordings end"
+            )
+        ))?;
+    }
+    Ok(())
+}
+
+fn stops_row(name: &str, measured: &Measured) -> String {
+    let counts = &measured.interruptions;
+    let resumes = counts.after_stop;
+    let decimal = |part, whole| share(part, whole).map_or("–".to_owned(), |s| format!("{s:.2}"));
+    format!(
+        "{name:26} {:>6} {:>7} {:>9} {:>10} {:>7} {:>8} {:>9} {:>8}",
+        counts.turns,
+        counts.marked,
+        counts.inferred,
+        decimal(counts.right, counts.inferred),
+        decimal(counts.right, counts.marked),
+        resumes.count,
+        resumes.working,
+        decimal(resumes.working, resumes.count),
+    )
 }
 
 fn cost(all: &Measured, output: &mut Output) -> Result<(), Failure> {

@@ -51,6 +51,24 @@ pub enum HostEvent {
         /// Its items.
         items: Vec<TodoItem>,
     },
+    /// The user made this session by a command, from another one.
+    Created {
+        /// The session in which the command was given.
+        from: String,
+        /// The purpose.
+        purpose: String,
+        /// The agent that is to work in it.
+        #[cfg_attr(test, ts(optional))]
+        agent: Option<String>,
+        /// The phase of the work.
+        #[cfg_attr(test, ts(optional))]
+        phase: Option<String>,
+    },
+    /// An error ended the turn. A message may say so too.
+    Failed {
+        /// The error.
+        why: String,
+    },
     /// The user stopped the work.
     Interrupted,
     /// The session waits for the user, or no longer if `on` is absent.

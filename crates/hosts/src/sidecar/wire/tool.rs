@@ -84,13 +84,22 @@ pub struct DelegateParams {
     pub agent: Option<String>,
     /// Its prompt.
     pub prompt: String,
+    /// The maximum depth of subagents that the user gave the host.
+    #[cfg_attr(test, ts(type = "number", optional))]
+    pub limit: Option<u64>,
 }
 
 /// The answer to `delegate`.
 #[derive(Debug, Default, Serialize, PartialEq, Eq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct DelegateResult {
-    /// The answer for the model, if the same task is under way already.
+    /// The answer for the model, if the same task is under way already: the call is not made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<String>,
+    /// The answer for the model, if the delegation is too deep: the call is not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// A notice for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
 }

@@ -112,7 +112,10 @@ CREATE TABLE activity (
     micro_dollars INTEGER,
     size          INTEGER NOT NULL,     -- tokens of the last call, prompt and answer
     streak        INTEGER NOT NULL,     -- compactions in a row
-    streak_calls  INTEGER NOT NULL      -- model calls since the last of them
+    streak_calls  INTEGER NOT NULL,     -- model calls since the last of them
+    stall         TEXT,                 -- how its work repeats itself, as JSON
+    resumes       INTEGER NOT NULL,     -- attempts to go on after an interruption
+    is_resuming   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The compactions of a session as JSON, numbered from 1.

@@ -1,0 +1,107 @@
+//! Work that an earlier session left open and that a new one may be about.
+//!
+//! A new session is compared with the open tasks of the project whose session was cut off, is stale or
+//! was closed: a running one goes on by itself. Most sessions concern none of them, and learn nothing.
+
+use std::collections::BTreeSet;
+
+use flamestack_brief::compaction::resumption;
+use flamestack_core::note::NoteKind;
+use flamestack_core::session::state::SessionState;
+use flamestack_core::{Frame, SessionRef};
+use flamestack_extract::lex::terms;
+use flamestack_store::{Reading, Slice};
+
+use crate::Engine;
+use crate::error::Result;
+use crate::views::one_line;
+
+/// Number of open tasks, the last ones, that are compared.
+const COMPARED: usize = 64;
+/// Number of words that a prompt must share with the goal of a task.
+const SHARED: usize = 2;
+/// Maximum number of tasks that are named.
+const NAMED: usize = 3;
+
+impl Engine {
+    /// Returns a text about open work that the first prompt of a new session may concern; `None` if the
+    /// session is not new, or concerns none.
+    pub fn left_open(&self, session: &SessionRef, prompt: &str) -> Result<Option<String>> {
+        let words: BTreeSet<String> = terms(prompt).into_iter().collect();
+        if words.len() < SHARED {
+            return Ok(None);
+        }
+        let thresholds = self.sessions().thresholds()?;
+        let now = self.clock().now();
+        let is_left = |reading: &dyn Reading, owner: &SessionRef| -> Result<bool> {
+            let Some(life) = reading.life(owner)? else {
+                return Ok(false);
+            };
+            let state = life.status(now, &thresholds).state;
+            Ok(matches!(
+                state,
+                SessionState::Interrupted | SessionState::Stale | SessionState::Closed
+            ))
+        };
+        let found = self.read(|reading| {
+            let known = reading.session(session)?;
+            if known.is_some_and(|known| known.activity.prompts > 0 || known.run.is_some()) {
+                return Ok(Vec::new());
+            }
+            let open = reading.rows(&Slice {
+                open: Some(true),
+                limit: Some(COMPARED),
+                last: true,
+                ..Slice::default()
+            })?;
+            let mut found = Vec::new();
+            for row in open {
+                let Some(owner) = row.frame.session.as_ref().filter(|owner| *owner != session)
+                else {
+                    continue;
+                };
+                let shared = shared(&words, &row.frame);
+                if shared >= SHARED && is_left(reading, owner)? {
+                    let whole = reading.whole_frame(&row.frame.id)?;
+                    found.push((shared, whole.unwrap_or(row.frame)));
+                }
+            }
+            Ok(found)
+        })?;
+        Ok(text(found))
+    }
+}
+
+fn shared(words: &BTreeSet<String>, frame: &Frame) -> usize {
+    let criteria = frame.criteria.as_ref().map_or("", |text| text.as_str());
+    let goal: BTreeSet<String> = terms(&format!("{} {criteria}", frame.title))
+        .into_iter()
+        .collect();
+    words.intersection(&goal).count()
+}
+
+fn text(mut found: Vec<(usize, Frame)>) -> Option<String> {
+    // The most similar first, and of equal ones the last.
+    found.sort_by_key(|(shared, frame)| (std::cmp::Reverse((*shared, frame.changed)), frame.id));
+    if found.is_empty() {
+        return None;
+    }
+    let mut lines = vec!["An earlier session left work open that this may concern:".to_owned()];
+    for (_, frame) in found.iter().take(NAMED) {
+        let decisions = frame.notes.iter();
+        let decisions = decisions.filter(|note| note.kind() == NoteKind::Decision);
+        let decisions = match decisions.count() {
+            0 => String::new(),
+            1 => "; 1 decision is recorded".to_owned(),
+            count => format!("; {count} decisions are recorded"),
+        };
+        lines.push(format!(
+            "- {} “{}” ({}{decisions})",
+            frame.id,
+            one_line(frame.title.as_str(), 100),
+            frame.status
+        ));
+    }
+    lines.push("stack_frame_activate goes on with one of them, if the user wants that.".to_owned());
+    Some(resumption(&lines.join("\n")).replacen("after=\"resume\"", "after=\"start\"", 1))
+}

@@ -1,0 +1,120 @@
+// The states of a session, reached by real actions and recorded with their causes: S1 to S5.
+
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { Lab } from "./lab/opencode.mjs"
+
+let lab
+before(async () => (lab = await Lab.start({ config: { permission: { bash: "ask" } } })))
+after(() => lab.stop())
+
+const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Work" } }] })
+
+/** The session as `flame session show` has it, once it is in a state. */
+async function shown(session, state) {
+  for (let left = 100; ; left -= 1) {
+    let found
+    try {
+      found = JSON.parse(lab.flame(["session", "show", `opencode:${session}`, "--json"]))
+    } catch (error) {
+      if (left === 0) throw error
+    }
+    if (found && (state === undefined || found.state === state)) return found
+    assert.ok(left > 0, `${session} is ${found?.state}, not ${state}: ${found?.why}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+const path = ({ stateHistory }) => stateHistory.map(({ to }) => to)
+
+/** Each status says since when and why, and each change names its cause. */
+function complete(found) {
+  assert.ok(found.why && found.since, JSON.stringify(found))
+  for (const { to, at, cause } of found.stateHistory) assert.ok(to && at && cause, JSON.stringify(found.stateHistory))
+}
+
+test("S1 beginning, executing and S3 between turns", async () => {
+  const session = await lab.session({ title: "Shop" })
+  complete(await shown(session, "beginning"))
+  lab.model.on("First", { text: "Done." })
+  await lab.prompt(session, "First")
+  const found = await shown(session, "between_turn")
+  assert.deepEqual(path(found), ["beginning", "executing", "between_turn"])
+  assert.equal(found.previousState, "executing")
+  assert.equal(found.level, 1)
+  complete(found)
+  const [listed] = JSON.parse(lab.flame(["session", "list", "--json"])).filter((one) => one.session === `opencode:${session}`)
+  for (const key of ["session", "host", "state", "since", "why", "level", "parent", "frame"]) assert.ok(key in listed, key)
+})
+
+test("S2 compacted, with its history", async () => {
+  const session = await lab.session({ title: "Cart" })
+  lab.model.on("Second", { text: "Done." })
+  await lab.prompt(session, "Second")
+  await lab.summarize(session)
+  const found = await shown(session, "compacted")
+  assert.deepEqual(path(found).slice(-2), ["compacting", "compacted"])
+  complete(found)
+  lab.model.on("Third", { text: "Done." })
+  await lab.prompt(session, "Third")
+  assert.equal((await shown(session, "between_turn")).previousState, "executing")
+})
+
+test("waiting for the user, and S4 interrupted while a tool runs: B.2.4 only that turn stops", async () => {
+  const session = await lab.session({ title: "Till" })
+  const asked = lab.next((event) => event.type === "permission.asked" && event.properties.sessionID === session)
+  lab.model.on("Fourth", bash("sleep 60"), { text: "Done." })
+  await lab.begin(session, "Fourth")
+  const { properties } = await asked
+  const waiting = await shown(session, "waiting_user")
+  assert.match(waiting.why, /permission bash/)
+  const runs = lab.next(
+    ({ type, properties: { part } }) => type === "message.part.updated" && part?.tool === "bash" && part.state.status === "running",
+  )
+  await lab.api("POST", `/permission/${properties.id}/reply`, { reply: "once" })
+  await runs
+  await shown(session, "executing")
+  const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
+  await lab.api("POST", `/session/${session}/abort`)
+  await idle
+  const found = await shown(session, "interrupted")
+  complete(found)
+  assert.match(found.why, /user stopped/)
+  // The frame keeps its goal, and nothing starts again by itself.
+  assert.equal(found.checkpoint.frame, found.frame)
+  const requests = lab.model.requests.length
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  assert.equal(lab.model.requests.length, requests)
+  assert.match(lab.flame(["tree", "--all"]), /→ \w{8} {2}Till/)
+})
+
+test("B.2.7 and failures: an error of the provider is a failure, not an end", async () => {
+  const session = await lab.session({ title: "Bill" })
+  lab.model.on("Fifth", { refuse: { message: "no credit" }, status: 400 })
+  await lab.prompt(session, "Fifth")
+  const found = await shown(session, "failed")
+  assert.match(found.why, /no credit/)
+})
+
+test("S5 custom: /session-new makes a linked session with purpose, agent and phase", async () => {
+  const session = await lab.session({ title: "Plan" })
+  lab.model.on("Sixth", { text: "Done." })
+  await lab.prompt(session, "Sixth")
+  const commands = await lab.api("GET", "/command")
+  assert.ok(commands.some(({ name }) => name === "session-new"))
+  lab.model.on("Confirm it in one line", { text: "It is there." })
+  const made = lab.next((event) => event.type === "session.created")
+  const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
+  const words = "Write the docs --agent plan --phase review"
+  await lab.api("POST", `/session/${session}/command`, { command: "session-new", arguments: words, model: "mock/mock-1" })
+  const child = (await made).properties.info
+  await idle
+  assert.equal(child.parentID, undefined, "the user can type into it")
+  const found = await shown(child.id, "custom")
+  complete(found)
+  assert.deepEqual(found.custom, { purpose: "Write the docs", agent: "plan", phase: "review", from: `opencode:${session}` })
+  const links = JSON.stringify(found.links)
+  assert.ok(links.includes("hand_off") && links.includes(session), links)
+  lab.model.on("Seventh", { text: "Done." })
+  await lab.prompt(child.id, "Seventh")
+  assert.deepEqual(path(await shown(child.id, "between_turn")).slice(-3), ["custom", "executing", "between_turn"])
+})
