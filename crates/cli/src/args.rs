@@ -83,6 +83,9 @@ pub(crate) enum Command {
     Forget(commands::forget::Forget),
     Backup(commands::backup::Backup),
     Projects(commands::projects::Projects),
+    Run(commands::run::Run),
+    #[command(hide = true)]
+    RunServer(commands::run::RunServer),
     Replay(commands::replay::Replay),
     Eval(commands::eval::Eval),
     Sidecar(commands::sidecar::Sidecar),

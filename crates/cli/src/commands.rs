@@ -25,6 +25,7 @@ pub(crate) mod rebuild;
 pub(crate) mod recall;
 mod recordings;
 pub(crate) mod replay;
+pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod show;
@@ -99,6 +100,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Projects(command) => command.run(dir, output),
         // A host shows what a sidecar prints to its user.
         Command::Sidecar(command) => command.run(CommandContext::open(dir, session)?),
+        Command::Run(command) => command.run(&writing(output)?, output),
+        Command::RunServer(command) => command.run(),
         Command::Demo(command) => command.run(output),
         Command::Completions(command) => command.run(output),
         Command::Man(command) => command.run(output),

@@ -185,6 +185,11 @@ impl Output {
         self.write(&text)
     }
 
+    /// Prints JSON as one line, for programs that read events as they come.
+    pub(crate) fn json_line(&mut self, value: &Value) -> Result<(), Failure> {
+        self.write(&format!("{value}\n"))
+    }
+
     fn write(&mut self, text: &str) -> Result<(), Failure> {
         written(self.out.write_all(text.as_bytes()))
     }

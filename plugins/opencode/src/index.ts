@@ -6,6 +6,8 @@ import { claim } from "./once.js"
 import { setup } from "./v2.js"
 
 const server: Plugin = async (input, options) => {
+  // The server of `flame run`, which keeps the frames of its sessions itself.
+  if (process.env.FLAME_RUN) return {}
   const release = claim(input.directory)
   if (!release) {
     const message = "the plugin is loaded twice; this copy does nothing (`flame doctor` says where)"

@@ -96,7 +96,7 @@ impl Plan {
 
 /// Parses an indented list of `- title | criteria`. Returns the items, and the number of lines that were
 /// left out because they, or those above them, are ticked off.
-fn outline(text: &str) -> Result<(Vec<PlanInput>, usize), Failure> {
+pub(super) fn outline(text: &str) -> Result<(Vec<PlanInput>, usize), Failure> {
     // Open levels: the indentation of each and its items so far.
     let mut levels: Vec<(usize, Vec<PlanInput>)> = vec![(0, Vec::new())];
     // Items that are ticked off, and everything below them, are skipped.

@@ -157,6 +157,18 @@ settings! {
     /// Redaction rules of your own, which apply besides the built-in ones: what a pattern matches is
     /// replaced by `[redacted:NAME]` before it is written. Rules of all files apply together.
     "redact.rules" = "": Kind::Rules;
+    /// Place of a frame's context in its session during `flame run`: a first message that the model does
+    /// not answer (`message`), or the system prompt of each turn (`system`).
+    "run.context" = "message": Kind::Word(&["message", "system"]);
+    /// Treatment of a turn that a crash cut off after it had used tools, so that its effects are
+    /// unknown: you are asked (`ask`; without a terminal, the frame is blocked), the frame is blocked
+    /// (`stop`), or the session is asked to look and go on (`continue`).
+    "run.interrupted" = "ask": Kind::Word(&["ask", "stop", "continue"]);
+    /// Number of reminders to a session that ends its turn without saying that its frame is finished,
+    /// before its last message is taken as the result.
+    "run.reminders" = "0": number(0, 10);
+    /// Number of further attempts at a frame whose attempt failed.
+    "run.retries" = "1": number(0, 10);
     /// Time that a provider keeps a prompt in its cache, in minutes. A session that was silent for longer is
     /// shown as idle: its next prompt is paid for in full.
     "session.cold_after" = "5": number(1, 10_080);

@@ -1,0 +1,58 @@
+//! Drives agents through a tree of frames: one host session per frame, results back to the parent.
+//!
+//! The tree is the program. [`RunDriver`] looks at the frames and at the run's own journal, asks
+//! [`next`] for the next move, records its intent, makes the call, and records the outcome. Nothing is
+//! executed again to find the place: a run that was killed at any moment goes on from the two journals
+//! and from the messages that the host has stored.
+//!
+//! ```text
+//!  frames (engine) ──┐                    ┌─▶ intent ─▶ host call ─▶ outcome ─┐
+//!  run journal ──────┴─▶ next() ─▶ move ──┤                                   ├─▶ again
+//!  host's messages ──────▶ turn ended ────┴─▶ ruling ─▶ frames, journal ──────┘
+//! ```
+//!
+//! A host is anything that implements [`Host`]. [`opencode`] is the first; [`sim`] is a host in memory
+//! that crashes where a test wants it to. Rendering for users belongs to the CLI.
+
+mod budget;
+mod driver;
+mod error;
+mod host;
+mod inbox;
+mod journal;
+mod keys;
+mod next;
+pub mod opencode;
+mod options;
+mod policy;
+mod prompt;
+mod record;
+mod report;
+mod ruling;
+mod signal;
+pub mod sim;
+mod stack;
+mod state;
+mod tools;
+mod worktree;
+
+pub use budget::{BudgetLimit, Limits, Spending};
+pub use driver::{Choice, DriverMemory, Front, FrontInput, RunDriver};
+pub use error::RunError;
+pub use host::{
+    Ask, AskKind, Host, HostError, Outgoing, Reply, Seat, SessionKey, SessionWanted, ToolUse,
+    TurnEnd, TurnFault, TurnFinish, TurnView, Wake,
+};
+pub use inbox::{Inbox, Spoken};
+pub use journal::{FileJournal, MemoryJournal, Redaction, RunJournal, RunPaths};
+pub use next::{NextMove, Outlook, Verdict, next};
+pub use options::{FrameOptions, FrameSetup, Interrupted, ModelName, Placed, RunOptions, Strategy};
+pub use policy::{PermissionPolicy, PolicyError};
+pub use prompt::PromptKind;
+pub use record::{Act, Done, RunRecord, TurnReport};
+pub use report::{FrameCost, RunEnding, RunEvent, RunSummary};
+pub use signal::{Signal, signals};
+pub use stack::{EngineStack, RunStack, RunTree, StackError};
+pub use state::{FrameRun, Phase, RunState, TurnRun};
+pub use tools::serve as serve_tools;
+pub use worktree::Worktrees;

@@ -1,0 +1,272 @@
+//! Calls to OpenCode's server.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::Response;
+
+use crate::host::HostError;
+
+/// Time that a call may take. Calls that start a turn return at once.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Address and credentials of a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Address, without a slash at its end.
+    pub url: String,
+    /// User name.
+    pub user: String,
+    /// Password, if the server wants one.
+    pub password: Option<String>,
+}
+
+impl std::fmt::Debug for Login {
+    /// The password does not belong in a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Login").field(&self.url).finish()
+    }
+}
+
+impl Login {
+    /// Checks an address as the user typed it.
+    pub fn parse(
+        url: &str,
+        password: Option<String>,
+        user: Option<String>,
+    ) -> Result<Self, HostError> {
+        let stranger = |reason: &str| HostError::Stranger {
+            url: url.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let rest = match url.split_once("://") {
+            Some(("http", rest)) => rest,
+            Some(("https", _)) => {
+                return Err(stranger(
+                    "only http is supported; use a tunnel to a remote server",
+                ));
+            }
+            _ => return Err(stranger("the address begins with http://")),
+        };
+        if rest.trim_end_matches('/').is_empty() || rest.contains(char::is_whitespace) {
+            return Err(stranger("the address names no host"));
+        }
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            user: user.unwrap_or_else(|| "opencode".to_owned()),
+            password,
+        })
+    }
+
+    /// Returns the value of the header that authenticates.
+    pub(super) fn authorization(&self) -> Option<String> {
+        let password = self.password.as_ref()?;
+        let pair = format!("{}:{password}", self.user);
+        Some(format!("Basic {}", base64(pair.as_bytes())))
+    }
+}
+
+/// Encodes bytes in base 64.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let at = |place: usize| u32::from(chunk.get(place).copied().unwrap_or_default());
+        let bits = (at(0) << 16) | (at(1) << 8) | at(2);
+        for place in 0..4 {
+            let index = (bits >> (18 - 6 * place)) & 63;
+            let letter = LETTERS.get(index as usize).copied().unwrap_or(b'=');
+            let is_there = place <= chunk.len();
+            text.push(if is_there { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+/// A client of one server.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) login: Login,
+    agent: Agent,
+}
+
+impl Client {
+    pub(super) fn new(login: Login) -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .proxy(None)
+            .build();
+        Self {
+            login,
+            agent: config.new_agent(),
+        }
+    }
+
+    pub(super) fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        directory: Option<&Path>,
+    ) -> Result<T, HostError> {
+        let mut request = self.agent.get(self.address(path, directory));
+        if let Some(authorization) = self.login.authorization() {
+            request = request.header("authorization", authorization);
+        }
+        self.read(request.call())
+    }
+
+    /// Returns `None` if there is no such thing.
+    pub(super) fn find<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        directory: Option<&Path>,
+    ) -> Result<Option<T>, HostError> {
+        match self.get(path, directory) {
+            Err(HostError::Refused {
+                status: 400 | 404, ..
+            }) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    pub(super) fn post(
+        &self,
+        path: &str,
+        directory: Option<&Path>,
+        body: &Value,
+    ) -> Result<Value, HostError> {
+        let mut request = self.agent.post(self.address(path, directory));
+        if let Some(authorization) = self.login.authorization() {
+            request = request.header("authorization", authorization);
+        }
+        self.read(request.send_json(body))
+    }
+
+    pub(super) fn delete(&self, path: &str, directory: Option<&Path>) -> Result<(), HostError> {
+        let mut request = self.agent.delete(self.address(path, directory));
+        if let Some(authorization) = self.login.authorization() {
+            request = request.header("authorization", authorization);
+        }
+        match self.read::<Value>(request.call()) {
+            Err(HostError::Refused { status: 404, .. }) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    fn address(&self, path: &str, directory: Option<&Path>) -> String {
+        let mut address = format!("{}{path}", self.login.url);
+        if let Some(directory) = directory {
+            let mark = if path.contains('?') { '&' } else { '?' };
+            let directory = encoded(&directory.to_string_lossy());
+            address.push_str(&format!("{mark}directory={directory}"));
+        }
+        address
+    }
+
+    fn read<T: DeserializeOwned>(
+        &self,
+        answer: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> Result<T, HostError> {
+        let unreachable = |reason: String| HostError::Unreachable {
+            url: self.login.url.clone(),
+            reason,
+        };
+        let mut answer = answer.map_err(|error| unreachable(error.to_string()))?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().with_config().limit(200 * 1024 * 1024);
+        let text = body
+            .read_to_string()
+            .map_err(|error| unreachable(error.to_string()))?;
+        match status {
+            200..300 => {}
+            401 | 403 => {
+                return Err(HostError::Unauthorized {
+                    url: self.login.url.clone(),
+                });
+            }
+            500.. => {
+                return Err(HostError::Failed {
+                    status,
+                    message: message(&text),
+                });
+            }
+            _ => {
+                return Err(HostError::Refused {
+                    status,
+                    message: message(&text),
+                });
+            }
+        }
+        let text = if text.trim().is_empty() {
+            "null"
+        } else {
+            &text
+        };
+        serde_json::from_str(text).map_err(|error| HostError::Unreadable {
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// Returns the message of an error, which is JSON in most cases.
+fn message(text: &str) -> String {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let said = value.as_ref().and_then(|value| {
+        let data = value.get("data").and_then(|data| data.get("message"));
+        data.or_else(|| value.get("message"))?.as_str()
+    });
+    let said = said.unwrap_or(text).trim();
+    said.chars().take(400).collect()
+}
+
+/// Encodes a value of a query.
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_and_paths_are_encoded() {
+        assert_eq!(base64(b"opencode:pw"), "b3BlbmNvZGU6cHc=");
+        assert_eq!(base64(b"abc"), "YWJj");
+        assert_eq!(base64(b"a"), "YQ==");
+        assert_eq!(encoded("/tmp/a b/ü"), "%2Ftmp%2Fa%20b%2F%C3%BC");
+    }
+
+    #[test]
+    fn addresses_are_checked() {
+        let parse = |url: &str| Login::parse(url, None, None);
+        assert_eq!(
+            parse("http://127.0.0.1:4096/").unwrap().url,
+            "http://127.0.0.1:4096"
+        );
+        for bad in [
+            "localhost:4096",
+            "https://x",
+            "http://",
+            "ftp://x",
+            "http:// x",
+            "",
+        ] {
+            assert!(
+                matches!(parse(bad), Err(HostError::Stranger { .. })),
+                "{bad}"
+            );
+        }
+    }
+}

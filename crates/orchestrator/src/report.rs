@@ -1,0 +1,345 @@
+//! The user's view of a run: events while it goes on, a summary at its end.
+
+use flamestack_core::{FrameId, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::budget::Spending;
+use crate::next::subtree;
+use crate::stack::RunTree;
+use crate::state::RunState;
+
+/// State in which a run stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ending")]
+pub enum RunEnding {
+    /// Every frame has its result.
+    Completed,
+    /// The goal was not reached.
+    Failed,
+    /// The goal was given up.
+    Invalidated,
+    /// A budget or the provider stopped it.
+    Parked {
+        /// Reason.
+        reason: String,
+        /// Time at which it can go on, in milliseconds, if known.
+        until: Option<i64>,
+    },
+    /// Frames wait for something outside.
+    Blocked {
+        /// These frames, with their reasons.
+        on: Vec<String>,
+    },
+    /// The user paused it.
+    Paused,
+    /// The frame of the goal does not exist any more.
+    Gone,
+}
+
+impl RunEnding {
+    /// Returns true if every frame has its result.
+    pub fn is_complete(&self) -> bool {
+        *self == Self::Completed
+    }
+
+    /// Returns true if the run can be resumed.
+    pub fn is_resumable(&self) -> bool {
+        matches!(
+            self,
+            Self::Parked { .. } | Self::Blocked { .. } | Self::Paused
+        )
+    }
+
+    /// Returns the ending as a word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Invalidated => "invalidated",
+            Self::Parked { .. } => "parked",
+            Self::Blocked { .. } => "blocked",
+            Self::Paused => "paused",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    /// The run began or was taken up again.
+    Started {
+        /// Name of the run.
+        run: String,
+        /// True if it was taken up again.
+        resumed: bool,
+    },
+    /// The server was started or reached.
+    Server {
+        /// Address.
+        url: String,
+    },
+    /// A session was created for a frame.
+    Session {
+        /// The frame.
+        frame: FrameId,
+        /// The session.
+        session: String,
+    },
+    /// A prompt was sent.
+    Prompted {
+        /// The frame.
+        frame: FrameId,
+        /// Title of the frame.
+        title: String,
+        /// Number of the attempt.
+        attempt: u32,
+        /// Reason for the prompt.
+        why: &'static str,
+    },
+    /// A session does something.
+    Doing {
+        /// The frame.
+        frame: FrameId,
+        /// Short description.
+        what: String,
+    },
+    /// A turn ended.
+    Turned {
+        /// The frame.
+        frame: FrameId,
+        /// Consequence in a word.
+        verdict: String,
+        /// Spending of the turn.
+        spent: Spending,
+    },
+    /// Frames were opened below one.
+    Opened {
+        /// The parent.
+        parent: FrameId,
+        /// Titles.
+        titles: Vec<String>,
+    },
+    /// A frame has another status.
+    Frame {
+        /// The frame.
+        frame: FrameId,
+        /// Its title.
+        title: String,
+        /// Its status.
+        status: Status,
+    },
+    /// A session was quiet for a while. It is not stopped.
+    Quiet {
+        /// The frame.
+        frame: FrameId,
+        /// Time without progress, in seconds.
+        seconds: u64,
+    },
+    /// A permission or question is answered or waits for the user.
+    Asked {
+        /// The frame, if it is one of this run.
+        frame: Option<FrameId>,
+        /// The subject.
+        what: String,
+        /// The answer; none if the user is asked.
+        answer: Option<String>,
+    },
+    /// A limit is nearly reached.
+    Warning {
+        /// The frame.
+        frame: FrameId,
+        /// The limit in words.
+        what: String,
+    },
+    /// A frame or the whole run is parked.
+    Parked {
+        /// The frame; none for the whole run.
+        frame: Option<FrameId>,
+        /// Reason.
+        reason: String,
+        /// Time at which it can go on, in milliseconds, if known.
+        until: Option<i64>,
+    },
+    /// Something that the user should know.
+    Note(String),
+    /// The run stopped.
+    Ended(RunEnding),
+}
+
+impl RunEvent {
+    /// Returns the event as JSON, for programs.
+    pub fn to_json(&self) -> Value {
+        let frame = |frame: &FrameId| frame.as_str().to_owned();
+        match self {
+            Self::Started { run, resumed } => {
+                json!({"event": "started", "run": run, "resumed": resumed})
+            }
+            Self::Server { url } => json!({"event": "server", "url": url}),
+            Self::Session { frame: id, session } => {
+                json!({"event": "session", "frame": frame(id), "session": session})
+            }
+            Self::Prompted {
+                frame: id,
+                title,
+                attempt,
+                why,
+            } => json!({"event": "prompted", "frame": frame(id), "title": title,
+                "attempt": attempt, "why": why}),
+            Self::Doing { frame: id, what } => {
+                json!({"event": "doing", "frame": frame(id), "what": what})
+            }
+            Self::Turned {
+                frame: id,
+                verdict,
+                spent,
+            } => json!({"event": "turned", "frame": frame(id), "verdict": verdict,
+                "spent": spending(spent)}),
+            Self::Opened { parent, titles } => {
+                json!({"event": "opened", "parent": frame(parent), "titles": titles})
+            }
+            Self::Frame {
+                frame: id,
+                title,
+                status,
+            } => json!({"event": "frame", "frame": frame(id), "title": title,
+                "status": status.as_str()}),
+            Self::Quiet { frame: id, seconds } => {
+                json!({"event": "quiet", "frame": frame(id), "seconds": seconds})
+            }
+            Self::Asked {
+                frame: id,
+                what,
+                answer,
+            } => json!({"event": "asked", "frame": id.as_ref().map(frame), "what": what,
+                "answer": answer}),
+            Self::Warning { frame: id, what } => {
+                json!({"event": "warning", "frame": frame(id), "what": what})
+            }
+            Self::Parked {
+                frame: id,
+                reason,
+                until,
+            } => json!({"event": "parked", "frame": id.as_ref().map(frame), "reason": reason,
+                "until": until}),
+            Self::Note(text) => json!({"event": "note", "text": text}),
+            Self::Ended(ending) => json!({"event": "ended", "ending": ending.as_str()}),
+        }
+    }
+}
+
+fn spending(spent: &Spending) -> Value {
+    json!({
+        "input": spent.input, "output": spent.output, "cache_read": spent.cache_read,
+        "cache_write": spent.cache_write, "cost": spent.cost, "turns": spent.turns,
+        "requests": spent.requests,
+    })
+}
+
+/// A frame of the summary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameCost {
+    /// The frame.
+    pub frame: FrameId,
+    /// Levels below the goal.
+    pub depth: usize,
+    /// Title.
+    pub title: String,
+    /// Status.
+    pub status: Status,
+    /// Reason for which it is blocked or parked.
+    pub reason: Option<String>,
+    /// Number of attempts.
+    pub attempts: u32,
+    /// Spending of the frame itself.
+    pub own: Spending,
+    /// Spending of the frame and everything below it.
+    pub total: Spending,
+    /// True if a turn of it goes on.
+    pub running: bool,
+}
+
+/// The state of a run at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    /// Name of the run.
+    pub run: String,
+    /// Its ending, if it has stopped.
+    pub ending: Option<RunEnding>,
+    /// Its frames, parents before children, in order.
+    pub frames: Vec<FrameCost>,
+    /// Time during which it was driven, in milliseconds.
+    pub wall_ms: u64,
+}
+
+impl RunSummary {
+    /// Summarises a run.
+    pub fn new(state: &RunState, tree: &RunTree) -> Self {
+        let mut frames = Vec::new();
+        if let Some(root) = state.root {
+            collect(state, tree, &root, 0, &mut frames);
+        }
+        Self {
+            run: state.run.clone(),
+            ending: state.ending.clone(),
+            frames,
+            wall_ms: state.wall_ms,
+        }
+    }
+
+    /// Returns the spending of the whole run.
+    pub fn total(&self) -> Spending {
+        self.frames
+            .first()
+            .map_or_else(Spending::default, |root| root.total)
+    }
+
+    /// Returns the summary as JSON.
+    pub fn to_json(&self) -> Value {
+        let frames: Vec<Value> = self
+            .frames
+            .iter()
+            .map(|one| {
+                json!({
+                    "frame": one.frame.as_str(), "depth": one.depth, "title": one.title,
+                    "status": one.status.as_str(), "reason": one.reason,
+                    "attempts": one.attempts, "self": spending(&one.own),
+                    "total": spending(&one.total),
+                })
+            })
+            .collect();
+        json!({
+            "event": "summary", "run": self.run,
+            "ending": self.ending.as_ref().map(RunEnding::as_str),
+            "wall_ms": self.wall_ms, "frames": frames,
+        })
+    }
+}
+
+fn collect(
+    state: &RunState,
+    tree: &RunTree,
+    id: &FrameId,
+    depth: usize,
+    into: &mut Vec<FrameCost>,
+) {
+    let Some(head) = tree.get(id) else { return };
+    let run = state.frame(id).cloned().unwrap_or_default();
+    let blocked = head.blocked_on.as_ref();
+    let blocked = blocked.map(|text| text.as_str().to_owned());
+    into.push(FrameCost {
+        frame: *id,
+        depth,
+        title: head.title.as_str().to_owned(),
+        status: head.status,
+        reason: blocked.or_else(|| run.parked.as_ref().map(|(reason, _)| reason.clone())),
+        attempts: run.attempt,
+        own: run.spent,
+        total: subtree(state, tree, id),
+        running: run.turn.is_some(),
+    });
+    for child in tree.children(id) {
+        collect(state, tree, child, depth + 1, into);
+    }
+}

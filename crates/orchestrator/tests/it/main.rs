@@ -1,0 +1,6 @@
+//! Laws of a run, in simulation: crashes anywhere, and the demands of users.
+
+mod demands;
+mod laws;
+mod matrix;
+mod scenario;
