@@ -51,7 +51,7 @@ pub use policy::{PermissionPolicy, PolicyError};
 pub use prompt::PromptKind;
 pub use record::{Act, Done, RunRecord, TurnReport};
 pub use report::{FrameCost, RunEnding, RunEvent, RunSummary};
-pub use signal::{Signal, signals};
+pub use signal::{FrameSignal, signals};
 pub use stack::{EngineStack, RunStack, RunTree, StackError};
 pub use state::{FrameRun, Phase, RunState, TurnRun};
 pub use tools::serve as serve_tools;

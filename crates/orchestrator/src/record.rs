@@ -14,7 +14,7 @@ use crate::next::Verdict;
 use crate::options::{FrameSetup, RunOptions};
 use crate::prompt::PromptKind;
 use crate::report::RunEnding;
-use crate::signal::Signal;
+use crate::signal::FrameSignal;
 
 /// A line of the run's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -237,7 +237,7 @@ pub struct TurnReport {
     /// Text of the final message, at most [`TurnReport::TEXT_LIMIT`] bytes of it.
     pub text: String,
     /// Wishes of the session.
-    pub signals: Vec<Signal>,
+    pub signals: Vec<FrameSignal>,
     /// Spending.
     pub spent: Spending,
     /// Files that the turn changed.

@@ -12,7 +12,7 @@ use crate::host::{TurnFault, TurnFinish};
 use crate::next::{Verdict, limits_of, startable};
 use crate::prompt::PromptKind;
 use crate::record::TurnReport;
-use crate::signal::Signal;
+use crate::signal::FrameSignal;
 use crate::stack::RunTree;
 use crate::state::{FrameRun, RunState};
 
@@ -259,7 +259,7 @@ impl Judge<'_> {
         let mut given_up = Vec::new();
         for signal in &self.report.signals {
             match signal {
-                Signal::Push {
+                FrameSignal::Push {
                     id,
                     title,
                     criteria,
@@ -269,10 +269,10 @@ impl Judge<'_> {
                     &mut started,
                     &mut remarks,
                 ),
-                Signal::Activate { frame } => {
+                FrameSignal::Activate { frame } => {
                     self.activate(frame, &mut writes, &mut started, &mut remarks);
                 }
-                Signal::Invalidate { frame, reason } => {
+                FrameSignal::Invalidate { frame, reason } => {
                     match self.tree.child_named(&self.id, frame) {
                         Some(child) => {
                             let command = Command::Invalidate {
@@ -285,12 +285,12 @@ impl Judge<'_> {
                         None => remarks.push(unknown(frame)),
                     }
                 }
-                Signal::Pop { .. } => {}
+                FrameSignal::Pop { .. } => {}
             }
         }
         let mut signals = self.report.signals.iter().rev();
         let pop = signals.find_map(|signal| match signal {
-            Signal::Pop { results, .. } => Some((signal.outcome()?, results)),
+            FrameSignal::Pop { results, .. } => Some((signal.outcome()?, results)),
             _ => None,
         });
         let Some((outcome, results)) = pop else {
@@ -399,7 +399,7 @@ impl Judge<'_> {
         // After a crash some of the frames of this turn are there, and count only once.
         let of_this_turn = |id: &FrameId| {
             let mut signals = self.report.signals.iter();
-            signals.any(|signal| matches!(signal, Signal::Push { id: new, .. } if new == id))
+            signals.any(|signal| matches!(signal, FrameSignal::Push { id: new, .. } if new == id))
         };
         let new = writes
             .iter()

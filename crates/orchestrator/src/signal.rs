@@ -19,7 +19,7 @@ const BLOCKED: &str = "FRAME_BLOCKED:";
 /// A wish of a driven session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "signal")]
-pub enum Signal {
+pub enum FrameSignal {
     /// A frame below its own.
     Push {
         /// Id that the frame gets, drawn when the turn's end is recorded.
@@ -52,7 +52,7 @@ pub enum Signal {
     },
 }
 
-impl Signal {
+impl FrameSignal {
     /// Returns the outcome of a pop.
     pub fn outcome(&self) -> Option<Outcome> {
         match self {
@@ -63,7 +63,11 @@ impl Signal {
 }
 
 /// Reads the signals of a turn: those of tool calls if there are any, else those of the final message.
-pub fn signals(text: &str, calls: &[ToolUse], draw: &mut dyn FnMut() -> FrameId) -> Vec<Signal> {
+pub fn signals(
+    text: &str,
+    calls: &[ToolUse],
+    draw: &mut dyn FnMut() -> FrameId,
+) -> Vec<FrameSignal> {
     let mut found = Vec::new();
     for call in calls.iter().filter(|call| call.succeeded) {
         structured(call, draw, &mut found);
@@ -76,7 +80,7 @@ pub fn signals(text: &str, calls: &[ToolUse], draw: &mut dyn FnMut() -> FrameId)
 }
 
 /// Reads the signals of one tool call. A host may prefix the name of a tool with that of its server.
-fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec<Signal>) {
+fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec<FrameSignal>) {
     let text = |value: &Value, names: &[&str]| {
         let given = names.iter().find_map(|name| value.get(name)?.as_str());
         given
@@ -87,7 +91,7 @@ fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec
     let input = &call.input;
     let mut push = |value: &Value| {
         let title = text(value, &["title", "goal"])?;
-        Some(Signal::Push {
+        Some(FrameSignal::Push {
             id: draw(),
             title,
             criteria: text(value, &["successCriteria", "success_criteria", "criteria"]),
@@ -105,11 +109,13 @@ fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec
             let outcome = outcome.unwrap_or_else(|| "completed".to_owned());
             let results = text(input, &["results", "summary", "reason"]);
             if let (Some(_), Some(results)) = (Outcome::from_name(&outcome), results) {
-                found.push(Signal::Pop { outcome, results });
+                found.push(FrameSignal::Pop { outcome, results });
             }
         }
-        "stack_frame_activate" => found.extend(frame().map(|frame| Signal::Activate { frame })),
-        "stack_frame_invalidate" => found.extend(frame().map(|frame| Signal::Invalidate {
+        "stack_frame_activate" => {
+            found.extend(frame().map(|frame| FrameSignal::Activate { frame }))
+        }
+        "stack_frame_invalidate" => found.extend(frame().map(|frame| FrameSignal::Invalidate {
             frame,
             reason: text(input, &["reason"]).unwrap_or_else(|| "no longer needed".to_owned()),
         })),
@@ -118,8 +124,8 @@ fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec
 }
 
 /// Reads the signals of a final message.
-fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<Signal> {
-    let mut found: Vec<Signal> = Vec::new();
+fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<FrameSignal> {
+    let mut found: Vec<FrameSignal> = Vec::new();
     // The text of a signal that goes on in the lines below it.
     let mut open = false;
     let mut fence: Option<(char, usize)> = None;
@@ -152,7 +158,7 @@ fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<Signal> {
                     None => (rest, None),
                 };
                 if !title.trim().is_empty() {
-                    found.push(Signal::Push {
+                    found.push(FrameSignal::Push {
                         id: draw(),
                         title: title.trim().to_owned(),
                         criteria: criteria.filter(|text| !text.is_empty()),
@@ -167,8 +173,8 @@ fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<Signal> {
                     "blocked"
                 };
                 // The last word counts.
-                found.retain(|signal| !matches!(signal, Signal::Pop { .. }));
-                found.push(Signal::Pop {
+                found.retain(|signal| !matches!(signal, FrameSignal::Pop { .. }));
+                found.push(FrameSignal::Pop {
                     outcome: outcome.to_owned(),
                     results: rest.trim().to_owned(),
                 });
@@ -177,19 +183,20 @@ fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<Signal> {
         }
     }
     for signal in &mut found {
-        if let Signal::Pop { results, .. } = signal {
+        if let FrameSignal::Pop { results, .. } = signal {
             let trimmed = results.trim().to_owned();
             *results = trimmed;
         }
     }
-    found.retain(|signal| !matches!(signal, Signal::Pop { results, .. } if results.is_empty()));
+    found
+        .retain(|signal| !matches!(signal, FrameSignal::Pop { results, .. } if results.is_empty()));
     found
 }
 
 /// Adds a line to the results that are being read.
-fn extend(found: &mut [Signal], open: bool, line: &str) {
+fn extend(found: &mut [FrameSignal], open: bool, line: &str) {
     let pop = found.iter_mut().rev().find_map(|signal| match signal {
-        Signal::Pop { results, .. } => Some(results),
+        FrameSignal::Pop { results, .. } => Some(results),
         _ => None,
     });
     if let (true, Some(results)) = (open, pop) {
@@ -228,13 +235,13 @@ mod tests {
             drawn += 1;
             FrameId::from_entropy(drawn)
         };
-        let line = |signal: Signal| match signal {
-            Signal::Push {
+        let line = |signal: FrameSignal| match signal {
+            FrameSignal::Push {
                 title, criteria, ..
             } => format!("push {title}/{}", criteria.unwrap_or_default()),
-            Signal::Pop { outcome, results } => format!("{outcome} {results}"),
-            Signal::Activate { frame } => format!("activate {frame}"),
-            Signal::Invalidate { frame, reason } => format!("invalidate {frame} {reason}"),
+            FrameSignal::Pop { outcome, results } => format!("{outcome} {results}"),
+            FrameSignal::Activate { frame } => format!("activate {frame}"),
+            FrameSignal::Invalidate { frame, reason } => format!("invalidate {frame} {reason}"),
         };
         let found = signals(text, calls, &mut draw);
         found.into_iter().map(line).collect()
