@@ -35,7 +35,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Agent programs",
-        &["init", "bind", "unbind", "session", "sidecar"],
+        &["run", "init", "bind", "unbind", "session", "sidecar"],
     ),
     (
         "Settings and help",
