@@ -75,6 +75,7 @@ pub(crate) enum Command {
     Import(commands::import::Import),
     Export(commands::export::Export),
     Tool(commands::tool::Tool),
+    Autonomy(commands::autonomy::Autonomy),
     Config(commands::config::Config),
     Init(commands::init::Init),
     Doctor(commands::doctor::Doctor),

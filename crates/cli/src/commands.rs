@@ -2,6 +2,7 @@
 //!
 //! The commands that change frames are in [`change`]; each of the others has a file of its own.
 
+pub(crate) mod autonomy;
 pub(crate) mod backup;
 pub(crate) mod brief;
 pub(crate) mod change;
@@ -87,6 +88,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Import(command) => command.run(&writing(output)?, output),
         Command::Export(command) => command.run(&reading(output)?, output),
         Command::Tool(command) => command.run(&writing(output)?, output),
+        Command::Autonomy(command) => command.run(&writing(output)?, output),
         Command::Config(command) => command.run(dir, output),
         Command::Init(command) => command.run(dir, output),
         Command::Doctor(command) => {

@@ -31,7 +31,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Find again", &["search", "recall", "log"]),
     (
         "What a model gets",
-        &["context", "brief", "tool", "replay", "eval"],
+        &["context", "brief", "tool", "autonomy", "replay", "eval"],
     ),
     (
         "Agent programs",

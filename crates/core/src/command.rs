@@ -4,11 +4,12 @@
 //! [`crate::decide()`] grants or refuses it.
 
 use crate::author::Author;
+use crate::autonomy::{Suggestion, SuggestionState};
 use crate::compaction::{AnchorReport, Checkpoint, Summary, SummaryClaims};
 use crate::delivery::Sending;
 use crate::event::{Edit, Goal, Results};
 use crate::frame::{Frame, LogEntry, Outcome};
-use crate::id::{BlobId, FrameId, SessionRef, Timestamp};
+use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use crate::note::Note;
 use crate::session::checkpoint::{InterruptionCause, InterruptionCheckpoint, ProcessIdentity};
 use crate::session::link::{Creation, LinkKind};
@@ -224,6 +225,22 @@ pub enum Command {
     UseModel(Model),
     /// Record what the session is sent.
     Send(Box<Sending>),
+    /// Record a suggestion.
+    Suggest(Box<Suggestion>),
+    /// Record what became of a suggestion.
+    AnswerSuggestion {
+        /// The event that made it.
+        suggestion: Seq,
+        /// Its state from now on.
+        state: SuggestionState,
+    },
+    /// Make no suggestions in the session for a while.
+    Snooze {
+        /// Number of prompts of the session from which on they come again.
+        until: u64,
+    },
+    /// Begin the counts of all heuristics again.
+    ResetSuggestions,
 }
 
 /// A session that begins with messages of another one.

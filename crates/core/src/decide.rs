@@ -172,6 +172,20 @@ pub fn decide<N: TreeQuery + ?Sized>(
             let sent = Event::ContextSent(sending.clone());
             decider.events.push(sent);
         }
+        Command::Suggest(suggestion) => {
+            let made = Event::SuggestionMade(suggestion.clone());
+            decider.events.push(made);
+        }
+        Command::AnswerSuggestion { suggestion, state } => {
+            let (suggestion, state) = (*suggestion, *state);
+            let answered = Event::SuggestionAnswered { suggestion, state };
+            decider.events.push(answered);
+        }
+        Command::Snooze { until } => {
+            let until = *until;
+            decider.events.push(Event::SuggestionsSnoozed { until });
+        }
+        Command::ResetSuggestions => decider.events.push(Event::SuggestionsReset),
     }
     Ok(decider.into_decision())
 }

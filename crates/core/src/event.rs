@@ -9,6 +9,7 @@ mod traits;
 pub use traits::{EventTraits, Subject};
 
 use crate::author::Author;
+use crate::autonomy::{Suggestion, SuggestionState};
 use crate::compaction::{AnchorReport, Checkpoint};
 use crate::delivery::Sending;
 use crate::frame::{Frame, LogEntry, Origin, Outcome, Rank, Status};
@@ -385,6 +386,22 @@ pub enum Event {
     ModelUsed(Model),
     /// The session that caused this event was sent a context, or nothing.
     ContextSent(Box<Sending>),
+    /// A suggestion was made in the session that caused this event.
+    SuggestionMade(Box<Suggestion>),
+    /// A suggestion of the session was answered, or what followed answered it.
+    SuggestionAnswered {
+        /// The event that made it.
+        suggestion: Seq,
+        /// Its state from now on.
+        state: SuggestionState,
+    },
+    /// The user wants no suggestions in the session that caused this event for a while.
+    SuggestionsSnoozed {
+        /// Number of prompts of the session from which on they come again.
+        until: u64,
+    },
+    /// The counts of all heuristics begin again.
+    SuggestionsReset,
 }
 
 /// Goal of a frame.

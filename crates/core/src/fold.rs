@@ -174,7 +174,11 @@ pub fn change(frame: &mut Frame, recorded: &Recorded) {
         | Event::InterruptionKept(_)
         | Event::SessionDescribed(_)
         | Event::ModelUsed(_)
-        | Event::ContextSent(_) => {}
+        | Event::ContextSent(_)
+        | Event::SuggestionMade(_)
+        | Event::SuggestionAnswered { .. }
+        | Event::SuggestionsSnoozed { .. }
+        | Event::SuggestionsReset => {}
     }
 }
 

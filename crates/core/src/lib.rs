@@ -8,6 +8,7 @@
 //! - [`Tree`] folds events into the state they describe.
 
 mod author;
+pub mod autonomy;
 pub mod command;
 pub mod compaction;
 pub mod decide;

@@ -11,6 +11,7 @@ use flamestack_redact::Redactor;
 use flamestack_store::{Blobs, OpenOptions, OpenStore, Reading, TokenCounts};
 use flamestack_tokens::{Counts, Memo};
 
+use crate::autonomy::Autonomy;
 use crate::clock::Clock;
 use crate::commands::Commands;
 use crate::compaction::Compactions;
@@ -136,6 +137,11 @@ impl Engine {
     /// Makes and delivers contexts.
     pub fn contexts(&self) -> Contexts<'_> {
         Contexts { engine: self }
+    }
+
+    /// Suggests and acts.
+    pub fn autonomy(&self) -> Autonomy<'_> {
+        Autonomy { engine: self }
     }
 
     /// Accompanies compactions.

@@ -28,6 +28,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
+use flamestack_core::autonomy::Boundary;
 use flamestack_core::command::Fork;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
@@ -39,7 +40,9 @@ use flamestack_store::{Step, TextHold, transcript};
 pub use self::observer::{Observation, Observer, StoredText};
 pub(crate) use self::results::is_wordless;
 pub use self::spoken::OWN_COMMAND;
+pub(crate) use self::spoken::asked_words;
 use crate::Engine;
+use crate::autonomy::SignalReader;
 use crate::error::Result;
 
 /// Raw text is stored in pieces of about this many bytes, or a turn at a time.
@@ -58,6 +61,8 @@ pub(crate) struct Ingest {
     observer: Observer,
     /// Raw text that is not stored yet, by thread.
     pending: BTreeMap<SessionRef, PendingText>,
+    /// Signals for suggestions.
+    signals: SignalReader,
     /// Orders sessions by their last use.
     last_used: u64,
 }
@@ -210,6 +215,23 @@ impl Engine {
         Ok(recorded)
     }
 
+    /// Returns the boundary that a session has come to since it was last asked for.
+    pub(crate) fn take_boundary(&self, session: &SessionRef) -> Option<Boundary> {
+        self.ingests().get_mut(session)?.signals.boundary.take()
+    }
+
+    /// Returns the signals of a session, if this process reads it.
+    pub(crate) fn known_signals(&self, session: &SessionRef) -> Option<SignalReader> {
+        Some(self.ingests().get(session)?.signals.clone())
+    }
+
+    /// Keeps the signals of a session that were read again.
+    pub(crate) fn keep_signals(&self, session: &SessionRef, signals: &SignalReader) {
+        if let Some(ingest) = self.ingests().get_mut(session) {
+            ingest.signals = signals.clone();
+        }
+    }
+
     /// Returns the raw text of a session whose turn has not ended.
     pub(crate) fn pending_text(&self, session: &SessionRef) -> String {
         let ingests = self.ingests();
@@ -312,6 +334,7 @@ impl Engine {
                 Observer::live(None)
             },
             pending: BTreeMap::new(),
+            signals: SignalReader::default(),
             last_used: 0,
         });
         ingest.observer.set_parent(options.parent.clone());
@@ -354,6 +377,10 @@ impl Engine {
                 | EntryKind::Compacted { .. } => Some(thread.clone()),
                 _ => None,
             };
+            if !known {
+                let boundary = ingest.signals.read(entry);
+                ingest.signals.boundary = boundary.or(ingest.signals.boundary);
+            }
             // The call comes again with its answer.
             let is_text = !matches!(entry.kind, EntryKind::Begun(_));
             if !known && is_text {

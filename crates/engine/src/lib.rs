@@ -5,6 +5,7 @@
 //! users and models read. The tools that agents call are declared once, in [`tools`]. Nothing here
 //! prints.
 
+pub mod autonomy;
 mod backup;
 pub mod brief;
 pub mod clock;

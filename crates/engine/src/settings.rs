@@ -9,7 +9,7 @@ mod known;
 mod layers;
 mod rules;
 
-pub use file::{Change, Scope, change, set, unset};
+pub use file::{Change, Scope, change, reset, set, unset};
 pub(crate) use known::nearest;
 pub use known::size;
 pub use known::{KNOWN, Kind, Patterns, Setting, pattern, setting};

@@ -4,6 +4,7 @@
 //! reads, and `ToolArgs` adds name, description and handler. The JSON schema is derived from the
 //! type, so schema and handler cannot disagree.
 
+mod autonomy;
 mod context;
 mod frames;
 mod migration;
@@ -103,6 +104,11 @@ pub const ALL: &[Tool] = &[
     Tool::of::<sessions::CreateArgs>(),
     Tool::of::<sessions::LinkArgs>(),
     Tool::of::<migration::MigrateArgs>(),
+    Tool::of::<autonomy::AutonomyArgs>(),
+    Tool::of::<autonomy::ShouldPushArgs>(),
+    Tool::of::<autonomy::ShouldPopArgs>(),
+    Tool::of::<autonomy::AutoSuggestArgs>(),
+    Tool::of::<autonomy::AutonomyStatsArgs>(),
 ];
 
 /// The tools that a model is offered. Every tool can be called whatever the profile is.

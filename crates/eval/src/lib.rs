@@ -3,10 +3,12 @@
 //! A [`Recording`] is cut where the work went on; [`need`] says what the agent used after the cut
 //! before anything repeated it, and how much of that a text supplies. [`pop`] asks the same of finished
 //! subagents, [`siblings`] of finished frames beside one, [`artifacts`] which files changed,
-//! [`interruption`] which turns were cut short and how they were resumed. [`cost`] replays every model call under several ways to keep a prompt short. Nothing here reads files or
-//! prints.
+//! [`interruption`] which turns were cut short and how they were resumed. [`cost`] replays every model
+//! call under several ways to keep a prompt short. [`autonomy`] asks how often advice to open or close a
+//! frame is right. Nothing here reads files or prints.
 
 pub mod artifacts;
+pub mod autonomy;
 pub mod compaction;
 pub mod cost;
 mod interned;

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use flamestack_core::autonomy::{Heuristic, SuggestionState, Tally};
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, Origin, Rank, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::session::checkpoint::InterruptionCheckpoint;
 use flamestack_core::session::life::{Life, Transition};
@@ -132,6 +133,22 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn blobs(&self) -> Result<Vec<String>>;
     /// Returns the remaining raw texts of finished frames, oldest frame first: name and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>>;
+    /// Returns the suggestions of a session, or of all, newest first, each with its state; at most
+    /// `limit`.
+    fn suggestions(
+        &self,
+        session: Option<&SessionRef>,
+        limit: usize,
+    ) -> Result<Vec<(Recorded, SuggestionState)>>;
+    /// Returns true if a session was shown this evidence before.
+    fn is_suggested(&self, session: &SessionRef, key: Fingerprint) -> Result<bool>;
+    /// Returns the counts of each heuristic's suggestions since the last reset.
+    fn suggestion_tallies(&self) -> Result<BTreeMap<Heuristic, Tally>>;
+    /// Returns the number of prompts until which a session gets no suggestions; 0 if it does.
+    fn snoozed_until(&self, session: &SessionRef) -> Result<u64>;
+    /// Returns the number of sessions whose last prompt was at least this long, and of all sessions
+    /// with known prompts.
+    fn sessions_of_size(&self, tokens: u64) -> Result<(u64, u64)>;
     /// Returns the ids of the journal and of those that were recovered into it.
     fn stores(&self) -> Result<Vec<StoreId>>;
 }

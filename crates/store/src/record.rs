@@ -12,6 +12,7 @@ mod session;
 mod tests;
 
 use flamestack_core::Author;
+use flamestack_core::autonomy::{Suggestion, SuggestionState};
 use flamestack_core::compaction::{AnchorReport, Checkpoint};
 use flamestack_core::delivery::Sending;
 use flamestack_core::event::{Closing, Edit, Event, Goal, Results};
@@ -172,4 +173,8 @@ tagged_record! { EventRecord as "Event" by "kind" {
     SessionDescribed(Box<Description>),
     ModelUsed(Model),
     ContextSent(Box<Sending>),
+    SuggestionMade(Box<Suggestion>),
+    SuggestionAnswered { suggestion: Seq, state: SuggestionState },
+    SuggestionsSnoozed { until: u64 },
+    SuggestionsReset,
 } }

@@ -23,6 +23,7 @@ mod sent;
 mod sessions;
 mod spans;
 mod statements;
+mod suggestions;
 mod verify;
 mod view;
 

@@ -66,6 +66,9 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       directory: input.directory,
       shimVersion: VERSION,
     },
+    notice: ({ text }) => {
+      client.tui.showToast({ body: { title: "Flamestack", message: text, variant: "info" } }).catch(() => {})
+    },
     lost: (why) => log(`the sidecar is gone (${why}); sessions go on with its last answers`),
     welcome: (welcome) => {
       if (Array.isArray(welcome.tools)) offered = welcome.tools

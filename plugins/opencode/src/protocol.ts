@@ -703,3 +703,16 @@ agent?: string,
  * The model that it used, after its provider: `anthropic/claude-sonnet-4-5`.
  */
 model?: string, };
+
+/**
+ * `notice`: a notification of the sidecar with something for the user to read, such as a suggestion.
+ */
+export type Notice = { 
+/**
+ * The session that it is about.
+ */
+session: string, 
+/**
+ * The text.
+ */
+text: string, };

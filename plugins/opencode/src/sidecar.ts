@@ -11,6 +11,7 @@ import type {
   DelegateResult,
   HelloParams,
   HostEvent,
+  Notice,
   ObserveParams,
   PrepareParams,
   PromptParams,
@@ -74,6 +75,8 @@ export type Setup = {
   lost: (why: string) => void
   /** Called for each answer to `hello`. */
   welcome?: (welcome: Welcome) => void
+  /** Called for what the sidecar wants the user to read. */
+  notice?: (notice: Notice) => void
   /** The clock, in milliseconds; tests have one of their own. */
   now?: () => number
 }
@@ -254,13 +257,25 @@ export class Sidecar {
     })
   }
 
+  /** Passes on what the user is to read, unless it has another shape. */
+  #notify(params: unknown): void {
+    const { session, text } = (params ?? {}) as Partial<Notice>
+    if (typeof session !== "string" || typeof text !== "string") return
+    try {
+      this.#setup.notice?.({ session, text })
+    } catch {
+      // A host that cannot show it goes on without.
+    }
+  }
+
   #hear(line: string): void {
-    let answer: { id?: unknown; result?: unknown; error?: { message?: string } }
+    let answer: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: { message?: string } }
     try {
       answer = JSON.parse(line)
     } catch {
       return
     }
+    if (answer.method === "notice") return this.#notify(answer.params)
     if (typeof answer !== "object" || answer === null || typeof answer.id !== "number") return
     const pending = this.#pending.get(answer.id)
     if (!pending) return

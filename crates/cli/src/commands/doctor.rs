@@ -36,6 +36,7 @@ impl Doctor {
         let opencode = hosts::OpenCode::examine(ctx)?;
         let mut problems = in_settings(&ctx.settings);
         problems.extend(in_store(&examined));
+        problems.extend(in_heuristics(ctx)?);
         problems.extend(opencode.problems());
         let well = problems.is_empty();
         let report = Report {
@@ -57,6 +58,25 @@ impl Doctor {
             Err(Failure::Attention)
         }
     }
+}
+
+/// Reports heuristics that turned themselves off.
+fn in_heuristics(ctx: &CommandContext) -> Result<Vec<Trouble>, Failure> {
+    let off = ctx.engine.autonomy().turned_off()?.into_iter();
+    let troubles = off.map(|(heuristic, tally)| Trouble {
+        problem: format!(
+            "the heuristic {} turned itself off: {} of its {} suggestions here were right",
+            heuristic.as_str(),
+            tally.right(),
+            tally.cases()
+        ),
+        remedy: format!(
+            "`flame autonomy stats --reset` gives it another chance, `flame autonomy --disable {}` \
+             turns it off for good",
+            heuristic.as_str()
+        ),
+    });
+    Ok(troubles.collect())
 }
 
 /// The results of all checks.

@@ -1,12 +1,13 @@
 //! `flame eval`
 
+mod autonomy;
 mod measured;
 mod table;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use flamestack_engine::views::counted;
 use flamestack_hosts::recordings::{ReadReport, RecordingError, RecordingFile, find};
 use serde_json::json;
@@ -33,7 +34,10 @@ use crate::parallel;
 /// compared with them; a resumed turn works if it calls a tool or answers the goal. Costs are relative to a host that compacts when its
 /// window is full.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Eval {
+    #[command(subcommand)]
+    subject: Option<Subject>,
     /// Recordings, or folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -42,12 +46,21 @@ pub(crate) struct Eval {
     budget: usize,
 }
 
+/// Something else to measure.
+#[derive(Subcommand)]
+enum Subject {
+    Autonomy(autonomy::EvalAutonomy),
+}
+
 /// The sessions of one file by host and source, and a report of what could not be read.
 type Evaluated = (Vec<(String, String, Measured)>, ReadReport);
 
 impl Eval {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let sources = self.sources()?;
+        if let Some(Subject::Autonomy(autonomy)) = self.subject {
+            return autonomy.run(output);
+        }
+        let sources = sources(&self.paths)?;
         let evaluated = parallel::map("measuring", &sources, |source| self.evaluate(source));
         let mut all = Measured::default();
         let mut groups: BTreeMap<String, Measured> = BTreeMap::new();
@@ -100,23 +113,23 @@ impl Eval {
             });
         Ok((measured.collect(), report))
     }
+}
 
-    /// Finds the recordings below the given paths, in order.
-    fn sources(&self) -> Result<Vec<RecordingFile>, Failure> {
-        let mut sources = Vec::new();
-        for path in &self.paths {
-            existing(path)?;
-            sources.extend(find(path)?);
-        }
-        if sources.is_empty() {
-            return Err(Failure::refused(
-                "there are no recorded sessions there",
-                "name files or folders of Claude Code, Codex, OpenCode or Gemini CLI, such as \
-                 ~/.claude/projects",
-            ));
-        }
-        sources.sort();
-        sources.dedup();
-        Ok(sources)
+/// Finds the recordings below the given paths, in order.
+fn sources(paths: &[PathBuf]) -> Result<Vec<RecordingFile>, Failure> {
+    let mut sources = Vec::new();
+    for path in paths {
+        existing(path)?;
+        sources.extend(find(path)?);
     }
+    if sources.is_empty() {
+        return Err(Failure::refused(
+            "there are no recorded sessions there",
+            "name files or folders of Claude Code, Codex, OpenCode or Gemini CLI, such as \
+             ~/.claude/projects",
+        ));
+    }
+    sources.sort();
+    sources.dedup();
+    Ok(sources)
 }

@@ -1,12 +1,15 @@
 //! `flame status`
 
 use clap::Args;
+use flamestack_core::autonomy::SuggestionState;
+use flamestack_engine::autonomy::described;
 use flamestack_engine::json;
 use flamestack_engine::views::hosted::Hosted;
 use flamestack_engine::views::status::{self, SessionStatus, StatusView};
 use flamestack_engine::views::{one_line, subagents, tree};
 use serde_json::json;
 
+use super::autonomy;
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, painted};
@@ -32,10 +35,20 @@ impl Status {
             set_aside,
         };
         if output.is_json() {
+            let mut suggestions = Vec::new();
+            for standing in &view.sessions {
+                let session = &standing.session.key;
+                if let Some((_, pending)) = ctx.engine.autonomy().pending(session)? {
+                    let pending = autonomy::value(&pending, SuggestionState::Pending);
+                    suggestions
+                        .push(json!({ "session": session.to_string(), "suggestion": pending }));
+                }
+            }
             return output.data(&json!({
                 "project": project.name(),
                 "worktree": project.worktree,
                 "sessions": view.sessions.iter().map(|standing| standing_json(standing, &ctx.actor.session)).collect::<Vec<_>>(),
+                "suggestions": suggestions,
                 "totals": json::totals(&view.totals),
                 "setAside": view.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             }));
@@ -48,6 +61,9 @@ impl Status {
         let (idle, busy): (Vec<_>, Vec<_>) = view.sessions.iter().partition(is_idle);
         for standing in busy.into_iter().chain(idle) {
             output.text(&standing.draw(&canvas, Some(you)))?;
+            if let Some((_, suggestion)) = ctx.engine.autonomy().pending(&standing.session.key)? {
+                output.dim(format!("  suggestion: {}", described(&suggestion)))?;
+            }
         }
         if view.sessions.is_empty() {
             output.line(match only {

@@ -1,6 +1,7 @@
 //! Visits every text of an event, for rewriting such as redaction.
 
 use super::{Edit, Event, Goal, Results};
+use crate::autonomy::Suggestion;
 use crate::compaction::{Anchor, AnchorReport, Checkpoint};
 use crate::delivery::{Delivery, Sending};
 use crate::frame::{Frame, Invalidation, LogEntry};
@@ -47,6 +48,7 @@ rewrite_fields! {
     Checkpoint: anchors;
     AnchorReport: summary, survived, lost;
     Sending: delivery;
+    Suggestion: evidence, title;
 }
 
 impl Rewrite for Delivery {
@@ -105,6 +107,7 @@ impl Rewrite for Event {
             Self::SessionDescribed(description) => description.rewrite(change),
             Self::ModelUsed(model) => model.rewrite(change),
             Self::ContextSent(sending) => sending.rewrite(change),
+            Self::SuggestionMade(suggestion) => suggestion.rewrite(change),
             Self::SessionOpened { .. }
             | Self::SessionFocused { .. }
             | Self::SessionBound { .. }
@@ -123,7 +126,10 @@ impl Rewrite for Event {
             | Self::FrameDeleted { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }
-            | Self::TextForgotten { .. } => {}
+            | Self::TextForgotten { .. }
+            | Self::SuggestionAnswered { .. }
+            | Self::SuggestionsSnoozed { .. }
+            | Self::SuggestionsReset => {}
         }
     }
 }

@@ -156,7 +156,11 @@ impl Event {
             | Self::CallEnded { .. }
             | Self::InterruptionKept(_)
             | Self::SessionDescribed(_)
-            | Self::ModelUsed(_) => of(0),
+            | Self::ModelUsed(_)
+            | Self::SuggestionMade(_)
+            | Self::SuggestionAnswered { .. }
+            | Self::SuggestionsSnoozed { .. }
+            | Self::SuggestionsReset => of(0),
         }
     }
 

@@ -63,6 +63,11 @@ pub(super) struct Spoken<'t> {
     pub(super) is_own_command: bool,
 }
 
+/// Returns the words of what the user asks of the model, if anything.
+pub(crate) fn asked_words(speaker: Speaker, text: &str) -> Option<String> {
+    Some(spoken(speaker, text)?.words.into_owned())
+}
+
 /// Returns what the user asks of the model, if anything.
 pub(super) fn spoken(speaker: Speaker, text: &str) -> Option<Spoken<'_>> {
     let asked = |words: Cow<'_, str>| Spoken {

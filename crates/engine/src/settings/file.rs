@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::text::{QUOTE_LIMIT, shortened};
 
-use super::known::{Kind, setting};
+use super::known::{KNOWN, Kind, setting};
 use super::layers::bad_value;
 use crate::error::{EngineError, Result};
 use crate::project::{Home, Project};
@@ -164,6 +164,19 @@ pub fn unset(home: &Home, project: &Project, scope: Scope, key: &str) -> Result<
     }
     write_private(&file, &document.to_string())?;
     Ok(Some(file))
+}
+
+/// Removes all settings from a file whose keys begin so.
+pub fn reset(file: &Path, beginning: &str) -> Result<()> {
+    let mut document = document(file)?;
+    let mut has_changed = false;
+    for setting in KNOWN.iter().filter(|it| it.key.starts_with(beginning)) {
+        has_changed |= remove(document.as_table_mut(), setting.key);
+    }
+    if has_changed {
+        write_private(file, &document.to_string())?;
+    }
+    Ok(())
 }
 
 /// Removes a dotted key from a table, and tables that are empty without it.

@@ -6,6 +6,7 @@ use flamestack_core::text::{QUOTE_LIMIT, shortened};
 
 use super::layers::unknown;
 use super::rules::{RedactionRule, compile, parse_rules};
+use crate::autonomy::policy::{check_heuristics, heuristics_taken};
 use crate::error::Result;
 
 /// Maximum memory of a compiled pattern, in bytes.
@@ -62,6 +63,10 @@ pub enum Kind {
     Patterns,
     /// Redaction rules, by name. Those of all layers apply together.
     Rules,
+    /// A share from 0 to 1.
+    Share,
+    /// Names of heuristics separated by commas, or one word for a selection of them.
+    Heuristics,
 }
 
 /// Declares [`KNOWN`]: the description of each setting, its key, its default, the kind of its
@@ -81,6 +86,23 @@ macro_rules! settings {
 }
 
 settings! {
+    /// Heuristics that suggest or act by themselves: those that were right in at least 90% of the
+    /// cases on recordings that they were not fitted to (`measured`), `all`, `none`, or a list of names.
+    /// A heuristic that is not listed does not answer questions either.
+    "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
+    /// What Flamestack does by itself: nothing (`manual`), show suggestions to the user at boundaries
+    /// of the work (`suggest`), or also open and close frames there (`auto`).
+    "autonomy.level" = "suggest": Kind::Word(&["manual", "suggest", "auto"]), also "STACK_AUTONOMY_LEVEL";
+    /// Least share of a heuristic's suggestions in this project that proved right. Below it, on at
+    /// least 20 cases, the heuristic turns itself off.
+    "autonomy.min_precision" = "0.9": Kind::Share;
+    /// Least score of a suggestion to close a frame, in percent. A score is the probability that the
+    /// suggestion is right.
+    "autonomy.pop_threshold" = "90": number(0, 100), also "STACK_POP_THRESHOLD";
+    /// Least score of a suggestion to open a frame, in percent.
+    "autonomy.push_threshold" = "90": number(0, 100), also "STACK_PUSH_THRESHOLD";
+    /// Adds the pending suggestion to the context, as one line for the model.
+    "autonomy.suggest_in_context" = "off": Kind::Switch, also "STACK_SUGGEST_IN_CONTEXT";
     /// Maximum length of a continuation brief, in tokens.
     "brief.budget" = "2000": number(256, 1_000_000);
     /// Time that a frame popped without results waits for a summary, in milliseconds. After that
@@ -260,6 +282,9 @@ impl Setting {
         if self.kind == Kind::Rules {
             return check_rules(&parse_rules(value));
         }
+        if self.kind == Kind::Heuristics {
+            return check_heuristics(value);
+        }
         let number = || value.trim().parse::<u64>();
         let is_valid = match self.kind {
             Kind::Size => size(value).is_some(),
@@ -267,8 +292,9 @@ impl Setting {
             Kind::Limit { least } => number().is_ok_and(|n| n == 0 || n >= least),
             Kind::Word(words) => words.contains(&value.trim()),
             Kind::Switch => switch(value).is_some(),
+            Kind::Share => share(value).is_some(),
             // Invalid patterns are skipped, so the value itself is valid.
-            Kind::Patterns | Kind::Rules => true,
+            Kind::Patterns | Kind::Rules | Kind::Heuristics => true,
         };
         if is_valid {
             return Ok(());
@@ -295,6 +321,8 @@ impl Setting {
                 .join(", "),
             Kind::Switch => "`on` or `off`".to_owned(),
             Kind::Patterns => "regular expressions separated by commas".to_owned(),
+            Kind::Heuristics => heuristics_taken(),
+            Kind::Share => "a number from 0 to 1".to_owned(),
             Kind::Rules => {
                 "regular expressions by name, added with `flame config set ".to_owned()
                     + self.key
@@ -316,6 +344,18 @@ pub(crate) fn switch(text: &str) -> Option<bool> {
         "off" | "false" => Some(false),
         _ => None,
     }
+}
+
+/// Parses a share, in percent.
+pub(crate) fn share(text: &str) -> Option<u64> {
+    let share = text.trim().parse::<f64>().ok()?;
+    // Written with a point and digits only: no sign, no exponent, no words.
+    let is_plain = text
+        .trim()
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_share = is_plain && (0.0..=1.0).contains(&share);
+    is_share.then(|| format!("{:.0}", share * 100.0).parse().ok())?
 }
 
 /// Maximum length of a pattern, in bytes.

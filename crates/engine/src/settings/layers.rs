@@ -10,7 +10,7 @@ use flamestack_redact::Redactor;
 
 use super::file::{flat, read, user_file};
 use super::known::{
-    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, size, switch,
+    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, share, size, switch,
 };
 use super::rules::{RedactionRule, compile, listed, parse_rules};
 use crate::error::{EngineError, Result};
@@ -235,6 +235,11 @@ impl Settings {
     /// Returns the value of a whole number.
     pub fn number(&self, key: &str) -> Result<u64> {
         self.parsed(key, |text| text.trim().parse().ok())
+    }
+
+    /// Returns the value of a setting that is a share, in percent.
+    pub fn share(&self, key: &str) -> Result<u64> {
+        self.parsed(key, share)
     }
 
     /// Returns true if a switch is on.

@@ -164,6 +164,22 @@ pub fn happened(event: &Event) -> String {
             None => format!("the model is {name}"),
         },
         Event::ContextSent(sending) => sent(&sending.delivery),
+        Event::SuggestionMade(made) => {
+            let who = if made.is_automatic {
+                "acted by itself"
+            } else {
+                "suggested"
+            };
+            let advice = made.kind.as_str();
+            format!(
+                "{who}: {advice} ({}), {}",
+                made.heuristic.label(),
+                brief(&made.evidence)
+            )
+        }
+        Event::SuggestionAnswered { state, .. } => format!("the suggestion was {}", state.as_str()),
+        Event::SuggestionsSnoozed { .. } => "no suggestions for a while".to_owned(),
+        Event::SuggestionsReset => "the counts of suggestions begin again".to_owned(),
         Event::BlobDropped { bytes, .. } => format!("raw text dropped ({})", size(*bytes)),
         Event::TextForgotten { places, texts } => {
             let places = counted(*places, "place", "places");

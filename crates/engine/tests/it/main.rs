@@ -7,6 +7,7 @@
     reason = "what helpers of a test expect, the test expects"
 )]
 
+mod autonomy;
 mod bounds;
 mod briefs;
 mod contexts;

@@ -23,7 +23,7 @@ use super::server::Host;
 use super::session::ServedSession;
 use super::wire::{
     CallParams, ChildResult, ContinuedSession, DelegateParams, DelegateResult, Delegation,
-    HelloParams, HostEvent, Isolation, PROTOCOL, ResumeResult, SessionRequest, ShowParams,
+    HelloParams, HostEvent, Isolation, Notice, PROTOCOL, ResumeResult, SessionRequest, ShowParams,
     ShowResult, ShowView, SummaryMode, ToolDeclaration, ToolResult, Welcome,
 };
 
@@ -51,8 +51,25 @@ pub(super) fn handle<W: Write>(
         }
     };
     done("not recorded", session.record());
+    done("nothing suggested", suggest(responder, session));
     done("a summary is still awaited", session.end_waiting());
     done("finished frames not read", session.look_ahead());
+}
+
+/// Considers a suggestion, and shows it to the user.
+fn suggest<W: Write>(
+    responder: &Responder<W>,
+    session: &ServedSession<'_>,
+) -> Result<(), EngineError> {
+    let actor = session.actor(None);
+    if let Some(announcement) = session.engine.autonomy().consider(&actor)? {
+        let notice = Notice {
+            session: session.session.id().to_owned(),
+            text: announcement.text,
+        };
+        responder.notify("notice", &notice);
+    }
+    Ok(())
 }
 
 fn answer<W: Write>(

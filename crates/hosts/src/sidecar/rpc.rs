@@ -243,13 +243,31 @@ impl<W: Write> Responder<W> {
         self.write::<()>(id, outcome);
     }
 
+    /// Sends a notification, which has no answer.
+    pub(super) fn notify(&self, method: &str, params: &impl Serialize) {
+        #[derive(Serialize)]
+        struct Notification<'a, T> {
+            jsonrpc: &'static str,
+            method: &'a str,
+            params: &'a T,
+        }
+        self.send(&Notification {
+            jsonrpc: "2.0",
+            method,
+            params,
+        });
+    }
+
     fn write<T: Serialize>(&self, id: &Value, outcome: Outcome<'_, T>) {
-        let response = Response {
+        self.send(&Response {
             jsonrpc: "2.0",
             id,
             outcome,
-        };
-        let written = serde_json::to_vec(&response).map_err(io::Error::from);
+        });
+    }
+
+    fn send(&self, message: &impl Serialize) {
+        let written = serde_json::to_vec(message).map_err(io::Error::from);
         let written = written.and_then(|mut line| {
             line.push(b'\n');
             let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,15 +7,17 @@ use std::ops::{Deref, DerefMut};
 
 use flamestack_brief::Mode;
 use flamestack_core::Author;
+use flamestack_core::autonomy::suggestion_line;
 use flamestack_core::command::Actor;
 use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessages};
-use flamestack_core::id::{SessionRef, Timestamp};
+use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use flamestack_core::session::Activity;
 use flamestack_core::session::state::{SessionState as SessionLifeState, Signal};
 use flamestack_core::transcript::Todo;
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::folding::Spans;
+use flamestack_engine::views::for_model::for_model;
 use flamestack_engine::{Engine, EngineError, Request};
 
 use super::Sidecar;
@@ -75,6 +77,8 @@ struct PromptState {
     header: Option<String>,
     /// Time of the host's last request.
     asked_at: Option<Timestamp>,
+    /// The suggestion that the model was sent last.
+    suggested: Option<Seq>,
 }
 
 /// The last plan, with what it was made of.
@@ -177,6 +181,7 @@ impl ServedSession<'_> {
                 Delivery::Nothing => {}
             }
         }
+        append.extend(self.suggestion_line()?);
         let append = (!append.is_empty()).then(|| append.join("\n\n"));
         Ok(PromptResult { append })
     }
@@ -190,6 +195,23 @@ impl ServedSession<'_> {
             let by_end_of_host = matches!(life.last.signal, Signal::Killed | Signal::Crashed);
             life.state == SessionLifeState::Interrupted && by_end_of_host
         }))
+    }
+
+    /// Returns the pending suggestion as a line for the model, once, if the user wants that.
+    fn suggestion_line(&mut self) -> Result<Option<String>, EngineError> {
+        let autonomy = self.engine.autonomy();
+        // A bad setting is reported elsewhere, and stops no prompt.
+        if !autonomy.policy().is_ok_and(|policy| policy.in_context) {
+            return Ok(None);
+        }
+        let pending = autonomy.pending(&self.session)?;
+        let Some((seq, suggestion)) =
+            pending.filter(|(seq, _)| self.prompt.suggested != Some(*seq))
+        else {
+            return Ok(None);
+        };
+        self.prompt.suggested = Some(seq);
+        Ok(Some(for_model(&suggestion_line(&suggestion)).into_owned()))
     }
 
     /// Returns what the session has to be sent now, and records that it was.

@@ -28,7 +28,7 @@ fn protocol() -> String {
         TextReplacement, Insertion, CallParams, ToolResult, Delegation, DelegateParams,
         DelegateResult, ChildResult, SummarizeParams, SummarizeResult, SummaryText,
         SummaryReplacement, ShowParams, ShowView, ShowResult, ResumeParams, ResumeResult,
-        ContinuedSession,
+        ContinuedSession, Notice,
     );
     format!(
         "// What crosses the pipe between a host's shim and the sidecar; see\n\

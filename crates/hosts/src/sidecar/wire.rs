@@ -81,6 +81,16 @@ pub struct ContinuedSession {
     pub model: Option<String>,
 }
 
+/// `notice`: a notification of the sidecar with something for the user to read, such as a suggestion.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Notice {
+    /// The session that it is about.
+    pub session: String,
+    /// The text.
+    pub text: String,
+}
+
 /// `show`: a view for the user.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]

@@ -8,6 +8,7 @@
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
+use flamestack_core::autonomy::{AdviceKind, Boundary, Heuristic, SuggestionState};
 use flamestack_core::compaction::{Anchor, AnchorKind, CompactionKind};
 use flamestack_core::event::Closing;
 use flamestack_core::frame::{Origin, Outcome, Rank, Span, Status};
@@ -239,6 +240,14 @@ stored_as! {
     Span as (String, Option<String>, Option<String>):
         |span| (span.session.to_string(), &span.first, &span.last),
         |(session, first, last)| Ok(Self { session: parse(&session)?, first, last });
+    AdviceKind as String: |kind| kind.as_str(),
+        |name| known(Self::from_name(&name), &name, "a kind of advice");
+    Heuristic as String: |heuristic| heuristic.as_str(),
+        |name| known(Self::from_name(&name), &name, "a heuristic");
+    Boundary as String: |boundary| boundary.as_str(),
+        |name| known(Self::from_name(&name), &name, "a boundary");
+    SuggestionState as String: |state| state.as_str(),
+        |name| known(Self::from_name(&name), &name, "a state of a suggestion");
     DiffTotals as (u64, u64, u64): |diff| (diff.added, diff.deleted, diff.files),
         |(added, deleted, files)| Ok(Self { added, deleted, files });
 }

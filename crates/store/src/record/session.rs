@@ -1,8 +1,10 @@
 //! Facts about sessions in the journal's format: hosts' descriptions, costs, subagents, deliveries,
 //! compactions.
 
+use flamestack_core::autonomy::{AdviceKind, Boundary, Heuristic, Suggestion};
 use flamestack_core::compaction::{Anchor, AnchorReport, Checkpoint, Compaction, CompactionKind};
 use flamestack_core::delivery::{Delivery, Reason, Sending};
+use flamestack_core::frame::Outcome;
 use flamestack_core::id::{Fingerprint, FrameId, SessionRef, Timestamp};
 use flamestack_core::session::{ActivitySnapshot, Description, DiffTotals, Model};
 use flamestack_core::stall::{Stall, StallKind};
@@ -60,6 +62,22 @@ records! {
         interrupted: bool = default,
         interruptions: u64 [default],
     }
+    SuggestionRecord as "Suggestion" {
+        kind: AdviceKind [rename = "advice"],
+        heuristic: Heuristic,
+        score: u64,
+        key: Fingerprint,
+        evidence: Text,
+        frame: Option<FrameId> = default,
+        outcome: Option<Outcome> = default,
+        title: Option<Title> = default,
+        boundary: Boundary,
+        saves: u64 [default],
+        reached: u64 [default],
+        sessions: u64 [default],
+        prompts: u64 [default],
+        is_automatic: bool = default [rename = "automatic"],
+    }
     SendingRecord as "Sending" {
         delivery: Delivery [flatten],
         after: Option<Reason> = default,
@@ -108,6 +126,7 @@ enum ReasonRecord {
 }
 
 stored_by! {
+    Suggestion: SuggestionRecord;
     Description: DescriptionRecord;
     Model: ModelRecord;
     Start: StartRecord;

@@ -43,7 +43,7 @@ fn every_kind_of_event_has_an_example() {
         .lines()
         .filter_map(|line| line.strip_prefix(r#"{"kind":""#)?.split('"').next())
         .collect();
-    assert_eq!(kinds.len(), 48);
+    assert_eq!(kinds.len(), 52);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 
 use super::journal::COUNTS;
 use super::statements::Statements as _;
-use super::{journal, lives, revert, rows, runs, sent, sessions};
+use super::{journal, lives, revert, rows, runs, sent, sessions, suggestions};
 use crate::error::Result;
 use crate::record::NoteRecord;
 
@@ -67,6 +67,10 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         }
         Event::ModelUsed(model) => sent::project_model(connection, recorded, model)?,
         Event::ContextSent(sending) => sent::project_sending(connection, recorded, sending)?,
+        Event::SuggestionMade(_)
+        | Event::SuggestionAnswered { .. }
+        | Event::SuggestionsSnoozed { .. }
+        | Event::SuggestionsReset => suggestions::project(connection, recorded)?,
         _ => {}
     }
     sessions::project(connection, recorded)?;

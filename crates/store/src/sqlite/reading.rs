@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use flamestack_core::autonomy::{Heuristic, SuggestionState, Tally};
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::session::checkpoint::InterruptionCheckpoint;
 use flamestack_core::session::life::{Life, Transition};
@@ -473,6 +474,30 @@ impl Reading for SqliteView<'_> {
         self.connection.many(sql, params![], |row| {
             Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
         })
+    }
+
+    fn suggestions(
+        &self,
+        session: Option<&SessionRef>,
+        limit: usize,
+    ) -> Result<Vec<(Recorded, SuggestionState)>> {
+        self.suggestions_of(session, limit)
+    }
+
+    fn is_suggested(&self, session: &SessionRef, key: Fingerprint) -> Result<bool> {
+        self.was_suggested(session, key)
+    }
+
+    fn suggestion_tallies(&self) -> Result<BTreeMap<Heuristic, Tally>> {
+        self.tallies()
+    }
+
+    fn snoozed_until(&self, session: &SessionRef) -> Result<u64> {
+        self.snooze_of(session)
+    }
+
+    fn sessions_of_size(&self, tokens: u64) -> Result<(u64, u64)> {
+        self.sizes_from(tokens)
     }
 
     fn stores(&self) -> Result<Vec<StoreId>> {

@@ -278,3 +278,20 @@ CREATE TABLE sent (
     content INTEGER NOT NULL,   -- 2 a header, 1 an update, 0 nothing
     PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
+
+-- Suggestions and what became of them; their texts are in the journal.
+CREATE TABLE suggestions (
+    seq       INTEGER PRIMARY KEY,
+    session   TEXT    NOT NULL,
+    heuristic TEXT    NOT NULL,
+    mark      INTEGER NOT NULL,     -- identifies the evidence
+    state     TEXT    NOT NULL,
+    counts    INTEGER NOT NULL      -- 0 if it was made before the last reset
+) STRICT;
+CREATE INDEX suggestions_by_session ON suggestions (session, seq);
+
+-- Sessions in which no suggestions are made until they have this many prompts.
+CREATE TABLE snoozed (
+    session TEXT    PRIMARY KEY,
+    until   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

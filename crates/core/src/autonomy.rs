@@ -1,0 +1,111 @@
+//! Autonomy: when to open a frame, when to close one, and what became of the advice.
+//!
+//! - [`WorkSignals`] are folded from what hosts report, one [`Sighting`] at a time, at a cost that does
+//!   not depend on the length of the history;
+//! - a [`Rule`] is one piece of evidence with the probability that it is right, measured on recorded
+//!   sessions or given by its definition;
+//! - a [`Heuristic`] is as sure as its strongest rule that holds, and [`judge`] combines them;
+//! - a [`Suggestion`] is advice that was given, with its evidence and what became of it.
+//!
+//! Reading transcripts is the engine's task, and so is acting: nothing here opens or closes a frame.
+
+mod errors;
+mod judge;
+mod rules;
+mod signals;
+mod suggestion;
+#[cfg(test)]
+mod tests;
+
+pub use errors::{ErrorLog, normalise_error};
+pub use judge::{Assessment, Judgement, judge};
+pub use rules::{Basis, Calibration, Proof, RULES, Rule, fingerprint};
+pub use signals::{
+    Boundary, Criteria, Declared, LastCheck, PromptSigns, Sighting, StepSigns, TodoSigns,
+    TurnSigns, WorkSignals,
+};
+pub use suggestion::{Suggestion, SuggestionState, Tally, suggestion_line};
+
+use crate::names::enum_names;
+
+/// Kind of advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AdviceKind {
+    /// Open a frame.
+    Push,
+    /// Close the frame.
+    Pop,
+}
+
+enum_names!(AdviceKind {
+    Push = "push",
+    Pop = "pop",
+});
+
+/// How far Flamestack goes by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AutonomyLevel {
+    /// Answers when it is asked.
+    Manual,
+    /// Shows suggestions to the user.
+    #[default]
+    Suggest,
+    /// Opens and closes frames at boundaries.
+    Auto,
+}
+
+enum_names!(AutonomyLevel {
+    Manual = "manual",
+    Suggest = "suggest",
+    Auto = "auto",
+});
+
+/// A reason to open or to close a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Heuristic {
+    /// An error that does not go away is work of its own.
+    FailureBoundary,
+    /// The newest request is about something else.
+    ContextSwitch,
+    /// The request has several parts.
+    Complexity,
+    /// The frame has grown long.
+    Duration,
+    /// The goal is reached.
+    GoalCompletion,
+    /// The work goes on without effect.
+    Stagnation,
+    /// The prompt is about to outgrow the window.
+    ContextOverflow,
+}
+
+enum_names!(Heuristic {
+    FailureBoundary = "failure_boundary",
+    ContextSwitch = "context_switch",
+    Complexity = "complexity",
+    Duration = "duration",
+    GoalCompletion = "goal_completion",
+    Stagnation = "stagnation",
+    ContextOverflow = "context_overflow",
+});
+
+impl Heuristic {
+    /// Those whose precision was at least 0.9 on recordings of owners that they were not fitted to.
+    /// `docs/autonomy.md` has the figures of all of them.
+    pub const MEASURED: [Self; 1] = [Self::ContextOverflow];
+
+    /// Returns the kind of advice that it gives.
+    pub fn kind(self) -> AdviceKind {
+        match self {
+            Self::FailureBoundary | Self::ContextSwitch | Self::Complexity | Self::Duration => {
+                AdviceKind::Push
+            }
+            Self::GoalCompletion | Self::Stagnation | Self::ContextOverflow => AdviceKind::Pop,
+        }
+    }
+
+    /// Returns its name for people.
+    pub fn label(self) -> String {
+        self.as_str().replace('_', " ")
+    }
+}

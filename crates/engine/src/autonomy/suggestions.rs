@@ -1,0 +1,594 @@
+//! Makes suggestions at boundaries of the work, follows what becomes of them, and acts where the user
+//! lets it.
+//!
+//! Nothing is suggested after an interruption, while subagents run, or on a call that the user
+//! rejected, and no model is ever prompted.
+
+use std::collections::BTreeMap;
+
+use flamestack_core::autonomy::{
+    AdviceKind, Assessment, AutonomyLevel, Boundary, Calibration, Heuristic, Judgement, Suggestion,
+    SuggestionState, Tally, WorkSignals, judge,
+};
+use flamestack_core::frame::{Frame, Origin};
+use flamestack_core::id::{Fingerprint, Seq};
+use flamestack_core::text::condense;
+use flamestack_core::{Actor, Command, Event, Outcome, Recorded, Session, SessionRef, Text, Title};
+use flamestack_store::Reading;
+
+use super::criteria::criteria;
+use super::policy::{AutonomyPolicy, FEWEST_CASES};
+use super::reader::SignalReader;
+use crate::Engine;
+use crate::error::{EngineError, Result};
+use crate::request::{GoalInput, ParentInput, Request};
+use crate::views::grouped;
+
+/// Prompts after which a suggestion that was left alone expires.
+const PROMPTS: u64 = 3;
+/// Maximum number of events after a suggestion that are read to see what became of it.
+const FOLLOWING: usize = 2_000;
+/// Maximum length of a title derived from a message, in characters.
+const TITLE: usize = 80;
+/// Rules on which a frame is closed without being asked: recorded proof, or the host's own word.
+const PROVEN: [&str; 2] = ["criteria met", "host says so"];
+
+/// Suggests and acts.
+#[derive(Clone, Copy)]
+pub struct Autonomy<'e> {
+    pub(crate) engine: &'e Engine,
+}
+
+/// Something for the user to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// The suggestion, or the act.
+    pub suggestion: Suggestion,
+    /// The text.
+    pub text: String,
+}
+
+impl Autonomy<'_> {
+    /// Returns the user's choices.
+    pub fn policy(&self) -> Result<AutonomyPolicy> {
+        AutonomyPolicy::from_settings(&self.engine.settings()?)
+    }
+
+    /// Returns the counts of all heuristics in this project.
+    pub fn tallies(&self) -> Result<BTreeMap<Heuristic, Tally>> {
+        self.engine
+            .read(|reading| Ok(reading.suggestion_tallies()?))
+    }
+
+    /// Returns the heuristics that turned themselves off, because they were wrong too often here.
+    pub fn turned_off(&self) -> Result<Vec<(Heuristic, Tally)>> {
+        let least = self.policy()?.min_precision;
+        let mut found: Vec<_> = self.tallies()?.into_iter().collect();
+        found.retain(|(_, tally)| tally.is_too_low(least, FEWEST_CASES));
+        Ok(found)
+    }
+
+    /// Returns the signals of a session as they are now.
+    pub fn signals(&self, session: &SessionRef) -> Result<WorkSignals> {
+        let reader = match self.engine.known_signals(session) {
+            Some(reader) => reader,
+            None => self.read_again(session)?,
+        };
+        let known = self.engine.session(session)?;
+        known.map_or(Ok(WorkSignals::default()), |known| {
+            self.completed(&known, reader.signals)
+        })
+    }
+
+    /// Judges signals for a caller that asks: every heuristic answers that the user did not turn off.
+    pub fn judge(&self, kind: AdviceKind, signals: &WorkSignals) -> Result<Judgement> {
+        let policy = self.policy()?;
+        let uses = |heuristic| policy.answers(heuristic);
+        Ok(judge(kind, signals, &Calibration::default(), &uses))
+    }
+
+    /// Considers a suggestion if the session has come to a boundary since the last time.
+    pub fn consider(&self, actor: &Actor) -> Result<Option<Announcement>> {
+        let Some(boundary) = self.engine.take_boundary(&actor.session) else {
+            return Ok(None);
+        };
+        let policy = self.policy()?;
+        if policy.level == AutonomyLevel::Manual {
+            return Ok(None);
+        }
+        self.settle(actor)?;
+        let Some(known) = self.engine.session(&actor.session)? else {
+            return Ok(None);
+        };
+        // A subagent's work is its parent's, and after an interruption the user speaks first.
+        if known.is_started_by_another() || known.activity.interrupted {
+            return Ok(None);
+        }
+        let reader = self.reader(&known)?;
+        let signals = self.completed(&known, reader.signals.clone())?;
+        if signals.is_held() {
+            return Ok(None);
+        }
+        let Some((judgement, first)) = self.candidate(&policy, &known, &signals)? else {
+            return Ok(None);
+        };
+        let suggestion =
+            self.suggestion(&known, &signals, &judgement, &first, boundary, &reader)?;
+        let Some(suggestion) = suggestion else {
+            return Ok(None);
+        };
+        let is_proven = first
+            .rule
+            .and_then(|rule| flamestack_core::autonomy::RULES.get(rule));
+        let is_proven = is_proven.is_some_and(|rule| PROVEN.contains(&rule.name));
+        let may_act = match suggestion.kind {
+            AdviceKind::Push => true,
+            AdviceKind::Pop => is_proven && self.works_on_pushed(&known)?,
+        };
+        if policy.level == AutonomyLevel::Auto && may_act {
+            return self.act_by_itself(actor, suggestion);
+        }
+        self.record(actor, &suggestion)?;
+        let text = announced(&suggestion);
+        Ok(Some(Announcement { suggestion, text }))
+    }
+
+    /// Returns the strongest advice that is sure enough and was not given before.
+    fn candidate(
+        &self,
+        policy: &AutonomyPolicy,
+        known: &Session,
+        signals: &WorkSignals,
+    ) -> Result<Option<(Judgement, Assessment)>> {
+        let (tallies, is_quiet) = self.engine.read(|reading| {
+            let snoozed = reading.snoozed_until(&known.key)? > known.activity.prompts;
+            let newest = reading.suggestions(Some(&known.key), 1)?;
+            let is_pending = newest
+                .iter()
+                .any(|(_, state)| *state == SuggestionState::Pending);
+            Ok((reading.suggestion_tallies()?, snoozed || is_pending))
+        })?;
+        if is_quiet {
+            return Ok(None);
+        }
+        let is_low = |heuristic: Heuristic| {
+            let tally = tallies.get(&heuristic);
+            tally.is_some_and(|tally| tally.is_too_low(policy.min_precision, FEWEST_CASES))
+        };
+        let uses = |heuristic| policy.speaks(heuristic) && !is_low(heuristic);
+        let mut best: Option<(Judgement, Assessment)> = None;
+        for kind in AdviceKind::ALL {
+            let judgement = judge(kind, signals, &Calibration::default(), &uses);
+            let Some(first) = judgement.strongest().cloned() else {
+                continue;
+            };
+            let is_sure = judgement.score >= policy.threshold(kind);
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(other, _)| judgement.score > other.score);
+            if is_sure && is_better && !self.was_given(known, &first)? {
+                best = Some((judgement, first));
+            }
+        }
+        Ok(best)
+    }
+
+    fn was_given(&self, known: &Session, first: &Assessment) -> Result<bool> {
+        let Some(key) = key_of(known, first) else {
+            return Ok(true);
+        };
+        self.engine
+            .read(|reading| Ok(reading.is_suggested(&known.key, key)?))
+    }
+
+    fn suggestion(
+        &self,
+        known: &Session,
+        signals: &WorkSignals,
+        judgement: &Judgement,
+        first: &Assessment,
+        boundary: Boundary,
+        reader: &SignalReader,
+    ) -> Result<Option<Suggestion>> {
+        let (Some(key), Some(proof)) = (key_of(known, first), &first.proof) else {
+            return Ok(None);
+        };
+        let Ok(evidence) = Text::new(&condense(&proof.line, 400)) else {
+            return Ok(None);
+        };
+        let title = match first.heuristic {
+            Heuristic::FailureBoundary => {
+                let error = signals.errors.worst().map(|(error, _)| error);
+                format!("Fix: {}", error.unwrap_or("the error"))
+            }
+            _ => reader.asked.clone(),
+        };
+        let title = Title::new(&condense(&title, TITLE)).ok();
+        let tokens = signals.tokens.unwrap_or_default();
+        let (reached, sessions) = self
+            .engine
+            .read(|reading| Ok(reading.sessions_of_size(tokens.max(1))?))?;
+        let folds = judgement.kind == AdviceKind::Pop && self.works_on_pushed(known)?;
+        Ok(Some(Suggestion {
+            kind: judgement.kind,
+            heuristic: first.heuristic,
+            score: u64::from(judgement.score),
+            key,
+            evidence,
+            frame: known.frame(),
+            outcome: judgement.outcome,
+            title: title.filter(|_| judgement.kind == AdviceKind::Push),
+            boundary,
+            saves: if folds {
+                tokens.saturating_sub(signals.tokens_before)
+            } else {
+                0
+            },
+            reached,
+            sessions,
+            prompts: known.activity.prompts,
+            is_automatic: false,
+        }))
+    }
+
+    /// Returns true if the session works on a frame that was pushed, which a pop can close.
+    fn works_on_pushed(&self, known: &Session) -> Result<bool> {
+        let Some(active) = known.active.filter(|active| Some(*active) != known.own) else {
+            return Ok(false);
+        };
+        let head = self.engine.read(|reading| Ok(reading.frame(&active)?))?;
+        Ok(head.is_some_and(|head| head.origin == Origin::Asked))
+    }
+
+    fn record(&self, actor: &Actor, suggestion: &Suggestion) -> Result<Option<Seq>> {
+        let made = Command::Suggest(Box::new(suggestion.clone()));
+        let receipt = self.engine.commands().run(actor, &made)?;
+        let is_made = |event: &&Recorded| matches!(event.event, Event::SuggestionMade(_));
+        Ok(receipt.events.iter().find(is_made).map(|event| event.seq))
+    }
+
+    /// Acts at the level `auto`: the evidence is recorded first, and the act is a command of its own,
+    /// so that one undo takes it back.
+    fn act_by_itself(&self, actor: &Actor, suggestion: Suggestion) -> Result<Option<Announcement>> {
+        let suggestion = Suggestion {
+            is_automatic: true,
+            ..suggestion
+        };
+        let Some(seq) = self.record(actor, &suggestion)? else {
+            return Ok(None);
+        };
+        match self.act(actor, &suggestion) {
+            Ok(()) => {
+                let text = acted(&suggestion);
+                Ok(Some(Announcement { suggestion, text }))
+            }
+            Err(error) => {
+                tracing::info!(session = %actor.session, "not acted: {error}");
+                self.answer(actor, seq, SuggestionState::Expired)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn act(&self, actor: &Actor, suggestion: &Suggestion) -> Result<()> {
+        let request = match suggestion.kind {
+            AdviceKind::Push => Request::Push {
+                parent: ParentInput::Active,
+                goal: GoalInput {
+                    title: suggestion
+                        .title
+                        .as_ref()
+                        .map_or_else(|| "Next task".to_owned(), |title| title.as_str().to_owned()),
+                    ..GoalInput::default()
+                },
+            },
+            AdviceKind::Pop => Request::Pop {
+                frame: suggestion.frame.map(|frame| frame.to_string()),
+                outcome: suggestion.outcome.unwrap_or(Outcome::Completed),
+                results: format!("Closed on evidence: {}.", suggestion.evidence.as_str()),
+                compacted: None,
+            },
+        };
+        self.engine.commands().execute(actor, &request)?;
+        Ok(())
+    }
+
+    /// Does what the pending suggestion of a session says. Accepting it again changes nothing.
+    pub fn accept(&self, actor: &Actor) -> Result<Suggestion> {
+        self.settle(actor)?;
+        let (seq, suggestion) = self.pending(&actor.session)?.ok_or_else(nothing_pending)?;
+        self.act(actor, &suggestion)?;
+        self.answer(actor, seq, SuggestionState::Acted)?;
+        Ok(suggestion)
+    }
+
+    /// Dismisses the pending suggestion of a session: its evidence is not suggested again.
+    pub fn dismiss(&self, actor: &Actor) -> Result<Suggestion> {
+        self.settle(actor)?;
+        let (seq, suggestion) = self.pending(&actor.session)?.ok_or_else(nothing_pending)?;
+        self.answer(actor, seq, SuggestionState::Dismissed)?;
+        Ok(suggestion)
+    }
+
+    /// Makes no suggestions in a session for a number of its prompts.
+    pub fn snooze(&self, actor: &Actor, prompts: u64) -> Result<()> {
+        let known = self.engine.session(&actor.session)?;
+        let now = known.map_or(0, |known| known.activity.prompts);
+        let until = if prompts == 0 {
+            0
+        } else {
+            now.saturating_add(prompts)
+        };
+        let snooze = Command::Snooze { until };
+        self.engine.commands().run(actor, &snooze)?;
+        Ok(())
+    }
+
+    /// Begins the counts of all heuristics again.
+    pub fn reset(&self, actor: &Actor) -> Result<()> {
+        self.engine
+            .commands()
+            .run(actor, &Command::ResetSuggestions)?;
+        Ok(())
+    }
+
+    /// Returns the suggestion of a session that waits for an answer.
+    pub fn pending(&self, session: &SessionRef) -> Result<Option<(Seq, Suggestion)>> {
+        let newest = self.history(Some(session), 1)?;
+        let pending = newest
+            .into_iter()
+            .find(|(_, _, state)| *state == SuggestionState::Pending);
+        Ok(pending.map(|(seq, suggestion, _)| (seq, suggestion)))
+    }
+
+    /// Returns suggestions with their states, newest first.
+    pub fn history(
+        &self,
+        session: Option<&SessionRef>,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Suggestion, SuggestionState)>> {
+        let found = self
+            .engine
+            .read(|reading| Ok(reading.suggestions(session, limit)?))?;
+        let made = found
+            .into_iter()
+            .filter_map(|(recorded, state)| match recorded.event {
+                Event::SuggestionMade(suggestion) => Some((recorded.seq, *suggestion, state)),
+                _ => None,
+            });
+        Ok(made.collect())
+    }
+
+    fn answer(&self, actor: &Actor, suggestion: Seq, state: SuggestionState) -> Result<()> {
+        let answer = Command::AnswerSuggestion { suggestion, state };
+        self.engine.commands().run(actor, &answer)?;
+        Ok(())
+    }
+
+    /// Records what became of the session's last suggestion, if anything did.
+    pub fn settle(&self, actor: &Actor) -> Result<()> {
+        let Some((seq, suggestion, state)) = self.history(Some(&actor.session), 1)?.pop() else {
+            return Ok(());
+        };
+        let prompts = self.engine.session(&actor.session)?;
+        let prompts = prompts.map_or(0, |known| known.activity.prompts);
+        let following = self
+            .engine
+            .read(|reading| Ok(reading.events_after(seq, FOLLOWING)?))?;
+        let own = following
+            .iter()
+            .filter(|event| event.session == actor.session);
+        let now = match state {
+            SuggestionState::Pending => became(&suggestion, own).or_else(|| {
+                let is_old = prompts >= suggestion.prompts.saturating_add(PROMPTS);
+                is_old.then_some(SuggestionState::Expired)
+            }),
+            SuggestionState::Acted if suggestion.is_automatic => undone(own),
+            _ => None,
+        };
+        match now {
+            Some(now) => self.answer(actor, seq, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the signals of a session from its transcript.
+    fn read_again(&self, session: &SessionRef) -> Result<SignalReader> {
+        let mut reader = SignalReader::default();
+        for entry in &self.engine.summaries().transcript(session)? {
+            reader.read(entry);
+        }
+        Ok(reader)
+    }
+
+    /// Returns the reader of a session. It starts again where the session works on another frame, and
+    /// from the transcript where this process has not seen the session from its start.
+    fn reader(&self, known: &Session) -> Result<SignalReader> {
+        let (mut reader, is_whole) = match self.engine.known_signals(&known.key) {
+            Some(reader) if reader.is_whole => (reader, true),
+            _ => (self.read_again(&known.key)?, false),
+        };
+        let frame = known.frame();
+        let has_moved = reader.frame.is_some() && reader.frame != frame;
+        if has_moved || reader.frame != frame {
+            let goal = self.engine.read(|reading| goal(reading, known))?;
+            if has_moved {
+                reader.begin_frame(&goal);
+            }
+            reader.frame = frame;
+        }
+        reader.is_whole = true;
+        if !is_whole || has_moved {
+            self.engine.keep_signals(&known.key, &reader);
+        }
+        Ok(reader)
+    }
+
+    /// Adds what the store knows better than a fold of entries.
+    fn completed(&self, known: &Session, mut signals: WorkSignals) -> Result<WorkSignals> {
+        signals.window = known.window();
+        signals.is_interrupted |= known.activity.interrupted;
+        signals.compactions = u32::try_from(known.activity.compactions).unwrap_or(u32::MAX);
+        if signals.tokens.is_none() && known.activity.size > 0 && signals.compactions == 0 {
+            signals.tokens = Some(known.activity.size);
+        }
+        self.engine.read(|reading| {
+            let running = reading.runs_of(&known.key)?;
+            let running = running
+                .iter()
+                .filter(|run| run.state.is_in_flight())
+                .count();
+            signals.children = u32::try_from(running).unwrap_or(u32::MAX);
+            if let Some(frame) = known.frame()
+                && let Some(frame) = reading.whole_frame(&frame)?
+            {
+                signals.criteria = criteria(&frame);
+            }
+            Ok(())
+        })?;
+        Ok(signals)
+    }
+}
+
+/// Returns the words of the goal that a session works towards.
+fn goal(reading: &dyn Reading, known: &Session) -> Result<String> {
+    let Some(id) = known.frame() else {
+        return Ok(String::new());
+    };
+    let frame: Option<Frame> = reading.whole_frame(&id)?;
+    Ok(frame.map_or(String::new(), |frame| {
+        let criteria = frame.criteria.as_ref().map_or("", Text::as_str);
+        format!("{}\n{criteria}", frame.title.as_str())
+    }))
+}
+
+/// Identifies evidence in a session: the same evidence in another frame is another one.
+fn key_of(known: &Session, first: &Assessment) -> Option<Fingerprint> {
+    let proof = first.proof.as_ref()?;
+    let frame = known.frame().map(|frame| frame.to_string());
+    let name = format!(
+        "{} {} {}",
+        first.heuristic.as_str(),
+        frame.unwrap_or_default(),
+        proof.key
+    );
+    Some(Fingerprint::of(&known.key, "suggestion", &name))
+}
+
+fn nothing_pending() -> EngineError {
+    EngineError::BadInput("no suggestion is pending in this session".to_owned())
+}
+
+/// Returns what the events after a suggestion made of it.
+fn became<'e>(
+    suggestion: &Suggestion,
+    following: impl Iterator<Item = &'e Recorded>,
+) -> Option<SuggestionState> {
+    let is_of_window = matches!(
+        suggestion.heuristic,
+        Heuristic::ContextOverflow | Heuristic::Duration
+    );
+    for recorded in following {
+        match &recorded.event {
+            Event::FrameOpened {
+                parent,
+                origin: Origin::Asked,
+                ..
+            } if suggestion.kind == AdviceKind::Push && *parent == suggestion.frame => {
+                return Some(SuggestionState::Acted);
+            }
+            Event::FrameClosed { frame, .. } | Event::FrameBlocked { frame, .. }
+                if Some(*frame) == suggestion.frame =>
+            {
+                return Some(match suggestion.kind {
+                    AdviceKind::Pop => SuggestionState::Acted,
+                    AdviceKind::Push => SuggestionState::Expired,
+                });
+            }
+            Event::FrameInvalidated { frame, .. } if Some(*frame) == suggestion.frame => {
+                return Some(SuggestionState::Expired);
+            }
+            Event::SessionCompacted { .. } if is_of_window => {
+                return Some(SuggestionState::Confirmed);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns that an automatic act was contradicted if it was undone.
+fn undone<'e>(following: impl Iterator<Item = &'e Recorded>) -> Option<SuggestionState> {
+    let mut act = None;
+    for recorded in following {
+        match &recorded.event {
+            Event::FrameOpened { .. } | Event::FrameClosed { .. } if act.is_none() => {
+                act = Some(recorded.batch);
+            }
+            Event::CommandUndone { batch } if Some(*batch) == act => {
+                return Some(SuggestionState::Contradicted);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Describes what a suggestion advises.
+pub fn advice(suggestion: &Suggestion) -> String {
+    match suggestion.kind {
+        AdviceKind::Push => match &suggestion.title {
+            Some(title) => format!("open a frame for “{}”", title.as_str()),
+            None => "open a frame".to_owned(),
+        },
+        AdviceKind::Pop => {
+            let status = suggestion.outcome.unwrap_or(Outcome::Completed).status();
+            format!("close this frame as {}", status.as_str())
+        }
+    }
+}
+
+/// Describes a suggestion with its evidence, the project's own baseline and what acting would save.
+pub fn described(suggestion: &Suggestion) -> String {
+    let mut text = format!(
+        "{}: {} ({}%)",
+        advice(suggestion),
+        suggestion.evidence.as_str(),
+        suggestion.score
+    );
+    if suggestion.sessions > 0 {
+        text.push_str(&format!(
+            "; {} of your {} sessions got this far",
+            grouped(suggestion.reached),
+            grouped(suggestion.sessions)
+        ));
+    }
+    if suggestion.saves > 0 {
+        text.push_str(&format!(
+            "; this would take {} tokens out of the prompt",
+            grouped(suggestion.saves)
+        ));
+    }
+    text
+}
+
+fn announced(suggestion: &Suggestion) -> String {
+    format!(
+        "Suggestion: {}. `flame autonomy accept` does it, `flame autonomy dismiss` does not.",
+        described(suggestion)
+    )
+}
+
+fn acted(suggestion: &Suggestion) -> String {
+    let what = match suggestion.kind {
+        AdviceKind::Push => "Opened a frame",
+        AdviceKind::Pop => "Closed the frame",
+    };
+    let title = suggestion.title.as_ref();
+    let title = title.map_or(String::new(), |title| format!(" for “{}”", title.as_str()));
+    format!(
+        "{what}{title}: {} ({}%). `flame undo` takes it back.",
+        suggestion.evidence.as_str(),
+        suggestion.score
+    )
+}
