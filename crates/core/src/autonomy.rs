@@ -42,7 +42,7 @@ enum_names!(AdviceKind {
     Pop = "pop",
 });
 
-/// How far Flamestack goes by itself.
+/// The extent to which Flamestack acts by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AutonomyLevel {
     /// Answers when it is asked.

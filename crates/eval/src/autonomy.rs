@@ -9,7 +9,7 @@ mod counts;
 mod predecessor;
 mod timeline;
 
-pub use counts::{Bin, Counts, HeldOut, Row};
+pub use counts::{AdviceCounts, Bin, HeldOut, Row};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ impl Moments {
         Self { all, baselines }
     }
 
-    /// Counts for each rule how often it held, once for the same evidence, and how often it was right.
+    /// AdviceCounts for each rule how often it held, once for the same evidence, and how often it was right.
     pub fn rule_counts(&self) -> Vec<(u32, u32)> {
         let mut counts = vec![(0, 0); RULES.len()];
         let mut met = BTreeSet::new();
@@ -149,9 +149,13 @@ impl Moments {
         counts
     }
 
-    /// Counts what each heuristic says of these moments, and all of one kind together.
-    pub fn count(&self, calibration: &Calibration, uses: &dyn Fn(Heuristic) -> bool) -> Counts {
-        let mut counts = Counts::default();
+    /// AdviceCounts what each heuristic says of these moments, and all of one kind together.
+    pub fn count(
+        &self,
+        calibration: &Calibration,
+        uses: &dyn Fn(Heuristic) -> bool,
+    ) -> AdviceCounts {
+        let mut counts = AdviceCounts::default();
         for heuristic in Heuristic::ALL {
             let row = counts.heuristic_mut(heuristic);
             for moment in &self.all {
@@ -189,7 +193,7 @@ impl Moments {
     }
 
     /// Gives the baselines the labels of all moments.
-    fn base_rates(&self, counts: &mut Counts) {
+    fn base_rates(&self, counts: &mut AdviceCounts) {
         for (row, (_, kind)) in counts.baselines.iter_mut().zip(BASELINE_NAMES) {
             let heuristic = match kind {
                 AdviceKind::Push => Heuristic::Complexity,

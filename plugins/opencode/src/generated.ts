@@ -582,6 +582,141 @@ export const TOOLS: ToolDeclaration[] = [
       },
       "type": "object"
     }
+  },
+  {
+    "description": "Show what Flamestack does by itself in this project, or change it.",
+    "name": "stack_autonomy",
+    "schema": {
+      "properties": {
+        "disableHeuristic": {
+          "type": "string"
+        },
+        "enableHeuristic": {
+          "type": "string"
+        },
+        "level": {
+          "enum": [
+            "manual",
+            "suggest",
+            "auto"
+          ],
+          "type": "string"
+        },
+        "popThreshold": {
+          "description": "Percent",
+          "type": "number"
+        },
+        "pushThreshold": {
+          "description": "Percent",
+          "type": "number"
+        },
+        "reset": {
+          "description": "Restore the defaults",
+          "type": "boolean"
+        },
+        "suggestInContext": {
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Whether the recorded signals speak for opening a frame, with the evidence.",
+    "name": "stack_should_push",
+    "schema": {
+      "properties": {
+        "errorCount": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
+          "type": "number"
+        },
+        "potentialGoal": {
+          "description": "Goal of the frame that might be opened",
+          "type": "string"
+        },
+        "recentFileChanges": {
+          "items": {
+            "type": "string"
+          },
+          "type": "array"
+        },
+        "recentMessages": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
+          "type": "number"
+        },
+        "tokenCount": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
+          "type": "number"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "Whether the recorded signals speak for closing the frame, with status and evidence.",
+    "name": "stack_should_pop",
+    "schema": {
+      "properties": {
+        "contextLimit": {
+          "description": "Tokens that a prompt may have",
+          "type": "number"
+        },
+        "failureSignals": {
+          "items": {
+            "type": "string"
+          },
+          "type": "array"
+        },
+        "noProgressTurns": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
+          "type": "number"
+        },
+        "successSignals": {
+          "items": {
+            "type": "string"
+          },
+          "type": "array"
+        },
+        "tokenCount": {
+          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
+          "type": "number"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "The pending suggestion of this session, and earlier ones.",
+    "name": "stack_auto_suggest",
+    "schema": {
+      "properties": {
+        "clearPending": {
+          "description": "Dismiss the pending suggestion",
+          "type": "boolean"
+        },
+        "enable": {
+          "description": "Suggest at boundaries, or stop that",
+          "type": "boolean"
+        },
+        "showHistory": {
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
+  },
+  {
+    "description": "How many suggestions there were in this project, and what became of them.",
+    "name": "stack_autonomy_stats",
+    "schema": {
+      "properties": {
+        "reset": {
+          "description": "Restart the statistics",
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
   }
 ]
 

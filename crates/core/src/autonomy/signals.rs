@@ -116,7 +116,7 @@ pub struct Criteria {
     pub covered: u32,
 }
 
-/// What the caller of a tool declares besides what was seen.
+/// Signs that the caller of a tool declares besides what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
     /// A goal for a new frame, and the share of its terms that the current goal lacks, in percent.

@@ -52,7 +52,7 @@ pub enum SuggestionState {
     Expired,
     /// It was left unanswered, and what followed confirmed it, such as a compaction.
     Confirmed,
-    /// What followed contradicted it, such as an undo.
+    /// It was contradicted by what followed, such as an undo.
     Contradicted,
 }
 

@@ -16,7 +16,7 @@ pub const MEASURED: &str = "measured";
 /// The settings of autonomy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AutonomyPolicy {
-    /// How far Flamestack goes by itself.
+    /// The extent to which Flamestack acts by itself.
     pub level: AutonomyLevel,
     /// Least score of a push that is suggested, in percent.
     pub push_threshold: u8,

@@ -90,7 +90,7 @@ settings! {
     /// cases on recordings that they were not fitted to (`measured`), `all`, `none`, or a list of names.
     /// A heuristic that is not listed does not answer questions either.
     "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
-    /// What Flamestack does by itself: nothing (`manual`), show suggestions to the user at boundaries
+    /// Initiative of Flamestack: nothing (`manual`), show suggestions to the user at boundaries
     /// of the work (`suggest`), or also open and close frames there (`auto`).
     "autonomy.level" = "suggest": Kind::Word(&["manual", "suggest", "auto"]), also "STACK_AUTONOMY_LEVEL";
     /// Least share of a heuristic's suggestions in this project that proved right. Below it, on at

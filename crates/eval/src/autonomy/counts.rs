@@ -1,4 +1,4 @@
-//! Counts of advice: how often it was given, how often it was right, what it missed.
+//! AdviceCounts of advice: how often it was given, how often it was right, what it missed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use flamestack_core::autonomy::{AdviceKind, Heuristic};
 
 use super::BASELINES;
 
-/// Counts of one row of the table.
+/// AdviceCounts of one row of the table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// By the score of the same evidence before and its score now: how often it was given and how often
@@ -47,7 +47,7 @@ impl Row {
         self.all.extend(target);
     }
 
-    /// Counts advice on evidence, unless the same evidence was at least as strong before.
+    /// AdviceCounts advice on evidence, unless the same evidence was at least as strong before.
     pub(super) fn answer(&mut self, key: u64, score: u8, target: Option<usize>) {
         let known = self.known.entry(key).or_default();
         if *known >= score {
@@ -147,16 +147,16 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then_some(share)
 }
 
-/// Counts of all heuristics.
+/// AdviceCounts of all heuristics.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct AdviceCounts {
     heuristics: [Row; Heuristic::ALL.len()],
     together: [Row; AdviceKind::ALL.len()],
     /// The baselines, in the order of [`super::BASELINE_NAMES`].
     pub baselines: [Row; BASELINES],
 }
 
-impl Counts {
+impl AdviceCounts {
     /// Returns the counts of each heuristic.
     pub fn heuristics(&self) -> impl Iterator<Item = (Heuristic, &Row)> {
         Heuristic::ALL.into_iter().zip(&self.heuristics)
@@ -201,11 +201,11 @@ impl Counts {
     }
 }
 
-/// Counts on the recordings of one owner, with rules that were fitted to those of the others.
+/// AdviceCounts on the recordings of one owner, with rules that were fitted to those of the others.
 #[derive(Clone, Debug)]
 pub struct HeldOut {
     /// The owner.
     pub owner: String,
     /// The counts.
-    pub counts: Counts,
+    pub counts: AdviceCounts,
 }

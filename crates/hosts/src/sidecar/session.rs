@@ -14,10 +14,10 @@ use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessag
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use flamestack_core::session::Activity;
 use flamestack_core::session::state::{SessionState as SessionLifeState, Signal};
+use flamestack_core::text::for_model;
 use flamestack_core::transcript::Todo;
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::folding::Spans;
-use flamestack_engine::views::for_model::for_model;
 use flamestack_engine::{Engine, EngineError, Request};
 
 use super::Sidecar;

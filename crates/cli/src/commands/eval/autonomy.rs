@@ -8,7 +8,7 @@ use flamestack_core::autonomy::{Basis, Calibration, Heuristic, RULES};
 use flamestack_core::id::Timestamp;
 use flamestack_engine::autonomy::AutonomyPolicy;
 use flamestack_engine::views::counted;
-use flamestack_eval::autonomy::{BASELINE_NAMES, Counts, HeldOut, Moments, Row, Windows};
+use flamestack_eval::autonomy::{AdviceCounts, BASELINE_NAMES, HeldOut, Moments, Row, Windows};
 use serde_json::{Value, json};
 
 use super::sources;
@@ -47,7 +47,7 @@ struct Judged {
 /// Everything that was measured.
 struct Measurement {
     sessions: usize,
-    counts: Counts,
+    counts: AdviceCounts,
     held_out: Vec<HeldOut>,
     rules: Vec<(u32, u32)>,
 }
@@ -108,14 +108,17 @@ fn measure(mut all: Vec<Session>, policy: &AutonomyPolicy) -> Measurement {
     }
     let uses = |heuristic| policy.speaks(heuristic);
     let built_in = Calibration::default();
-    let mut counts = Counts::default();
-    let mut held_out: BTreeMap<&str, (Calibration, Counts)> = BTreeMap::new();
+    let mut counts = AdviceCounts::default();
+    let mut held_out: BTreeMap<&str, (Calibration, AdviceCounts)> = BTreeMap::new();
     for owner in by_owner.keys() {
         let mut others = Vec::new();
         for (_, rules) in by_owner.iter().filter(|(name, _)| *name != owner) {
             add(&mut others, rules);
         }
-        held_out.insert(owner, (Calibration::fitted(&others), Counts::default()));
+        held_out.insert(
+            owner,
+            (Calibration::fitted(&others), AdviceCounts::default()),
+        );
     }
     for one in &judged {
         counts.join(&one.moments.count(&built_in, &uses));
