@@ -2,7 +2,7 @@
 //!
 //! - [`WorkSignals`] are folded from what hosts report, one [`Sighting`] at a time, at a cost that does
 //!   not depend on the length of the history;
-//! - a [`Rule`] is one piece of evidence with the probability that it is right, measured on recorded
+//! - a [`AdviceRule`] is one piece of evidence with the probability that it is right, measured on recorded
 //!   sessions or given by its definition;
 //! - a [`Heuristic`] is as sure as its strongest rule that holds, and [`judge`] combines them;
 //! - a [`Suggestion`] is advice that was given, with its evidence and what became of it.
@@ -19,7 +19,7 @@ mod tests;
 
 pub use errors::{ErrorLog, normalise_error};
 pub use judge::{Assessment, Judgement, judge};
-pub use rules::{Basis, Calibration, Proof, RULES, Rule, fingerprint};
+pub use rules::{AdviceRule, Basis, Calibration, Proof, RULES, fingerprint};
 pub use signals::{
     Boundary, Criteria, Declared, LastCheck, PromptSigns, Sighting, StepSigns, TodoSigns,
     TurnSigns, WorkSignals,

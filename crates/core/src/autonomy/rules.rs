@@ -45,7 +45,7 @@ impl Basis {
 
 /// A piece of evidence.
 #[derive(Debug)]
-pub struct Rule {
+pub struct AdviceRule {
     /// Its name, which the tables of `flame eval autonomy` list.
     pub name: &'static str,
     /// The heuristic that it belongs to.
@@ -56,7 +56,7 @@ pub struct Rule {
     holds: fn(&WorkSignals) -> Option<Proof>,
 }
 
-impl Rule {
+impl AdviceRule {
     /// Returns the evidence if the rule holds.
     pub fn proof(&self, signals: &WorkSignals) -> Option<Proof> {
         (self.holds)(signals)
@@ -104,7 +104,7 @@ const fn measured(right: u32, cases: u32) -> Basis {
 macro_rules! rules {
     ($($heuristic:ident $name:literal $basis:expr, $holds:expr;)+) => {
         /// All rules.
-        pub const RULES: &[Rule] = &[$(Rule {
+        pub const RULES: &[AdviceRule] = &[$(AdviceRule {
             name: $name,
             heuristic: Heuristic::$heuristic,
             basis: $basis,
