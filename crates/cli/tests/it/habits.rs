@@ -279,7 +279,7 @@ fn help_is_in_groups() {
     Find again:
       search, recall, log
     What a model gets:
-      context, brief, tool, replay, eval
+      context, brief, tool, autonomy, replay, eval
     Agent programs:
       init, bind, unbind, session, sidecar
     Settings and help:

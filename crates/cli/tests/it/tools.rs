@@ -30,7 +30,7 @@ fn agents() -> TestProject {
 }
 
 /// The seeds' names, and those of what was added, and which of their arguments are needed.
-const CONTRACT: [(&str, &[&str], &[&str]); 28] = [
+const CONTRACT: [(&str, &[&str], &[&str]); 33] = [
     (
         "stack_frame_push",
         &["title", "successCriteria"],
@@ -109,6 +109,47 @@ const CONTRACT: [(&str, &[&str], &[&str]); 28] = [
         &[],
         &["sessionID", "targetSessionID"],
     ),
+    (
+        "stack_autonomy",
+        &[],
+        &[
+            "level",
+            "pushThreshold",
+            "popThreshold",
+            "suggestInContext",
+            "enableHeuristic",
+            "disableHeuristic",
+            "reset",
+        ],
+    ),
+    (
+        "stack_should_push",
+        &[],
+        &[
+            "potentialGoal",
+            "recentMessages",
+            "recentFileChanges",
+            "errorCount",
+            "tokenCount",
+        ],
+    ),
+    (
+        "stack_should_pop",
+        &[],
+        &[
+            "successSignals",
+            "failureSignals",
+            "noProgressTurns",
+            "tokenCount",
+            "contextLimit",
+        ],
+    ),
+    (
+        "stack_auto_suggest",
+        &[],
+        &["enable", "clearPending", "showHistory"],
+    ),
+    ("stack_autonomy_stats", &[], &["reset"]),
 ];
 
 #[test]
