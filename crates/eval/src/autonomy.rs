@@ -127,7 +127,7 @@ impl Moments {
         Self { all, baselines }
     }
 
-    /// AdviceCounts for each rule how often it held, once for the same evidence, and how often it was right.
+    /// Counts for each rule how often it held, once for the same evidence, and how often it was right.
     pub fn rule_counts(&self) -> Vec<(u32, u32)> {
         let mut counts = vec![(0, 0); RULES.len()];
         let mut met = BTreeSet::new();
@@ -149,7 +149,7 @@ impl Moments {
         counts
     }
 
-    /// AdviceCounts what each heuristic says of these moments, and all of one kind together.
+    /// Counts what each heuristic says of these moments, and all of one kind together.
     pub fn count(
         &self,
         calibration: &Calibration,

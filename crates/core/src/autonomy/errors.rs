@@ -53,10 +53,9 @@ fn placeholder(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
         match c {
-            '0'..='9' if out.ends_with('0') => {}
-            '0'..='9' => out.push('0'),
             // Times and decimal numbers are one number.
-            '.' | ':' if out.ends_with('0') => {}
+            '0'..='9' | '.' | ':' if out.ends_with('0') => {}
+            '0'..='9' => out.push('0'),
             other => out.push(other),
         }
     }

@@ -156,11 +156,11 @@ rules! {
     ContextOverflow "97% full" measured(45, 48), |s| full(s, 97);
 }
 
-fn proof(line: String, key: &[&str]) -> Option<Proof> {
-    Some(Proof {
+fn proof(line: String, key: &[&str]) -> Proof {
+    Proof {
         line,
         key: fingerprint(key),
-    })
+    }
 }
 
 /// Returns a fingerprint of texts (FNV-1a), the same on every machine and in every version.
@@ -175,28 +175,28 @@ pub fn fingerprint(parts: &[&str]) -> u64 {
 fn repeated(signals: &WorkSignals, times: u32) -> Option<Proof> {
     let (error, count) = signals.errors.worst()?;
     let line = format!("the same error {count} times: {error}");
-    (count >= times).then(|| proof(line, &["error", &super::normalise_error(error)]))?
+    (count >= times).then(|| proof(line, &["error", &super::normalise_error(error)]))
 }
 
 fn many_failures(signals: &WorkSignals) -> Option<Proof> {
     let failures = signals.turn.failures;
     let line = format!("{failures} calls failed in this turn");
     let key = signals.prompt.key.to_string();
-    (failures >= 5).then(|| proof(line, &["failures", &key]))?
+    (failures >= 5).then(|| proof(line, &["failures", &key]))
 }
 
 fn declared_failure(signals: &WorkSignals) -> Option<Proof> {
     let (goal, _) = signals.declared.goal.as_ref()?;
     let failures = signals.turn.failures.max(signals.declared.failures);
     let line = format!("{failures} errors, and a goal of its own: {goal}");
-    (failures >= 2).then(|| proof(line, &["goal", goal]))?
+    (failures >= 2).then(|| proof(line, &["goal", goal]))
 }
 
 fn diverging(signals: &WorkSignals, percent: u8) -> Option<Proof> {
     let divergence = signals.prompt.divergence?;
     let line = format!("{divergence}% of the words of the newest message are new to this work");
     let key = signals.prompt.key.to_string();
-    (divergence >= percent && signals.turn.steps == 0).then(|| proof(line, &["switch", &key]))?
+    (divergence >= percent && signals.turn.steps == 0).then(|| proof(line, &["switch", &key]))
 }
 
 fn other_files(signals: &WorkSignals) -> Option<Proof> {
@@ -204,8 +204,7 @@ fn other_files(signals: &WorkSignals) -> Option<Proof> {
     let line = "the newest message names files, none of which this work has touched".to_owned();
     let key = signs.key.to_string();
     let other = signs.names_other_files && signs.divergence.is_some_and(|percent| percent >= 60);
-    (other && signals.turn.steps == 0 && signals.files >= 3)
-        .then(|| proof(line, &["switch", &key]))?
+    (other && signals.turn.steps == 0 && signals.files >= 3).then(|| proof(line, &["switch", &key]))
 }
 
 fn after_commit(signals: &WorkSignals) -> Option<Proof> {
@@ -221,14 +220,14 @@ fn declared_goal(signals: &WorkSignals, percent: u8) -> Option<Proof> {
         "a goal that shares {}% of its words: {goal}",
         100 - divergence.min(&100)
     );
-    (*divergence >= percent).then(|| proof(line, &["goal", goal]))?
+    (*divergence >= percent).then(|| proof(line, &["goal", goal]))
 }
 
 fn listed(signals: &WorkSignals, items: u32) -> Option<Proof> {
     let found = signals.prompt.items;
     let line = format!("the newest message lists {found} items");
     let key = signals.prompt.key.to_string();
-    (found >= items && signals.turn.steps == 0).then(|| proof(line, &["list", &key]))?
+    (found >= items && signals.turn.steps == 0).then(|| proof(line, &["list", &key]))
 }
 
 fn busy(signals: &WorkSignals, steps: u32, files: u32) -> Option<Proof> {
@@ -238,7 +237,7 @@ fn busy(signals: &WorkSignals, steps: u32, files: u32) -> Option<Proof> {
     );
     // Another suggestion is due after as many steps again.
     let key = (signals.steps / steps.max(1)).to_string();
-    (signals.steps >= steps && signals.files >= files).then(|| proof(line, &["steps", &key]))?
+    (signals.steps >= steps && signals.files >= files).then(|| proof(line, &["steps", &key]))
 }
 
 fn item_begun(signals: &WorkSignals) -> Option<Proof> {
@@ -247,7 +246,7 @@ fn item_begun(signals: &WorkSignals) -> Option<Proof> {
     } = signals.todos;
     let line = format!("an item of the to-do list was begun ({done} done, {open} open)");
     let key = format!("{done}/{open}");
-    (begun > 0 && open > 1).then(|| proof(line, &["item", &key]))?
+    (begun > 0 && open > 1).then(|| proof(line, &["item", &key]))
 }
 
 fn declared_part(signals: &WorkSignals) -> Option<Proof> {
@@ -257,14 +256,14 @@ fn declared_part(signals: &WorkSignals) -> Option<Proof> {
         "{} messages, {} steps and {} files, and a goal of its own: {goal}",
         signals.messages, signals.steps, signals.files
     );
-    is_long.then(|| proof(line, &["goal", goal]))?
+    is_long.then(|| proof(line, &["goal", goal]))
 }
 
 fn long(signals: &WorkSignals, percent: u64) -> Option<Proof> {
     let fill = signals.frame_fill()?;
     let line = format!("this work takes {fill}% of the window");
     let key = signals.compactions.to_string();
-    (fill >= percent).then(|| proof(line, &["long", &key]))?
+    (fill >= percent).then(|| proof(line, &["long", &key]))
 }
 
 fn green(signals: &WorkSignals) -> Option<Proof> {
@@ -272,14 +271,14 @@ fn green(signals: &WorkSignals) -> Option<Proof> {
     let line = format!("`{}` succeeds, and nothing changed since", check.name);
     let key = format!("{} {}", signals.artifacts, signals.steps);
     let is_done = signals.turn.is_ended && signals.artifacts > 0 && !signals.has_unchecked;
-    is_done.then(|| proof(line, &["green", &key]))?
+    is_done.then(|| proof(line, &["green", &key]))
 }
 
 fn committed(signals: &WorkSignals) -> Option<Proof> {
     let line = format!("{} commits, and nothing changed since", signals.commits);
     let key = signals.commits.to_string();
     let is_done = signals.turn.is_ended && signals.turn.commits > 0 && !signals.has_uncommitted;
-    is_done.then(|| proof(line, &["committed", &key]))?
+    is_done.then(|| proof(line, &["committed", &key]))
 }
 
 fn only_committed(signals: &WorkSignals) -> Option<Proof> {
@@ -292,7 +291,7 @@ fn list_done(signals: &WorkSignals) -> Option<Proof> {
     let TodoSigns { open, done, .. } = signals.todos;
     let line = format!("all {done} items of the to-do list are done");
     (open == 0 && done > 0 && signals.turn.is_ended)
-        .then(|| proof(line, &["list done", &done.to_string()]))?
+        .then(|| proof(line, &["list done", &done.to_string()]))
 }
 
 fn declared_success(signals: &WorkSignals) -> Option<Proof> {
@@ -303,7 +302,7 @@ fn declared_success(signals: &WorkSignals) -> Option<Proof> {
     );
     let speaks = count >= 3 || (count >= 1 && signals.is_verified());
     (speaks && signals.declared.failures == 0)
-        .then(|| proof(line, &["success", &count.to_string()]))?
+        .then(|| proof(line, &["success", &count.to_string()]))
 }
 
 fn criteria_met(signals: &WorkSignals) -> Option<Proof> {
@@ -311,12 +310,12 @@ fn criteria_met(signals: &WorkSignals) -> Option<Proof> {
     let line = format!("recorded evidence covers all criteria ({covered} of {total})");
     let is_red = signals.last_check.as_ref().is_some_and(|check| !check.ok);
     (total > 0 && covered >= total && !is_red && !signals.has_unchecked)
-        .then(|| proof(line, &["criteria", &total.to_string()]))?
+        .then(|| proof(line, &["criteria", &total.to_string()]))
 }
 
 fn ended_by_host(signals: &WorkSignals) -> Option<Proof> {
     let line = "the host reports the end of this work".to_owned();
-    signals.declared.is_ended.then(|| proof(line, &["ended"]))?
+    signals.declared.is_ended.then(|| proof(line, &["ended"]))
 }
 
 fn idle(signals: &WorkSignals, steps: u32, repeats: u32) -> Option<Proof> {
@@ -329,13 +328,13 @@ fn idle(signals: &WorkSignals, steps: u32, repeats: u32) -> Option<Proof> {
         _ => format!("{count} steps without effect"),
     };
     let key = signals.prompt.key.to_string();
-    (count >= steps && again >= repeats).then(|| proof(line, &["idle", &key]))?
+    (count >= steps && again >= repeats).then(|| proof(line, &["idle", &key]))
 }
 
 fn declared_idle(signals: &WorkSignals) -> Option<Proof> {
     let turns = signals.declared.idle_turns;
     let line = format!("{turns} turns without progress");
-    (turns > 3).then(|| proof(line, &["idle turns", &turns.to_string()]))?
+    (turns > 3).then(|| proof(line, &["idle turns", &turns.to_string()]))
 }
 
 fn declared_stuck(signals: &WorkSignals) -> Option<Proof> {
@@ -347,7 +346,7 @@ fn declared_stuck(signals: &WorkSignals) -> Option<Proof> {
     } = signals.declared;
     let line = format!("{idle_turns} turns without progress and {failures} failures");
     let is_stuck = failures > successes.saturating_add(1) && (idle_turns > 1 || failures > 3);
-    is_stuck.then(|| proof(line, &["stuck", &failures.to_string()]))?
+    is_stuck.then(|| proof(line, &["stuck", &failures.to_string()]))
 }
 
 fn full(signals: &WorkSignals, percent: u64) -> Option<Proof> {
@@ -358,5 +357,5 @@ fn full(signals: &WorkSignals, percent: u64) -> Option<Proof> {
         signals.window.unwrap_or_default()
     );
     let key = signals.compactions.to_string();
-    (fill >= percent).then(|| proof(line, &["full", &key]))?
+    (fill >= percent).then(|| proof(line, &["full", &key]))
 }

@@ -133,6 +133,10 @@ pub struct Declared {
 
 /// Signals of the work of a session on its current frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub struct WorkSignals {
     /// Messages of the user.
     pub messages: u32,

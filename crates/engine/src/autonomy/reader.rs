@@ -85,7 +85,7 @@ impl SignalReader {
             EntryKind::User { speaker, text } => {
                 let words = asked_words(*speaker, text)?;
                 let signs = self.prompt(&words);
-                self.asked = beginning(&words, READ_OF_MODEL).to_owned();
+                beginning(&words, READ_OF_MODEL).clone_into(&mut self.asked);
                 self.learn(&words, READ_OF_PROMPT);
                 Sighting::Prompt(signs)
             }

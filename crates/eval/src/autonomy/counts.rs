@@ -1,4 +1,4 @@
-//! AdviceCounts of advice: how often it was given, how often it was right, what it missed.
+//! Counts of advice: how often it was given, how often it was right, what it missed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use flamestack_core::autonomy::{AdviceKind, Heuristic};
 
 use super::BASELINES;
 
-/// AdviceCounts of one row of the table.
+/// Counts of one row of the table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// By the score of the same evidence before and its score now: how often it was given and how often
@@ -47,7 +47,7 @@ impl Row {
         self.all.extend(target);
     }
 
-    /// AdviceCounts advice on evidence, unless the same evidence was at least as strong before.
+    /// Counts advice on evidence, unless the same evidence was at least as strong before.
     pub(super) fn answer(&mut self, key: u64, score: u8, target: Option<usize>) {
         let known = self.known.entry(key).or_default();
         if *known >= score {
@@ -147,7 +147,7 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then_some(share)
 }
 
-/// AdviceCounts of all heuristics.
+/// Counts of all heuristics.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceCounts {
     heuristics: [Row; Heuristic::ALL.len()],
@@ -168,15 +168,15 @@ impl AdviceCounts {
     }
 
     pub(super) fn heuristic_mut(&mut self, heuristic: Heuristic) -> &mut Row {
-        let [a, b, c, d, e, f, g] = &mut self.heuristics;
+        let [failure, switch, complex, long, done, stuck, full] = &mut self.heuristics;
         match heuristic {
-            Heuristic::FailureBoundary => a,
-            Heuristic::ContextSwitch => b,
-            Heuristic::Complexity => c,
-            Heuristic::Duration => d,
-            Heuristic::GoalCompletion => e,
-            Heuristic::Stagnation => f,
-            Heuristic::ContextOverflow => g,
+            Heuristic::FailureBoundary => failure,
+            Heuristic::ContextSwitch => switch,
+            Heuristic::Complexity => complex,
+            Heuristic::Duration => long,
+            Heuristic::GoalCompletion => done,
+            Heuristic::Stagnation => stuck,
+            Heuristic::ContextOverflow => full,
         }
     }
 
@@ -201,7 +201,7 @@ impl AdviceCounts {
     }
 }
 
-/// AdviceCounts on the recordings of one owner, with rules that were fitted to those of the others.
+/// Counts on the recordings of one owner, with rules that were fitted to those of the others.
 #[derive(Clone, Debug)]
 pub struct HeldOut {
     /// The owner.

@@ -75,10 +75,8 @@ impl<'a> Timeline<'a> {
                 Sighting::SubagentStarted => return Some(place),
                 Sighting::Todos(todos) if todos.begun > 0 => return Some(place),
                 Sighting::Prompt(_) if is_prompt => return None,
-                Sighting::Prompt(_) => {
-                    if self.turn(place).is_some_and(|turn| turn.is_switch) {
-                        return Some(place);
-                    }
+                Sighting::Prompt(_) if self.turn(place).is_some_and(|turn| turn.is_switch) => {
+                    return Some(place);
                 }
                 Sighting::Step(_) if !is_prompt => {
                     steps += 1;
