@@ -276,8 +276,10 @@ impl Activity {
             }
             Event::SessionStalled { stall, .. } => self.stall.clone_from(stall),
             Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
-                // Its evidence may be among what was taken back.
+                // Their evidence may be among what was taken back.
                 self.stall = None;
+                self.resumes = 0;
+                self.is_resuming = false;
                 let seen = seen.clone();
                 self.prompts = seen.prompts;
                 self.opening = seen.opening;

@@ -106,8 +106,10 @@ fn assert_same_answers(project: &TestProject) {
 
 /// Start of the author of a decision.
 const DECIDED: &str = ", decided by the ";
-/// Sections of a brief that show more than they did.
-const GROWN: [&str; 6] = [
+/// Sections of a brief that show more than they did, or name the frame of the first prompt in place of
+/// the session's, which has the same title.
+const GROWN: [&str; 7] = [
+    "Primary Objective",
     "Current Step",
     "Completed",
     "Remaining",

@@ -35,9 +35,8 @@ impl ToolArgs for MigrateArgs {
         let target = self.target.as_deref();
         let target = target.map(|name| sessions.named(name)).transpose()?;
         let Some(work) = engine.hand_off(&session, &Workflows::default(), BUDGET)? else {
-            return Err(Self::bad_argument(
-                "sessionID",
-                "this session works on nothing",
+            return Ok(format!(
+                "{session} works on nothing: there is nothing to hand over"
             ));
         };
         let text = work.to_markdown();
