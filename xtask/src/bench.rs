@@ -2,12 +2,12 @@
 
 use anyhow::{Result, bail};
 
-use crate::{cargo, plugin, root};
+use crate::{cargo, page, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "durable", "writers", "history", "sessions", "context", "brief", "summary", "cli", "import",
-    "opencode",
+    "opencode", "ui",
 ];
 
 /// Runs the named benchmarks, or all.
@@ -32,6 +32,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     for name in chosen {
         if matches!(name, "cli" | "import") {
             cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
+        }
+        if name == "ui" {
+            page::bench(&flags)?;
+            continue;
         }
         if name == "opencode" {
             inside_opencode(&flags)?;

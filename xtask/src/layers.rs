@@ -25,6 +25,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("eval", &["core", "engine", "extract"]),
     ("hosts", &["brief", "core", "engine", "store"]),
     ("orchestrator", &["core", "engine"]),
+    ("ui", &["core", "engine", "store"]),
     (
         "cli",
         &[
@@ -39,6 +40,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "redact",
             "store",
             "tokens",
+            "ui",
         ],
     ),
 ];

@@ -10,6 +10,7 @@ mod bench;
 mod eval;
 mod generate;
 mod layers;
+mod page;
 mod plugin;
 mod quality;
 mod recordings;
@@ -32,7 +33,7 @@ cargo xtask tidy              check the language of comments, strings, names and
 cargo xtask stats [DIR]       print the size and shape of the Rust outside tests
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  fail if they are stale
-cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary or all (--quick: smaller)
+cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary, ui or all (--quick: smaller)
 cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
 cargo xtask loops             attack the store of a sidecar 200 times in each way, and count lost writes
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use crate::{cargo, generate, layers, plugin, tidy};
+use crate::{cargo, generate, layers, page, plugin, tidy};
 
 /// Tests that take longer than all others together; names that begin with one of these are left out
 /// of the fast run.
@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<()> {
     })?;
     steps.take("tests", || cargo(&["test", "--workspace"], ENVIRONMENT))?;
     plugin::test(&mut steps)?;
+    page::test(&mut steps)?;
     steps.finish();
     Ok(())
 }

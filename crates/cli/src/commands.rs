@@ -16,6 +16,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod gc;
+pub(crate) mod graph;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
@@ -35,6 +36,8 @@ pub(crate) mod status;
 mod temporary;
 pub(crate) mod tool;
 pub(crate) mod tree;
+pub(crate) mod tui;
+pub(crate) mod ui;
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -76,6 +79,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Status(command) => command.run(&reading(output)?, output),
         Command::Tree(command) => command.run(&reading(output)?, output),
         Command::Show(command) => command.run(&reading(output)?, output),
+        Command::Graph(command) => command.run(&reading(output)?, output),
+        Command::Tui(command) => command.run(reading(output)?, output),
+        Command::Ui(command) => command.run(reading(output)?, output),
         Command::Context(command) => command.run(&reading(output)?, output),
         Command::Brief(command) => command.run(&reading(output)?, output),
         Command::Search(command) => command.run(&reading(output)?, output),

@@ -28,6 +28,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "summarize",
         ],
     ),
+    ("Look at the work", &["ui", "tui", "graph"]),
     ("Find again", &["search", "recall", "log"]),
     (
         "What a model gets",

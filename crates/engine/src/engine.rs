@@ -26,6 +26,7 @@ use crate::recall::{Indexing, Recall};
 use crate::sessions::Sessions;
 use crate::subagents::{Gather, Tracking};
 use crate::summaries::Summaries;
+use crate::views::work::Work;
 use crate::workspace::{Workspace, lock};
 
 /// Number of locks that the ingestion of all sessions shares.
@@ -45,6 +46,8 @@ pub struct Engine {
     tracking: Mutex<Tracking>,
     pub(crate) gather: Option<Gather>,
     pub(crate) indexing: Indexing,
+    /// The work as far as this process has read it.
+    pub(crate) work: Mutex<Work>,
 }
 
 impl Engine {
@@ -69,6 +72,7 @@ impl Engine {
             tracking: Mutex::default(),
             gather: None,
             indexing: Indexing::default(),
+            work: Mutex::default(),
         }
     }
 

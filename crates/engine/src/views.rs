@@ -18,6 +18,7 @@ pub mod story;
 pub mod subagents;
 pub mod time;
 pub mod tree;
+pub mod work;
 
 pub use canvas::Canvas;
 pub use flamestack_core::text::{disguises, undisguised};

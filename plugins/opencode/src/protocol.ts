@@ -658,7 +658,7 @@ what: ShowView, };
 /**
  * A view for the user.
  */
-export type ShowView = "status" | "tree";
+export type ShowView = "status" | "tree" | "sidebar";
 
 /**
  * The answer to `show`.

@@ -1,7 +1,8 @@
 /** @jsxImportSource @opentui/solid */
-// The terminal's side of the plugin: `/flame-status` and `/tree` without a model's turn, and the status
-// in the sidebar. It runs in another process than the hooks, with its own sidecar.
+// The terminal's side of the plugin: `/flame-status`, `/tree` and `/flame` without a model's turn, and the
+// status in the sidebar. It runs in another process than the hooks, with its own sidecar.
 
+import { type ChildProcess, spawn } from "node:child_process"
 import type { TuiPlugin, TuiPluginModule } from "@opencode-ai/plugin/tui"
 import { type Accessor, createSignal } from "solid-js"
 import { sidecarCommand } from "./binary.js"
@@ -28,7 +29,7 @@ const tui: TuiPlugin = async (api, options = {}) => {
   })
   api.lifecycle.onDispose(() => sidecar.close())
 
-  const show = async (what: "status" | "tree", session?: string) => {
+  const show = async (what: "status" | "tree" | "sidebar", session?: string) => {
     const asked = { what, ...(session && { session }) }
     const answer = await sidecar.ask("show", asked, PATIENCE).catch(() => undefined)
     return answer?.text
@@ -69,8 +70,34 @@ const tui: TuiPlugin = async (api, options = {}) => {
       read(title, (await show(name, open())) ?? "Flamestack does not answer: `flame doctor` says why.")
     },
   })
+  // The live page, until OpenCode ends. Its address works once, so each call starts a server of its own.
+  let page: ChildProcess | undefined
+  api.lifecycle.onDispose(() => void page?.kill())
+  const address = () =>
+    new Promise<string | undefined>((done) => {
+      page?.kill()
+      const [program = "flame"] = sidecarCommand(options["command"])
+      page = spawn(program, ["ui"], { cwd: api.state.path.directory, stdio: ["ignore", "pipe", "ignore"] })
+      page.on("error", () => done(undefined))
+      page.on("exit", () => done(undefined))
+      page.stdout?.on("data", (line: Buffer) => done(line.toString().trim()))
+    })
+  const flame = {
+    name: "flamestack.page",
+    title: "Flamestack: the live page",
+    namespace: "palette",
+    slashName: "flame",
+    run: async () => {
+      const found = await address()
+      const words = found
+        ? `It opens in your browser. If it does not:\n\n${found}\n\nIn another terminal, \`flame tui\` shows the same.`
+        : "The page could not be started: `flame ui` in a terminal says why."
+      read(flame.title, words)
+    },
+  }
   api.keymap.registerLayer({
     commands: [
+      flame,
       command("status", "flame-status", "Flamestack: status of this session"),
       command("tree", "tree", "Flamestack: the tree"),
     ],
@@ -84,7 +111,7 @@ const tui: TuiPlugin = async (api, options = {}) => {
     if (!found) {
       const [text, set] = createSignal("")
       const refresh = async () => {
-        const words = await show("status", session)
+        const words = await show("sidebar", session)
         if (words !== undefined) set(words)
       }
       found = { text, refresh }

@@ -6,13 +6,14 @@ use clap::Args;
 use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
 use flamestack_hosts::legacy::{OnExisting, export, write_export};
+use flamestack_ui::otlp::{self, Destination, OtlpError};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Write all frames as files that other tools read
+/// Write all frames as files that other tools read, or send them to an observability tool
 ///
 /// Writes DIR/.opencode/stack/state.json, frames/ and the logs of finished frames as Markdown.
 /// Fields unknown to those tools go into a separate object and raw text into raw/, so that `flame
@@ -20,15 +21,48 @@ use crate::output::Output;
 #[derive(Args)]
 pub(crate) struct Export {
     /// The folder to write into
-    #[arg(value_name = "DIR")]
-    to: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "otlp")]
+    to: Option<PathBuf>,
     /// Replace existing files
-    #[arg(long)]
+    #[arg(long, conflicts_with = "otlp")]
     force: bool,
+    /// Send finished frames, subagents and model calls as OTLP spans (JSON over HTTP) to the collector
+    /// that `OTEL_EXPORTER_OTLP_ENDPOINT` names; sending them again changes nothing
+    #[arg(long, conflicts_with = "to")]
+    otlp: bool,
+    /// Send titles and results too
+    #[arg(long, requires = "otlp")]
+    content: bool,
 }
 
 impl Export {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        match &self.to {
+            Some(to) => self.write(to, ctx, output),
+            None => self.send(ctx, output),
+        }
+    }
+
+    /// Sends spans to a collector.
+    fn send(&self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        let failed = |error: OtlpError| {
+            let hint = "`OTEL_EXPORTER_OTLP_ENDPOINT` names the collector, `OTEL_EXPORTER_OTLP_HEADERS` its keys";
+            Failure::refused(error.to_string(), hint)
+        };
+        let destination = Destination::from_environment(&|name| std::env::var(name).ok());
+        let destination = destination.map_err(failed)?;
+        let spans = ctx
+            .engine
+            .read(|reading| otlp::spans(reading, self.content))?;
+        let sent = destination.send(&spans).map_err(failed)?;
+        if output.is_json() {
+            return output.data(&json!({ "spans": sent, "endpoint": destination.endpoint }));
+        }
+        let sent = counted(sent as u64, "span", "spans");
+        output.line(format!("Sent {sent} to {}.", destination.endpoint))
+    }
+
+    fn write(&self, to: &Path, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let (frames, sessions, imports) = ctx.engine.read(|reading| {
             let mut ids = Vec::new();
             reading.all_rows(&mut |row| {
@@ -52,7 +86,7 @@ impl Export {
         } else {
             OnExisting::Refuse
         };
-        let dir = exported.write(&self.to, on_existing)?;
+        let dir = exported.write(to, on_existing)?;
         let logs = write_logs(ctx, &frames, &dir)?;
         write_raw_texts(ctx, &frames, &dir)?;
         if output.is_json() {

@@ -276,6 +276,8 @@ fn help_is_in_groups() {
 
     Change frames:
       edit, block, unblock, invalidate, move, delete, summarize
+    Look at the work:
+      ui, tui, graph
     Find again:
       search, recall, log
     What a model gets:

@@ -20,3 +20,4 @@ mod search;
 mod secrets;
 mod sessions;
 mod stability;
+mod work;

@@ -12,7 +12,8 @@ use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::hints::Voice;
 use flamestack_engine::resumption::ResumeRule;
 use flamestack_engine::views::subagents::lines;
-use flamestack_engine::{EngineError, tools};
+use flamestack_engine::views::work::Measure;
+use flamestack_engine::{Engine, EngineError, tools};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -371,9 +372,30 @@ fn resume(session: &ServedSession<'_>) -> Result<ResumeResult, EngineError> {
 fn show(session: &ServedSession<'_>, params: &ShowParams) -> Result<ShowResult, EngineError> {
     let tool = match params.what {
         ShowView::Tree => "stack_tree",
-        ShowView::Status => "stack_status",
+        ShowView::Status | ShowView::Sidebar => "stack_status",
     };
     let actor = session.actor(None);
-    let text = tools::call(session.engine, &actor, tool, Value::Null)?;
+    let mut text = tools::call(session.engine, &actor, tool, Value::Null)?;
+    if params.what == ShowView::Sidebar {
+        text.push_str(&spent(session.engine, &actor.session)?);
+    }
     Ok(ShowResult { text })
+}
+
+/// Returns a line about what a session cost and what folding saved in it, or nothing.
+fn spent(engine: &Engine, session: &SessionRef) -> Result<String, EngineError> {
+    let Some(spent) = engine.spent_in(session)? else {
+        return Ok(String::new());
+    };
+    let shown = [Measure::Tokens, Measure::Cost, Measure::Saved];
+    let shown = shown.map(|measure| (measure, spent.of(measure)));
+    let shown = shown.iter().filter(|(_, amount)| *amount > 0);
+    let words: Vec<String> = shown
+        .map(|(measure, amount)| measure.words(*amount))
+        .collect();
+    Ok(if words.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", words.join(", "))
+    })
 }

@@ -110,6 +110,8 @@ pub enum ShowView {
     Status,
     /// The tree of frames.
     Tree,
+    /// The status of the session, its cost and what folding saved in it.
+    Sidebar,
 }
 
 /// The answer to `show`.

@@ -1,0 +1,559 @@
+//! The ledger: what the events of the journal say about the amounts of frames and sessions.
+//!
+//! A model call is charged to the frame that its session works on at that moment, else to the frame
+//! bound to the session, else to the session alone. A prompt that has a frame directly below that one is
+//! charged instead, so that sessions without any pushes show what each prompt took. Costs stay facts after an undo or a revert, so the
+//! ledger is only ever added to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flamestack_core::frame::Origin;
+use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
+use flamestack_core::transcript::Usage;
+use flamestack_core::{Author, Event, Frame, FrameId, Recorded};
+
+use super::amounts::Amounts;
+use super::timeline::{MarkKind, SessionMark};
+
+/// Milliseconds without an event from which on a session pauses: an hour.
+pub(super) const PAUSE: i64 = 60 * 60 * 1000;
+/// Maximum number of marks kept for each session.
+const MARKS: usize = 400;
+
+/// Sums over the events.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    position: Seq,
+    tallies: BTreeMap<FrameId, Tally>,
+    names: BTreeMap<SessionRef, usize>,
+    sessions: Vec<SessionTally>,
+    segments: Vec<Segment>,
+    folds: Vec<Fold>,
+    /// The frames of raw texts, by a part of their hash.
+    texts: BTreeMap<u64, FrameId>,
+    /// Frames that changed since the outline was updated.
+    touched: BTreeSet<FrameId>,
+    /// Set when frames may have changed that no event names.
+    is_shaken: bool,
+    is_news: bool,
+}
+
+/// Sums over the events of a frame.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    /// Amounts by session, by its place in the ledger.
+    pub(super) parts: Vec<(usize, Amounts)>,
+    pub(super) parent: Option<FrameId>,
+    pub(super) begun: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+    pub(super) by: Author,
+    /// The session that opened it, by its place in the ledger.
+    pub(super) session: usize,
+    /// True if some of its raw text was dropped.
+    pub(super) dropped: bool,
+    /// True if it was pushed or planned. Frames that only mirror a session are not counted as folded: a host
+    /// may shorten its prompts for reasons of its own.
+    is_asked: bool,
+    /// Size of the session's prompt when work on the frame began.
+    size_before: u64,
+}
+
+/// Sums over the events of a session.
+#[derive(Clone, Debug)]
+pub(super) struct SessionTally {
+    pub(super) key: SessionRef,
+    pub(super) own: Option<FrameId>,
+    pub(super) active: Option<FrameId>,
+    /// The frame of the prompt that it answers, and the frame above that.
+    prompt: Option<(FrameId, Option<FrameId>)>,
+    pub(super) parent: Option<SessionRef>,
+    /// All that it spent.
+    pub(super) all: Amounts,
+    /// The part of it that belongs to no frame.
+    pub(super) outside: Amounts,
+    pub(super) first: Timestamp,
+    pub(super) last: Timestamp,
+    pub(super) is_working: bool,
+    pub(super) marks: Vec<SessionMark>,
+    /// Tokens of its last call, prompt and answer.
+    size: u64,
+    /// The segment that it is in.
+    segment: Option<usize>,
+    /// Frames that ended since its last call, innermost first, with the growth of the prompt in them.
+    ending: Vec<(FrameId, u64)>,
+}
+
+/// A stretch of time in which a session worked on one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) session: usize,
+    pub(super) frame: Option<FrameId>,
+    pub(super) from: i64,
+    pub(super) to: i64,
+}
+
+/// A finished frame that is folded: each later call of its session carries that many tokens less.
+#[derive(Clone, Copy, Debug)]
+struct Fold {
+    frame: FrameId,
+    session: usize,
+    tokens: u64,
+    /// Number of calls of the session before the fold took effect.
+    since: u64,
+    /// Number of calls of the session when a summary replaced its history.
+    until: Option<u64>,
+}
+
+impl Ledger {
+    pub(super) fn position(&self) -> Seq {
+        self.position
+    }
+
+    pub(super) fn is_news(&self) -> bool {
+        self.is_news
+    }
+
+    /// Returns the frames that changed since it was asked last, or `None` if any may have.
+    pub(super) fn take_touched(&mut self) -> Option<BTreeSet<FrameId>> {
+        self.is_news = false;
+        let touched = std::mem::take(&mut self.touched);
+        (!std::mem::take(&mut self.is_shaken)).then_some(touched)
+    }
+
+    pub(super) fn tally(&self, frame: &FrameId) -> Option<&Tally> {
+        self.tallies.get(frame)
+    }
+
+    pub(super) fn tallies(&self) -> impl Iterator<Item = (&FrameId, &Tally)> {
+        self.tallies.iter()
+    }
+
+    pub(super) fn sessions(&self) -> &[SessionTally] {
+        &self.sessions
+    }
+
+    pub(super) fn session(&self, place: usize) -> Option<&SessionTally> {
+        self.sessions.get(place)
+    }
+
+    pub(super) fn session_named(&self, key: &SessionRef) -> Option<(usize, &SessionTally)> {
+        let place = *self.names.get(key)?;
+        Some((place, self.sessions.get(place)?))
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Sets where a session stands, after its events were masked or unmasked.
+    pub(super) fn place_session(
+        &mut self,
+        key: &SessionRef,
+        active: Option<FrameId>,
+        own: Option<FrameId>,
+    ) {
+        let place = self.names.get(key).copied();
+        if let Some(known) = place.and_then(|place| self.sessions.get_mut(place)) {
+            known.active = active;
+            known.own = own;
+            known.segment = None;
+        }
+    }
+
+    /// Returns the tokens that folding saved, by frame, with the session.
+    pub(super) fn saved(&self) -> impl Iterator<Item = (FrameId, usize, u64)> {
+        self.folds.iter().map(|fold| {
+            let calls = self.session(fold.session).map_or(0, |it| it.all.calls);
+            let calls = fold.until.unwrap_or(calls).saturating_sub(fold.since);
+            (fold.frame, fold.session, fold.tokens.saturating_mul(calls))
+        })
+    }
+
+    /// Applies the next event of the journal.
+    pub(super) fn apply(&mut self, recorded: &Recorded) {
+        self.position = recorded.seq;
+        self.is_news = true;
+        self.touched.extend(recorded.event.frames());
+        let actor = self.seen(&recorded.session, recorded.at);
+        self.apply_to_sessions(recorded);
+        self.apply_to_frames(recorded, actor);
+    }
+
+    fn apply_to_sessions(&mut self, recorded: &Recorded) {
+        let at = recorded.at;
+        match &recorded.event {
+            Event::SessionOpened { session, .. } => {
+                self.seen(session, at);
+            }
+            Event::SessionFocused { session, to, .. } => {
+                let place = self.seen(session, at);
+                if let Some(known) = self.sessions.get_mut(place) {
+                    known.active = *to;
+                    // A person at a terminal has no turns.
+                    known.is_working |= to.is_some() && session.is_shell();
+                }
+                self.touched.extend(*to);
+            }
+            Event::SessionBound { session, frame } => self.change(session, at, |known| {
+                known.own = Some(*frame);
+            }),
+            Event::SessionUnbound { session, .. } => {
+                self.change(session, at, |known| known.own = None);
+            }
+            Event::SessionPrompted { session, .. } => {
+                self.change(session, at, |known| known.is_working = true);
+                let one = Amounts {
+                    prompts: 1,
+                    ..Amounts::default()
+                };
+                self.charge(session, &one);
+                self.mark(session, at, MarkKind::Prompt);
+            }
+            Event::SessionTurned { session, .. } | Event::SubagentEnded { session, .. } => {
+                self.rest(session, at, None);
+            }
+            Event::SessionInterrupted { session, .. } => {
+                self.rest(session, at, Some(MarkKind::Interruption));
+            }
+            Event::SessionWaiting { session, on } => match on {
+                Some(_) => self.rest(session, at, Some(MarkKind::Wait)),
+                None => self.change(session, at, |known| known.is_working = true),
+            },
+            Event::SessionSpent { session, usage } => self.spend(session, at, usage),
+            Event::SessionCompacted { session, .. } => self.compact(session, at),
+            Event::SubagentStarted(start) => {
+                let parent = start.parent.clone();
+                self.change(&start.session, at, |known| {
+                    known.parent = parent.or(known.parent.take());
+                    known.is_working = true;
+                });
+            }
+            Event::CommandUndone { .. }
+            | Event::SessionReverted { .. }
+            | Event::SessionRestored { .. }
+            | Event::TextForgotten { .. } => self.is_shaken = true,
+            _ => {}
+        }
+    }
+
+    fn apply_to_frames(&mut self, recorded: &Recorded, actor: usize) {
+        let at = recorded.at;
+        match &recorded.event {
+            Event::FrameOpened {
+                frame,
+                parent,
+                planned,
+                origin,
+                ..
+            } => {
+                if let (Origin::Prompt, Some(known)) = (origin, self.sessions.get_mut(actor)) {
+                    known.prompt = Some((*frame, *parent));
+                }
+                let tally = Tally {
+                    parent: *parent,
+                    begun: (!planned).then_some(at),
+                    by: recorded.by,
+                    session: actor,
+                    is_asked: *origin == Origin::Asked,
+                    size_before: self.session(actor).map_or(0, |known| known.size),
+                    ..Tally::default()
+                };
+                self.open(*frame, tally);
+            }
+            Event::FrameStarted { frame } => {
+                let size = self.session(actor).map_or(0, |known| known.size);
+                let tally = self.tallies.entry(*frame).or_default();
+                tally.begun = tally.begun.or(Some(at));
+                tally.session = actor;
+                tally.size_before = size;
+            }
+            Event::FrameImported { frame } => self.open(frame.id, given(frame, recorded, actor)),
+            Event::FrameCopied { frame, .. } => {
+                self.open(frame.id, given(frame, recorded, actor));
+            }
+            Event::FrameMoved { frame, parent, .. } => {
+                self.tallies.entry(*frame).or_default().parent = *parent;
+                self.is_shaken = true;
+            }
+            Event::FrameReopened { frame } => {
+                self.tallies.entry(*frame).or_default().ended = None;
+            }
+            Event::FrameClosed {
+                frame, cascaded, ..
+            } => {
+                self.close(frame, cascaded, at);
+                self.await_fold(frame, actor);
+            }
+            Event::FrameInvalidated {
+                frame, cascaded, ..
+            } => self.close(frame, cascaded, at),
+            Event::Logged { frame, entry } => {
+                self.texts.insert(short(&entry.blob), *frame);
+            }
+            Event::BlobDropped { blob, .. } => {
+                if let Some(frame) = self.texts.get(&short(blob)) {
+                    self.tallies.entry(*frame).or_default().dropped = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Opens a frame. One that is opened again after an undo keeps what was charged to it.
+    fn open(&mut self, frame: FrameId, mut tally: Tally) {
+        if let Some(known) = self.tallies.remove(&frame) {
+            tally.parts = known.parts;
+        }
+        self.tallies.insert(frame, tally);
+    }
+
+    fn close(&mut self, frame: &FrameId, cascaded: &[FrameId], at: Timestamp) {
+        for frame in std::iter::once(frame).chain(cascaded) {
+            let tally = self.tallies.entry(*frame).or_default();
+            tally.ended = Some(at);
+            if let Some(known) = self.sessions.get_mut(tally.session) {
+                known.prompt = known.prompt.filter(|(prompt, _)| prompt != frame);
+            }
+        }
+    }
+
+    /// Notes the time of a session's event and counts the time since its last one.
+    fn seen(&mut self, session: &SessionRef, at: Timestamp) -> usize {
+        let Some(place) = self.names.get(session).copied() else {
+            let place = self.sessions.len();
+            self.names.insert(session.clone(), place);
+            self.sessions.push(SessionTally::new(session.clone(), at));
+            return place;
+        };
+        let Some(known) = self.sessions.get_mut(place) else {
+            return place;
+        };
+        let gap = at.0.saturating_sub(known.last.0);
+        if gap <= 0 {
+            return place;
+        }
+        let (from, frame) = (known.last.0, known.frame());
+        known.last = at;
+        if !known.is_working || gap >= PAUSE {
+            known.segment = None;
+            return place;
+        }
+        let segment = known.segment;
+        let worked = Amounts {
+            milliseconds: gap.unsigned_abs(),
+            ..Amounts::default()
+        };
+        self.charge(session, &worked);
+        let open = segment.and_then(|segment| self.segments.get_mut(segment));
+        match open {
+            Some(segment) if segment.frame == frame && segment.to == from => segment.to = at.0,
+            _ => {
+                let number = self.segments.len();
+                self.segments.push(Segment {
+                    session: place,
+                    frame,
+                    from,
+                    to: at.0,
+                });
+                if let Some(known) = self.sessions.get_mut(place) {
+                    known.segment = Some(number);
+                }
+            }
+        }
+        place
+    }
+
+    fn change(
+        &mut self,
+        session: &SessionRef,
+        at: Timestamp,
+        change: impl FnOnce(&mut SessionTally),
+    ) {
+        let place = self.seen(session, at);
+        if let Some(known) = self.sessions.get_mut(place) {
+            change(known);
+        }
+    }
+
+    /// Ends the work of a session until its next prompt.
+    fn rest(&mut self, session: &SessionRef, at: Timestamp, mark: Option<MarkKind>) {
+        self.change(session, at, |known| known.is_working = false);
+        if let Some(mark) = mark {
+            self.mark(session, at, mark);
+        }
+    }
+
+    fn mark(&mut self, session: &SessionRef, at: Timestamp, kind: MarkKind) {
+        self.change(session, at, |known| {
+            if known.marks.len() >= MARKS {
+                known.marks.remove(0);
+            }
+            known.marks.push(SessionMark { at: at.0, kind });
+        });
+    }
+
+    /// Charges amounts to a session and to the frame that it works on.
+    fn charge(&mut self, session: &SessionRef, amounts: &Amounts) {
+        let Some(place) = self.names.get(session).copied() else {
+            return;
+        };
+        let Some(known) = self.sessions.get_mut(place) else {
+            return;
+        };
+        known.all.add(amounts);
+        match known.frame() {
+            Some(frame) => self
+                .tallies
+                .entry(frame)
+                .or_default()
+                .charge(place, amounts),
+            None => known.outside.add(amounts),
+        }
+    }
+
+    fn spend(&mut self, session: &SessionRef, at: Timestamp, usage: &Usage) {
+        let place = self.seen(session, at);
+        self.take_folds(place, usage.prompt());
+        self.charge(session, &Amounts::of_call(usage));
+        if let Some(known) = self.sessions.get_mut(place) {
+            known.size = usage.prompt().saturating_add(usage.output);
+        }
+    }
+
+    fn compact(&mut self, session: &SessionRef, at: Timestamp) {
+        let place = self.seen(session, at);
+        self.mark(session, at, MarkKind::Compaction);
+        let calls = self.session(place).map_or(0, |known| known.all.calls);
+        for fold in self.folds.iter_mut().rev() {
+            if fold.session == place {
+                fold.until = fold.until.or(Some(calls));
+            }
+        }
+        if let Some(known) = self.sessions.get_mut(place) {
+            known.ending.clear();
+        }
+    }
+
+    /// Notes a frame that ended: the next call shows by how much the prompt shrank.
+    fn await_fold(&mut self, frame: &FrameId, actor: usize) {
+        let mine = |it: &&Tally| it.session == actor && it.is_asked;
+        let before = self.tallies.get(frame).filter(mine);
+        let (Some(before), Some(known)) = (
+            before.map(|tally| tally.size_before),
+            self.sessions.get_mut(actor),
+        ) else {
+            return;
+        };
+        let within: u64 = known.ending.iter().map(|(_, growth)| *growth).sum();
+        let growth = known.size.saturating_sub(before).saturating_sub(within);
+        if growth > 0 {
+            known.ending.push((*frame, growth));
+        }
+    }
+
+    /// Divides the shrinking of a prompt among the frames that ended, innermost first. It is measured,
+    /// not computed: without folding, a prompt does not shrink.
+    fn take_folds(&mut self, session: usize, prompt: u64) {
+        let Some(known) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let mut shrunk = known.size.saturating_sub(prompt);
+        let since = known.all.calls;
+        for (frame, growth) in std::mem::take(&mut known.ending) {
+            let tokens = growth.min(shrunk);
+            shrunk -= tokens;
+            if tokens > 0 {
+                self.folds.push(Fold {
+                    frame,
+                    session,
+                    tokens,
+                    since,
+                    until: None,
+                });
+            }
+        }
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            parts: Vec::new(),
+            parent: None,
+            begun: None,
+            ended: None,
+            by: Author::default(),
+            session: usize::MAX,
+            dropped: false,
+            is_asked: false,
+            size_before: 0,
+        }
+    }
+}
+
+impl Tally {
+    /// Returns the amounts of one session, or of all.
+    pub(super) fn own(&self, session: Option<usize>) -> Amounts {
+        let mut own = Amounts::default();
+        for (place, amounts) in &self.parts {
+            if session.is_none_or(|session| session == *place) {
+                own.add(amounts);
+            }
+        }
+        own
+    }
+
+    fn charge(&mut self, session: usize, amounts: &Amounts) {
+        match self.parts.iter_mut().find(|(place, _)| *place == session) {
+            Some((_, part)) => part.add(amounts),
+            None => self.parts.push((session, *amounts)),
+        }
+    }
+}
+
+impl SessionTally {
+    /// Returns the frame that is charged: the one that the session works on or is bound to, or directly
+    /// below it the frame of the prompt that it answers.
+    pub(super) fn frame(&self) -> Option<FrameId> {
+        let frame = self.active.or(self.own);
+        let prompt = self.prompt.filter(|(_, above)| *above == frame);
+        prompt.map_or(frame, |(prompt, _)| Some(prompt))
+    }
+
+    fn new(key: SessionRef, at: Timestamp) -> Self {
+        Self {
+            key,
+            own: None,
+            active: None,
+            prompt: None,
+            parent: None,
+            all: Amounts::default(),
+            outside: Amounts::default(),
+            first: at,
+            last: at,
+            is_working: false,
+            marks: Vec::new(),
+            size: 0,
+            segment: None,
+            ending: Vec::new(),
+        }
+    }
+}
+
+/// Returns the tally of a frame that was recorded elsewhere.
+fn given(frame: &Frame, recorded: &Recorded, session: usize) -> Tally {
+    Tally {
+        parent: frame.parent,
+        begun: Some(frame.created_at),
+        ended: (!frame.status.is_open()).then_some(frame.updated_at),
+        by: recorded.by,
+        session,
+        ..Tally::default()
+    }
+}
+
+/// Returns a part of a hash that is long enough to tell texts apart.
+fn short(blob: &BlobId) -> u64 {
+    let hex = blob.as_str().get(..16).unwrap_or_default();
+    u64::from_str_radix(hex, 16).unwrap_or_default()
+}

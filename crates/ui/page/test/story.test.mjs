@@ -1,0 +1,233 @@
+// The page as a person uses it: live, by mouse and by keyboard alone, with every action.
+
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { after, before, test } from "node:test"
+import { Lab, browse, open } from "./lab.mjs"
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+let browser
+before(async () => (browser = await browse()))
+after(() => browser.close())
+
+/** Runs a test on a fresh project. */
+function story(name, work) {
+  test(name, async () => {
+    const lab = new Lab()
+    try {
+      await work(lab)
+    } finally {
+      lab.stop()
+    }
+  })
+}
+
+const row = (page, title) => page.locator(".row", { hasText: title })
+
+story("work appears as it happens, and nothing jumps", async (lab) => {
+  lab.push("Build the shop")
+  const page = await open(browser, await lab.serve())
+  await row(page, "Build the shop").waitFor()
+  await row(page, "Build the shop").click()
+  const chosen = await row(page, "Build the shop").elementHandle()
+  lab.push("Cart", "--criteria", "Items can be added")
+  await row(page, "Cart").waitFor()
+  lab.flame("pop", "The cart works")
+  await page.locator(".row.completed", { hasText: "Cart" }).waitFor()
+  assert.equal(await chosen.evaluate((element) => element.isConnected && element.getAttribute("aria-selected")), "true")
+  await row(page, "Cart").click()
+  await page.locator("#detail", { hasText: "The cart works" }).waitFor()
+  await page.locator("#detail", { hasText: "Items can be added" }).waitFor()
+  assert.deepEqual(page.problems, [])
+})
+
+story("every action of the page is a command of the user", async (lab) => {
+  const root = lab.push("Build the shop")
+  const page = await open(browser, await lab.serve(), { permissions: ["clipboard-read", "clipboard-write"] })
+  await row(page, "Build the shop").click()
+  const act = async (name, fill) => {
+    await page.locator(".acts button", { hasText: name }).click()
+    if (!fill) return
+    await fill()
+    await page.locator("dialog button[type=submit]").click()
+    await page.locator("dialog").waitFor({ state: "hidden" })
+  }
+  await act("Plan below", () => page.fill("textarea", "Cart\nCheckout"))
+  await row(page, "Checkout").waitFor()
+  await row(page, "Cart").click()
+  await page.locator("h2", { hasText: "Cart" }).waitFor()
+  await act("Activate")
+  await page.locator(".row.in_progress", { hasText: "Cart" }).waitFor()
+  await act("Note", async () => {
+    await page.fill("textarea", "Keep it in the session")
+    await page.fill("input[name=why]", "no login needed")
+  })
+  await page.locator("#detail", { hasText: "Keep it in the session" }).waitFor()
+  await act("Directive", () => page.fill("textarea", "Write a test for everything"))
+  await page.locator("#detail", { hasText: "Write a test for everything" }).waitFor()
+  await act("Finish", () => page.fill("textarea", "The cart works"))
+  await page.locator(".row.completed", { hasText: "Cart" }).waitFor()
+  await row(page, "Checkout").click()
+  await page.locator("h2", { hasText: "Checkout" }).waitFor()
+  await act("Give up", () => page.fill("textarea", "Not needed"))
+  await page.locator(".row.invalidated", { hasText: "Checkout" }).waitFor()
+  await page.keyboard.press("u")
+  await page.locator(".row.planned", { hasText: "Checkout" }).waitFor()
+  await row(page, "Build the shop").click()
+  await page.locator("h2", { hasText: "Build the shop" }).waitFor()
+  await act("Copy brief")
+  await page.locator("#notice", { hasText: "clipboard" }).waitFor()
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Build the shop/)
+
+  const shown = JSON.parse(lab.flame("show", "--json", lab.tree().find((line) => line.title === "Cart").id))
+  assert.ok(JSON.stringify(shown).includes("Keep it in the session"))
+  assert.ok(JSON.stringify(shown).includes("Write a test for everything"), "a directive, which only the user gives")
+  assert.equal(lab.tree()[0].id, root)
+  assert.deepEqual(page.problems, [])
+})
+
+story("a refusal says why, and the dialog stays", async (lab) => {
+  lab.push("Outer")
+  lab.push("Inner")
+  const page = await open(browser, await lab.serve())
+  await row(page, "Outer").click()
+  await page.locator(".acts button", { hasText: "Finish" }).click()
+  await page.fill("textarea", "Done")
+  await page.locator("dialog button[type=submit]").click()
+  await page.locator("dialog .bad", { hasText: "Inner" }).waitFor()
+  await page.keyboard.press("Escape")
+  assert.equal(lab.tree()[0].status, "in_progress")
+})
+
+story("the keyboard is enough", async (lab) => {
+  lab.push("Build the shop")
+  lab.flame("plan", "Cart", "Checkout")
+  const page = await open(browser, await lab.serve())
+  await row(page, "Checkout").waitFor()
+  for (let n = 0; n < 12 && !(await page.evaluate(() => document.activeElement?.closest("#tree"))); n++) await page.keyboard.press("Tab")
+  await page.keyboard.press("j")
+  await page.keyboard.press("Enter")
+  await page.locator("h2", { hasText: "Cart" }).waitFor()
+  await page.keyboard.press("k")
+  await page.keyboard.press("h")
+  await row(page, "Cart").waitFor({ state: "detached" })
+  await page.keyboard.press("l")
+  await row(page, "Cart").waitFor()
+  await page.keyboard.press("n")
+  await page.locator("dialog[open]").waitFor()
+  await page.keyboard.press("Escape")
+  await page.keyboard.press("?")
+  await page.locator("dialog", { hasText: "undo your last command" }).waitFor()
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("2")
+  await page.locator("#view-flame").waitFor()
+  await page.keyboard.press("3")
+  await page.locator(".session", { hasText: "shell:main" }).waitFor()
+  await page.keyboard.press("/")
+  await page.keyboard.type("Checkout")
+  await page.keyboard.press("Enter")
+  await page.locator("#found button", { hasText: "Checkout" }).waitFor()
+  await page.keyboard.press("Enter")
+  await page.locator("h2", { hasText: "Checkout" }).waitFor()
+  assert.deepEqual(page.problems, [])
+})
+
+story("the flame graph zooms, sorts and saves, and shows what calls cost", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000], ["Build the search", 2_000]])
+  const page = await open(browser, await lab.serve())
+  await page.keyboard.press("2")
+  const cart = page.locator("g.box", { hasText: "Build the cart" }).last()
+  await cart.waitFor()
+  const [wide, narrow] = await Promise.all([cart.boundingBox(), page.locator("g.box", { hasText: "Build the search" }).boundingBox()])
+  assert.ok(wide.width > 3 * narrow.width, "10,560 tokens against 2,280")
+  assert.match(await cart.getAttribute("aria-label"), /10,560 tokens/)
+  await page.locator("g.box", { hasText: "Build the search" }).click()
+  await page.locator("#flame-all").click()
+  await page.locator("#flame-bar select").nth(1).selectOption("time")
+  await page.locator("text.lane", { hasText: "claude-code:s1" }).waitFor()
+  const saving = page.waitForEvent("download")
+  await page.locator("#flame-save").click()
+  assert.equal((await saving).suggestedFilename(), "flame.svg")
+  const total = lab.flame("graph", "--format", "folded").trim().split("\n").map((line) => Number(line.split(" ").at(-1)))
+  assert.equal(total.reduce((sum, one) => sum + one, 0), 12_840, "the sum of what the host recorded")
+  await page.locator("#totals", { hasText: "12.8k" }).waitFor()
+  assert.deepEqual(page.problems, [])
+})
+
+story("what the model was sent is there, section by section", async (lab) => {
+  lab.push("Build the shop", "--criteria", "It sells")
+  const page = await open(browser, await lab.serve())
+  await row(page, "Build the shop").click()
+  await page.locator(".parts button", { hasText: "What the model got" }).click()
+  const section = page.locator("details", { hasText: "current" }).first()
+  await section.locator("summary").click()
+  await section.locator("pre", { hasText: "It sells" }).waitFor()
+  lab.flame("note", "decision", "Sell books")
+  await section.locator("pre", { hasText: "Sell books" }).waitFor()
+  assert.ok(await section.evaluate((element) => element.open), "an open section stays open")
+})
+
+story("a connection that is cut comes back by itself", async (lab) => {
+  lab.push("Build the shop")
+  const page = await open(browser, await lab.serve())
+  await row(page, "Build the shop").waitFor()
+  await page.context().setOffline(true)
+  await page.locator("#connection.lost").waitFor()
+  lab.push("While it was away")
+  await page.context().setOffline(false)
+  await page.locator("#connection.live").waitFor()
+  await row(page, "While it was away").waitFor()
+  assert.deepEqual(page.problems, [])
+})
+
+story("after a restart the new address is enough, without a reload", async (lab) => {
+  lab.push("Build the shop")
+  const address = await lab.serve()
+  const page = await open(browser, address)
+  await page.evaluate(() => { window.isSame = true })
+  await lab.kill()
+  await page.locator("#connection.lost").waitFor()
+  const again = await lab.serve(new URL(address).port)
+  await page.locator("#connection.ended").waitFor({ timeout: 45_000 })
+  lab.push("After the restart")
+  await page.evaluate((hash) => { location.hash = hash }, new URL(again).hash)
+  await page.locator("#connection.live").waitFor()
+  await row(page, "After the restart").waitFor()
+  assert.ok(await page.evaluate(() => window.isSame), "the page was never loaded again")
+})
+
+story("axe finds nothing to complain about, in any view, light and dark", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000], ["Build the search", 2_000]])
+  lab.push("Build the shop", "--criteria", "It sells")
+  lab.flame("note", "decision", "Sell books")
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(browser, await lab.serve(), { colorScheme, reducedMotion: "reduce" })
+    await row(page, "Build the shop").click()
+    await page.locator("h2", { hasText: "Build the shop" }).waitFor()
+    const views = ["1", "2", "3", "?"]
+    for (const key of views) {
+      await page.keyboard.press(key)
+      await page.waitForTimeout(300)
+      // The page's policy allows no script but its own, so this one comes in through the debugger.
+      await page.evaluate(AXE)
+      const { violations } = await page.evaluate(() => window.axe.run())
+      const said = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`)
+      assert.deepEqual(said, [], `view ${key}, ${colorScheme}`)
+    }
+    await page.context().close()
+  }
+})
+
+story("from a phone to a wall, nothing is cut off", async (lab) => {
+  lab.push("A title that is long enough to need more room than a telephone has, and then some more of it")
+  const address = await lab.serve()
+  const page = await open(browser, address)
+  for (const width of [360, 768, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.waitForTimeout(100)
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    assert.ok(over <= 0, `${over} pixels too wide at ${width}`)
+  }
+})
