@@ -275,8 +275,9 @@ export class Sidecar {
     } catch {
       return
     }
+    if (typeof answer !== "object" || answer === null) return
     if (answer.method === "notice") return this.#notify(answer.params)
-    if (typeof answer !== "object" || answer === null || typeof answer.id !== "number") return
+    if (typeof answer.id !== "number") return
     const pending = this.#pending.get(answer.id)
     if (!pending) return
     this.#pending.delete(answer.id)

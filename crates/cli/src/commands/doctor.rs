@@ -36,7 +36,7 @@ impl Doctor {
         let opencode = hosts::OpenCode::examine(ctx)?;
         let mut problems = in_settings(&ctx.settings);
         problems.extend(in_store(&examined));
-        problems.extend(in_heuristics(ctx)?);
+        problems.extend(in_heuristics(ctx));
         problems.extend(opencode.problems());
         let well = problems.is_empty();
         let report = Report {
@@ -60,9 +60,15 @@ impl Doctor {
     }
 }
 
-/// Reports heuristics that turned themselves off.
-fn in_heuristics(ctx: &CommandContext) -> Result<Vec<Trouble>, Failure> {
-    let off = ctx.engine.autonomy().turned_off()?.into_iter();
+/// Reports heuristics that turned themselves off. A store that cannot be read, such as on a full disk,
+/// is reported by itself.
+fn in_heuristics(ctx: &CommandContext) -> Vec<Trouble> {
+    let off = ctx
+        .engine
+        .autonomy()
+        .turned_off()
+        .unwrap_or_default()
+        .into_iter();
     let troubles = off.map(|(heuristic, tally)| Trouble {
         problem: format!(
             "the heuristic {} turned itself off: {} of its {} suggestions here were right",
@@ -76,7 +82,7 @@ fn in_heuristics(ctx: &CommandContext) -> Result<Vec<Trouble>, Failure> {
             heuristic.as_str()
         ),
     });
-    Ok(troubles.collect())
+    troubles.collect()
 }
 
 /// The results of all checks.

@@ -283,7 +283,7 @@ fn help_is_in_groups() {
     What a model gets:
       context, brief, tool, autonomy, replay, eval
     Agent programs:
-      init, bind, unbind, session, sidecar
+      run, init, bind, unbind, session, sidecar
     Settings and help:
       config, demo, completions, man, help
     The store:

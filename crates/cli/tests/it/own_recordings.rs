@@ -324,7 +324,7 @@ fn a_folder_of_everything_is_one_table() {
     fs_err::write(dir.join("notes.jsonl"), "{\"no\": \"session\"}\n").unwrap();
     let table = project.flame(&["eval", dir.to_str().unwrap()]);
     assert_eq!(table.code, Some(0), "{}", table.stderr);
-    insta::assert_snapshot!(table.stdout, @r"
+    insta::assert_snapshot!(table.stdout, @"
     4 sessions with 560 tool calls
 
     What did compactions lose?
@@ -351,6 +351,11 @@ fn a_folder_of_everything_is_one_table() {
     host's summaries                       4   0.03        –   0.00      –     0.22
       with a brief of 1000 beside          4   1.00        –   0.55      –     1.00
     Finished prompts are ranked for 12 later ones at nDCG@5 0.78 (1 is best).
+
+    Which turns were interrupted, and did the next one work?
+    inferred, against marks     turns  marked  inferred  precision  recall  resumes   working    share
+    all                             4       0         0          –       –        0         0        –
+    4 recordings end inside a turn.
 
     What would folding have cost or saved?
     all prompts together                     tokens  cached      longest      cost
