@@ -135,12 +135,12 @@ pub enum TurnView {
         spent: Spending,
     },
     /// The turn ended.
-    Ended(Box<TurnEnd>),
+    Ended(Box<ReplyEnd>),
 }
 
 /// End of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TurnEnd {
+pub struct ReplyEnd {
     /// Kind of end.
     pub finish: TurnFinish,
     /// Text of the final message.

@@ -40,8 +40,8 @@ pub use budget::{BudgetLimit, Limits, Spending};
 pub use driver::{Choice, DriverMemory, Front, FrontInput, RunDriver};
 pub use error::RunError;
 pub use host::{
-    Ask, AskKind, Host, HostError, Outgoing, Reply, Seat, SessionKey, SessionWanted, ToolUse,
-    TurnEnd, TurnFault, TurnFinish, TurnView, Wake,
+    Ask, AskKind, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionKey, SessionWanted,
+    ToolUse, TurnFault, TurnFinish, TurnView, Wake,
 };
 pub use inbox::{Inbox, Spoken};
 pub use journal::{FileJournal, MemoryJournal, Redaction, RunJournal, RunPaths};

@@ -113,7 +113,7 @@ fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec
             }
         }
         "stack_frame_activate" => {
-            found.extend(frame().map(|frame| FrameSignal::Activate { frame }))
+            found.extend(frame().map(|frame| FrameSignal::Activate { frame }));
         }
         "stack_frame_invalidate" => found.extend(frame().map(|frame| FrameSignal::Invalidate {
             frame,

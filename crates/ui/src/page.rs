@@ -1,8 +1,8 @@
 //! The live page: a small server on the loopback interface, for the user of this machine alone.
 //!
-//! `docs/ui.md` has the threat model. [`guard`] refuses what does not come from the page itself,
-//! [`entry`] exchanges the token of the address for a session of the browser, [`live`] follows the
-//! journal, [`api`] answers and [`acts`] does what the user asks for. The page's files are part of the
+//! `docs/ui.md` has the threat model. `guard` refuses what does not come from the page itself,
+//! `entry` exchanges the token of the address for a session of the browser, `live` follows the
+//! journal, `api` answers and `acts` does what the user asks for. The page's files are part of the
 //! program.
 
 mod acts;

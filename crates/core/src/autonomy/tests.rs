@@ -103,6 +103,7 @@ fn a_frame_remembers_a_bounded_number_of_errors() {
 
 /// Each heuristic: signals on which it speaks, and signals that look alike on which it is silent.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table, with a row for each case")]
 fn every_heuristic_fires_and_stays_silent() {
     let stuck = |count: usize| {
         let mut list = vec![prompt(None, 0)];

@@ -6,7 +6,7 @@ use flamestack_core::text::shortened;
 use super::{Choice, RunDriver};
 use crate::budget::Spending;
 use crate::error::RunError;
-use crate::host::{TurnEnd, TurnFault, TurnFinish, TurnView};
+use crate::host::{ReplyEnd, TurnFault, TurnFinish, TurnView};
 use crate::options::Interrupted;
 use crate::record::{RunRecord, TurnReport};
 use crate::report::RunEvent;
@@ -181,7 +181,7 @@ impl RunDriver<'_> {
         finish: TurnFinish,
         spent: Spending,
     ) -> Result<(), RunError> {
-        let end = TurnEnd {
+        let end = ReplyEnd {
             finish,
             text: String::new(),
             calls: Vec::new(),
@@ -191,7 +191,7 @@ impl RunDriver<'_> {
         self.ended(frame, step, end)
     }
 
-    fn ended(&mut self, frame: FrameId, step: u64, end: TurnEnd) -> Result<(), RunError> {
+    fn ended(&mut self, frame: FrameId, step: u64, end: ReplyEnd) -> Result<(), RunError> {
         self.memory.progress.remove(&frame);
         self.memory.holding.remove(&frame);
         let mut draw = || self.stack.draw();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Moment, SimMessage, SimPrompt, SimReply, SimSession, World};
 use crate::budget::Spending;
 use crate::host::{
-    Ask, Host, HostError, Outgoing, Reply, Seat, SessionWanted, TurnEnd, TurnView, Wake,
+    Ask, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionWanted, TurnView, Wake,
 };
 
 /// The server of a world.
@@ -316,7 +316,7 @@ impl Host for SimHost {
 
 fn view(message: &SimMessage, running: bool) -> TurnView {
     match &message.answer {
-        Some(reply) if message.complete => TurnView::Ended(Box::new(TurnEnd {
+        Some(reply) if message.complete => TurnView::Ended(Box::new(ReplyEnd {
             finish: reply.finish.clone(),
             text: reply.text.clone(),
             calls: reply.calls.clone(),
