@@ -142,6 +142,15 @@ impl ServedSession<'_> {
         }
     }
 
+    /// Records that the user stopped the turn, if no message has confirmed it.
+    pub(super) fn record_stop(&mut self) -> Result<(), EngineError> {
+        if !matches!(self.ingest.turn, Turn::Stopping { .. }) {
+            return Ok(());
+        }
+        self.ingest.end_stopping();
+        self.record()
+    }
+
     /// Records the end of a session that was made for a frame.
     pub(super) fn child_ended(&mut self, child: &ChildResult) -> Result<(), EngineError> {
         let ended = EntryKind::SubagentEnded {

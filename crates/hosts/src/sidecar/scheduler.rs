@@ -164,6 +164,13 @@ impl Scheduler {
         self.lock().take()
     }
 
+    /// Returns the sessions whose state is kept.
+    pub(super) fn sessions(&self) -> Vec<Arc<Mutex<SessionState>>> {
+        let state = self.lock();
+        let slots = state.slots.values();
+        slots.map(|slot| Arc::clone(&slot.session)).collect()
+    }
+
     /// Returns true if the host has mentioned this session recently.
     pub(super) fn knows(&self, key: &SessionRef) -> bool {
         self.lock().slots.contains_key(key)

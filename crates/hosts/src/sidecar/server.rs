@@ -45,6 +45,7 @@ where
         sidecar.engine.recall().stop();
         ended
     });
+    server.record_stops();
     end_turns(sidecar);
     ended
 }
@@ -151,6 +152,22 @@ impl<W: Write + Send> Server<'_, W> {
                     tracing::warn!("a notification was not handled: {error}");
                 }
                 self.responder.fail(id.as_ref(), &error);
+            }
+        }
+    }
+
+    /// Records what the user stopped just before the host ended: no message confirms it any more.
+    fn record_stops(&self) {
+        for session in self.scheduler.sessions() {
+            let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut served = ServedSession {
+                sidecar: self.sidecar,
+                engine: &self.sidecar.engine,
+                scheduler: &self.scheduler,
+                state: &mut session,
+            };
+            if let Err(error) = served.record_stop() {
+                tracing::warn!("a stop was not recorded: {error}");
             }
         }
     }
