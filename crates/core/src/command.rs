@@ -62,22 +62,16 @@ pub enum Command {
         items: Vec<PlanItem>,
     },
     /// Focus a frame, and start it if it is planned or blocked.
-    Activate {
-        /// The frame.
-        frame: FrameId,
-    },
+    Activate(FrameId),
     /// Block a frame.
     Block {
         /// The frame.
         frame: Option<FrameId>,
-        /// Object of its wait.
+        /// The thing that it is waiting for.
         reason: Text,
     },
     /// Unblock a frame.
-    Unblock {
-        /// The frame.
-        frame: FrameId,
-    },
+    Unblock(FrameId),
     /// Edit a goal or results.
     Edit {
         /// The frame.
@@ -114,10 +108,7 @@ pub enum Command {
         to: Place,
     },
     /// Delete a planned frame.
-    Delete {
-        /// The frame.
-        frame: FrameId,
-    },
+    Delete(FrameId),
     /// Bind a session to a frame.
     Bind {
         /// The frame.
@@ -126,10 +117,7 @@ pub enum Command {
         session: SessionRef,
     },
     /// Unbind a session from its frame.
-    Unbind {
-        /// The session.
-        session: SessionRef,
-    },
+    Unbind(SessionRef),
     /// Make a frame wait for a summary: to be closed with it, or to keep it.
     AwaitSummary {
         /// The frame.
@@ -236,7 +224,7 @@ pub enum Command {
     },
     /// Make no suggestions in the session for a while.
     Snooze {
-        /// Number of prompts of the session from which on they come again.
+        /// Number of prompts of the session at which suggestions resume.
         until: u64,
     },
     /// Begin the counts of all heuristics again.

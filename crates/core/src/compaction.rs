@@ -30,22 +30,18 @@ const FRUITFUL_CALLS: u64 = 3;
 /// Number of compactions without work in between from which on nothing is added to a prompt.
 const FRUITLESS: u64 = 3;
 
-/// Reason for replacing a history by a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CompactionKind {
-    /// The prompt had grown too large.
-    Overflow,
-    /// A frame is being completed, and the summary becomes its results.
-    Completion,
-    /// The user or a tool call asked for it.
-    Manual,
+enum_names! {
+    /// Reason for replacing a history by a summary.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum CompactionKind {
+        /// The prompt had grown too large.
+        Overflow = "overflow",
+        /// A frame is being completed, and the summary becomes its results.
+        Completion = "frame_completion",
+        /// The user or a tool call asked for it.
+        Manual = "manual_summary",
+    }
 }
-
-enum_names!(CompactionKind {
-    Overflow = "overflow",
-    Completion = "frame_completion",
-    Manual = "manual_summary",
-});
 
 impl CompactionKind {
     /// The kind in words, for a person.

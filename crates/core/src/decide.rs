@@ -5,7 +5,7 @@
 //!
 //! - a session's active frame is in progress;
 //! - nothing is opened below a frame that is finished, and nothing is finished above an open frame
-//!   (a frame set aside as invalidated is the exception: work below it goes on until it ends);
+//!   (a frame set aside as invalidated is the exception: work below it continues until it ends);
 //! - parents are never descendants, and ids are never used twice;
 //! - finished work is not changed, except that its results may be corrected.
 
@@ -95,7 +95,7 @@ pub fn decide<N: TreeQuery + ?Sized>(
     match command {
         Command::Push { id, under, goal } => decider.push(id, under, goal)?,
         Command::Plan { under, items } => decider.plan(under, items)?,
-        Command::Activate { frame } => decider.activate(frame)?,
+        Command::Activate(frame) => decider.activate(frame)?,
         Command::Pop {
             frame,
             outcome,
@@ -104,15 +104,15 @@ pub fn decide<N: TreeQuery + ?Sized>(
             decider.pop(frame.as_ref(), *outcome, results)?;
         }
         Command::Block { frame, reason } => decider.block(frame.as_ref(), reason)?,
-        Command::Unblock { frame } => decider.unblock(frame)?,
+        Command::Unblock(frame) => decider.unblock(frame)?,
         Command::Invalidate { frame, reason } => decider.invalidate(frame.as_ref(), reason)?,
         Command::Edit { frame, edit } => decider.edit(frame.as_ref(), edit)?,
         Command::Note { frame, note } => decider.note(frame.as_ref(), note)?,
         Command::Log { frame, entry } => decider.log(frame.as_ref(), entry)?,
         Command::Move { frame, to } => decider.relocate(frame, to)?,
-        Command::Delete { frame } => decider.delete(frame)?,
+        Command::Delete(frame) => decider.delete(frame)?,
         Command::Bind { frame, session } => decider.bind(frame, session)?,
-        Command::Unbind { session } => decider.unbind(session)?,
+        Command::Unbind(session) => decider.unbind(session)?,
         Command::AwaitSummary {
             frame,
             outcome,
@@ -284,17 +284,14 @@ impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
     pub fn frame(&self, id: &FrameId) -> DecideResult<FrameHead, N> {
         self.tree
             .frame(id)?
-            .ok_or_else(|| Refusal::NoSuchFrame { id: *id }.into())
+            .ok_or_else(|| Refusal::NoSuchFrame(*id).into())
     }
 
     /// Returns the named frame, or else the session's active one.
     fn named_or_active(&self, frame: Option<&FrameId>) -> DecideResult<FrameHead, N> {
         match frame.or(self.active.as_ref()) {
             Some(id) => self.frame(id),
-            None => Err(Refusal::NoActiveFrame {
-                session: self.actor.session.clone(),
-            }
-            .into()),
+            None => Err(Refusal::NoActiveFrame(self.actor.session.clone()).into()),
         }
     }
 

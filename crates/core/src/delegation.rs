@@ -5,6 +5,9 @@
 
 use crate::id::SessionRef;
 
+/// Beginning of the answer to a delegation that is refused.
+pub const NOT_MADE: &str = "This delegation was not made";
+
 /// An agent in a call stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackedAgent {
@@ -65,7 +68,7 @@ impl DelegationLimit {
         let path = names.join(" > ");
         if self.denies {
             return DelegationVerdict::Denied(format!(
-                "This delegation was not made: it would be {depth} deep ({path}), and the limit is {most} \
+                "{NOT_MADE}: it would be {depth} deep ({path}), and the limit is {most} \
                  (`delegation.max_depth`). Do the work here, or return it to the agent that asked for it."
             ));
         }

@@ -245,7 +245,7 @@ pub enum Event {
     FrameBlocked {
         /// The frame.
         frame: FrameId,
-        /// Object of its wait.
+        /// The thing that it is waiting for.
         reason: Text,
         /// Results so far, if it was popped as blocked.
         results: Option<Results>,
@@ -269,13 +269,13 @@ pub enum Event {
         /// The changed fields.
         edit: Edit,
     },
-    /// A frame and the planned frames below it were given up.
+    /// A frame and the planned frames below it were invalidated.
     FrameInvalidated {
         /// The frame.
         frame: FrameId,
         /// Reason.
         reason: Text,
-        /// The planned descendants given up with it.
+        /// The planned descendants invalidated with it.
         cascaded: Vec<FrameId>,
     },
     /// An open frame got another parent or rank.
@@ -397,7 +397,7 @@ pub enum Event {
     },
     /// The user wants no suggestions in the session that caused this event for a while.
     SuggestionsSnoozed {
-        /// Number of prompts of the session from which on they come again.
+        /// Number of prompts of the session at which suggestions resume.
         until: u64,
     },
     /// The counts of all heuristics begin again.
@@ -450,11 +450,11 @@ pub struct Edit {
     pub title: Option<Title>,
     /// New criteria.
     pub criteria: Option<Text>,
-    /// Their dense version. New criteria without one remove the old dense version.
+    /// Their compacted form. New criteria without one remove the old compacted form.
     pub criteria_compacted: Option<Text>,
     /// New results.
     pub results: Option<Text>,
-    /// Their dense version. New results without one remove the old dense version.
+    /// Their compacted form. New results without one remove the old compacted form.
     pub results_compacted: Option<Text>,
 }
 

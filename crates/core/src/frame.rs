@@ -8,32 +8,24 @@ use crate::names::enum_names;
 use crate::note::Note;
 use crate::text::{Text, Title};
 
-/// Status of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
-    /// Planned, not started.
-    Planned,
-    /// Being worked on.
-    InProgress,
-    /// Goal reached, as stated by its results.
-    Completed,
-    /// Given up; its results say what was learned.
-    Failed,
-    /// Waiting for something outside.
-    Blocked,
-    /// No longer wanted.
-    Invalidated,
+enum_names! {
+    /// Status of a frame. Views show counts in this order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Status {
+        /// Being worked on.
+        InProgress = "in_progress",
+        /// Waiting for something outside.
+        Blocked = "blocked",
+        /// Planned, not started.
+        Planned = "planned",
+        /// Goal reached, as stated by its results.
+        Completed = "completed",
+        /// Given up; its results say what was learned.
+        Failed = "failed",
+        /// No longer wanted.
+        Invalidated = "invalidated",
+    }
 }
-
-// Views show counts in this order.
-enum_names!(Status {
-    InProgress = "in_progress",
-    Blocked = "blocked",
-    Planned = "planned",
-    Completed = "completed",
-    Failed = "failed",
-    Invalidated = "invalidated",
-});
 
 impl Status {
     /// Returns true if there is work left to do.
@@ -46,6 +38,38 @@ impl Status {
         match self {
             Self::InProgress => "in progress",
             other => other.as_str(),
+        }
+    }
+}
+
+/// The word for a frame that is completed without recorded evidence.
+pub const CLAIMED: &str = "claimed";
+
+/// The standing of a frame: its status, and whether its end is proven. Every view asks here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameStanding {
+    /// Status.
+    pub status: Status,
+    /// True if it is completed, and no check that succeeded, test that passed or commit is recorded.
+    pub is_claimed: bool,
+}
+
+impl FrameStanding {
+    /// Returns the standing of a frame with this number of recorded proofs.
+    pub fn of(status: Status, proofs: u64) -> Self {
+        Self {
+            status,
+            is_claimed: status == Status::Completed && proofs == 0,
+        }
+    }
+}
+
+impl fmt::Display for FrameStanding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_claimed {
+            f.pad(&format!("{} ({CLAIMED})", self.status))
+        } else {
+            self.status.fmt(f)
         }
     }
 }
@@ -85,32 +109,25 @@ impl Outcome {
     }
 }
 
-/// Reason for a frame: it was pushed or planned, or it was derived from a session's transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Origin {
-    /// Pushed or planned, by a tool or at the command line.
-    #[default]
-    Asked,
-    /// A whole session.
-    Session,
-    /// One prompt of the user.
-    Prompt,
-    /// An item of the host's to-do list.
-    Todo,
-    /// The work of a subagent.
-    Subagent,
-    /// The summary of a compaction.
-    Compaction,
+enum_names! {
+    /// Reason for a frame: it was pushed or planned, or it was derived from a session's transcript.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Origin {
+        /// Pushed or planned, by a tool or at the command line.
+        #[default]
+        Asked = "asked",
+        /// A whole session.
+        Session = "session",
+        /// One prompt of the user.
+        Prompt = "prompt",
+        /// An item of the host's to-do list.
+        Todo = "todo",
+        /// The work of a subagent.
+        Subagent = "subagent",
+        /// The summary of a compaction.
+        Compaction = "compaction",
+    }
 }
-
-enum_names!(Origin {
-    Asked = "asked",
-    Session = "session",
-    Prompt = "prompt",
-    Todo = "todo",
-    Subagent = "subagent",
-    Compaction = "compaction",
-});
 
 impl Origin {
     /// Returns true if the frame only mirrors what the host shows. No session works on such a frame,
@@ -309,6 +326,24 @@ impl Frame {
     /// Returns the dense results: as given, else derived.
     pub fn compacted_results(&self) -> Option<String> {
         dense(self.results_compacted.as_ref(), self.results.as_ref())
+    }
+
+    /// Returns the number of its notes that speak for it, and of those that speak against it.
+    pub fn proofs_and_failures(&self) -> (u64, u64) {
+        let (mut proofs, mut failures) = (0, 0);
+        for note in &self.notes {
+            match note {
+                Note::Evidence(evidence) if evidence.speaks_for() => proofs += 1,
+                Note::Evidence(_) => failures += 1,
+                _ => {}
+            }
+        }
+        (proofs, failures)
+    }
+
+    /// Returns its standing, by its notes: a frame of a listing has none, and is asked by its row.
+    pub fn standing(&self) -> FrameStanding {
+        FrameStanding::of(self.status, self.proofs_and_failures().0)
     }
 
     /// Returns the part that the rules need.

@@ -1,11 +1,18 @@
 //! Names of enums, declared once.
 
-/// Declares the names of an enum's variants and derives `ALL`, `as_str` and `from_name`.
+/// Declares an enum whose variants have names, with `ALL`, `as_str` and `from_name`.
 ///
 /// The names are part of the journal, of tools and of `--json`: they never change.
 #[macro_export]
 macro_rules! enum_names {
-    ($type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
+    ($(#[$about:meta])* $vis:vis enum $type:ident {
+        $($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?
+    }) => {
+        $(#[$about])*
+        $vis enum $type {
+            $($(#[$doc])* $variant,)+
+        }
+
         impl $type {
             /// All values, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];

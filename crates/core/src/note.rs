@@ -56,7 +56,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Returns true if it speaks for the work: a command that exited 0, a test that passed, a commit.
+    /// Returns true if it is positive: a command that exited 0, a test that passed, a commit.
     pub fn speaks_for(&self) -> bool {
         match self {
             Self::Command { exit_code, .. } => *exit_code == 0,
@@ -69,16 +69,16 @@ impl Evidence {
 /// Kinds of notes, in the order in which views list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {
-    /// See [`Note::Artifact`].
-    Artifact,
+    /// See [`Note::Directive`].
+    Directive,
     /// See [`Note::Decision`].
     Decision,
     /// See [`Note::FailedAttempt`].
     FailedAttempt,
+    /// See [`Note::Artifact`].
+    Artifact,
     /// See [`Note::Evidence`].
     Evidence,
-    /// See [`Note::Directive`].
-    Directive,
 }
 
 impl Note {
@@ -112,13 +112,20 @@ impl Note {
     pub fn decided_by(&self) -> Option<Author> {
         match self {
             Self::Decision { by, .. } => Some(*by),
-            _ => None,
+            Self::Artifact(_)
+            | Self::FailedAttempt { .. }
+            | Self::Evidence(_)
+            | Self::Directive(_) => None,
         }
     }
 
     /// Returns true if only the user can make it: a directive, or a decision that is to be the user's.
     pub fn needs_the_user(&self) -> bool {
-        matches!(self, Self::Directive(_)) || self.decided_by() == Some(Author::User)
+        match self {
+            Self::Directive(_) => true,
+            Self::Decision { by, .. } => *by == Author::User,
+            Self::Artifact(_) | Self::FailedAttempt { .. } | Self::Evidence(_) => false,
+        }
     }
 
     /// Returns true if another note says the same: in the same words and, for a decision, by the same
@@ -131,14 +138,49 @@ impl Note {
 
     /// Returns true if recording it again adds nothing. A command that runs again does.
     pub fn counts_once(&self) -> bool {
-        !matches!(
-            self,
-            Self::Evidence(Evidence::Command { .. } | Evidence::Test { .. })
-        )
+        match self {
+            Self::Evidence(Evidence::Command { .. } | Evidence::Test { .. }) => false,
+            Self::Evidence(Evidence::Commit(_))
+            | Self::Artifact(_)
+            | Self::Decision { .. }
+            | Self::FailedAttempt { .. }
+            | Self::Directive(_) => true,
+        }
     }
 }
 
 impl NoteKind {
+    /// All kinds, in the order in which views list them.
+    pub const ALL: [Self; 5] = [
+        Self::Directive,
+        Self::Decision,
+        Self::FailedAttempt,
+        Self::Artifact,
+        Self::Evidence,
+    ];
+
+    /// Returns the heading of a list of these notes.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Directive => "Directives",
+            Self::Decision => "Decisions",
+            Self::FailedAttempt => "Failed attempts",
+            Self::Artifact => "Artifacts",
+            Self::Evidence => "Evidence",
+        }
+    }
+
+    /// Returns the key of a list of these notes in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Directive => "directives",
+            Self::Decision => "decisions",
+            Self::FailedAttempt => "failedAttempts",
+            Self::Artifact => "artifacts",
+            Self::Evidence => "evidence",
+        }
+    }
+
     /// Returns the kind in words, for display.
     pub fn label(self) -> &'static str {
         match self {
@@ -191,5 +233,24 @@ impl Directive {
     /// Returns true if it was said in the conversation of this session, so that its model has seen it.
     pub fn is_said_in(&self, session: Option<&SessionRef>) -> bool {
         self.by == Author::Agent && Some(&self.session) == session
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Views loop over [`NoteKind::ALL`], so a kind that is missing there is shown nowhere.
+    #[test]
+    fn all_kinds_are_listed_in_order() {
+        let count = |kind: NoteKind| match kind {
+            NoteKind::Directive
+            | NoteKind::Decision
+            | NoteKind::FailedAttempt
+            | NoteKind::Artifact
+            | NoteKind::Evidence => 5,
+        };
+        assert_eq!(NoteKind::ALL.len(), count(NoteKind::Directive));
+        assert!(NoteKind::ALL.is_sorted_by(|a, b| a < b));
     }
 }

@@ -20,33 +20,21 @@ pub enum Refusal {
         problem: TextProblem,
     },
     /// A text given as a commit is not a hash.
-    #[error("“{}” is not a commit", condense(.text, 60))]
-    NotACommit {
-        /// The text.
-        text: String,
-    },
+    #[error("“{}” is not a commit", condense(.0, 60))]
+    NotACommit(String),
     /// A model tried to record a directive or an approval of the user.
     #[error("directives and approvals are the user's: an agent cannot record one")]
     OnlyTheUser,
     /// There is no frame with this id.
-    #[error("there is no frame {id}")]
-    NoSuchFrame {
-        /// The id.
-        id: FrameId,
-    },
+    #[error("there is no frame {0}")]
+    NoSuchFrame(FrameId),
     /// No frame was named and the session works on none.
-    #[error("no frame is active in {}", place(.session))]
-    NoActiveFrame {
-        /// The session.
-        session: SessionRef,
-    },
+    #[error("no frame is active in {}", place(.0))]
+    NoActiveFrame(SessionRef),
     /// A drawn id is in use; the caller draws another.
-    #[error("the id {id} is taken")]
-    IdTaken {
-        /// The id.
-        id: FrameId,
-    },
-    /// The parent is finished or given up, so nothing can be added below it.
+    #[error("the id {0} is taken")]
+    IdTaken(FrameId),
+    /// The parent is finished or invalidated, so nothing can be added below it.
     #[error("{} is {}, so nothing can be added below it", shown(.parent), .parent.status)]
     ParentFinished {
         /// The parent.
@@ -55,41 +43,23 @@ pub enum Refusal {
         open_above: Option<FrameId>,
     },
     /// The parent was not started.
-    #[error("{} is planned and was not started", shown(.parent))]
-    ParentPlanned {
-        /// The parent.
-        parent: FrameHead,
-    },
+    #[error("{} is planned and was not started", shown(.0))]
+    ParentPlanned(FrameHead),
     /// The frame, or one above it, is blocked.
-    #[error("{} is blocked{}", shown(.frame), reason(.frame.blocked_on.as_ref()))]
-    Blocked {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is blocked{}", shown(.0), reason(.0.blocked_on.as_ref()))]
+    Blocked(FrameHead),
     /// The frame is blocked already.
-    #[error("{} is blocked already{}", shown(.frame), reason(.frame.blocked_on.as_ref()))]
-    AlreadyBlocked {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is blocked already{}", shown(.0), reason(.0.blocked_on.as_ref()))]
+    AlreadyBlocked(FrameHead),
     /// Only a blocked frame can be unblocked.
-    #[error("{} is {}, not blocked", shown(.frame), .frame.status)]
-    NotBlocked {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is {}, not blocked", shown(.0), .0.status)]
+    NotBlocked(FrameHead),
     /// A planned frame cannot be popped.
-    #[error("{} is planned and was not started", shown(.frame))]
-    NotBegun {
-        /// The frame.
-        frame: FrameHead,
-    },
-    /// The frame is finished or given up.
-    #[error("{} is {} already", shown(.frame), .frame.status)]
-    AlreadyFinished {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is planned and was not started", shown(.0))]
+    NotBegun(FrameHead),
+    /// The frame is finished or invalidated.
+    #[error("{} is {} already", shown(.0), .0.status)]
+    AlreadyFinished(FrameHead),
     /// A frame cannot be closed over open children.
     #[error("{} has {} open {}: {}", shown(.frame), .total, plural(*.total), listed(.children, *.total))]
     ChildrenOpen {
@@ -101,25 +71,16 @@ pub enum Refusal {
         total: usize,
     },
     /// The goal of a finished frame cannot be changed.
-    #[error("{} is {}: what it was meant to do stays as it was", shown(.frame), .frame.status)]
-    GoalIsHistory {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is {}: its goal can no longer be edited", shown(.0), .0.status)]
+    GoalIsHistory(FrameHead),
     /// Only finished frames have results.
-    #[error("{} is {} and has no results to correct", shown(.frame), .frame.status)]
-    NoResultsYet {
-        /// The frame.
-        frame: FrameHead,
-    },
-    /// Finished work cannot be given up.
-    #[error("{} is {}: its results stand", shown(.frame), .frame.status)]
-    FinishedStands {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is {} and has no results to correct", shown(.0), .0.status)]
+    NoResultsYet(FrameHead),
+    /// Finished work cannot be invalidated.
+    #[error("{} is {}: finished work cannot be invalidated", shown(.0), .0.status)]
+    FinishedStands(FrameHead),
     /// The edit names nothing to change.
-    #[error("nothing to change was named")]
+    #[error("no change was given")]
     NothingToEdit,
     /// The plan has no frames.
     #[error("the plan names no frame")]
@@ -128,17 +89,11 @@ pub enum Refusal {
     #[error("the plan has more than {DEEPEST_PLAN} levels")]
     PlanTooDeep,
     /// Only planned frames can be deleted.
-    #[error("{} is {}: only planned frames can be deleted", shown(.frame), .frame.status)]
-    NotPlanned {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} is {}: only planned frames can be deleted", shown(.0), .0.status)]
+    NotPlanned(FrameHead),
     /// Finished work, and work that mirrors a host's list, stays in its place.
-    #[error("{} {}", shown(.frame), immovable(.frame))]
-    NotMovable {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} {}", shown(.0), immovable(.0))]
+    NotMovable(FrameHead),
     /// A frame cannot be moved below itself.
     #[error("{} cannot be moved below {}", shown(.frame), around(.frame, .into))]
     Cycle {
@@ -148,17 +103,11 @@ pub enum Refusal {
         into: FrameHead,
     },
     /// A frame cannot be moved beside itself.
-    #[error("{} cannot be put before or after itself", shown(.frame))]
-    BesideItself {
-        /// The frame.
-        frame: FrameHead,
-    },
+    #[error("{} cannot be put before or after itself", shown(.0))]
+    BesideItself(FrameHead),
     /// There is no rank left between two siblings.
-    #[error("there is no room left beside {}", shown(.sibling))]
-    NoRoom {
-        /// The sibling.
-        sibling: FrameHead,
-    },
+    #[error("there is no room left beside {}", shown(.0))]
+    NoRoom(FrameHead),
     /// The session is bound to another frame.
     #[error("{session} is bound to {} already", shown(.frame))]
     SessionBound {
@@ -176,17 +125,11 @@ pub enum Refusal {
         session: SessionRef,
     },
     /// The session is bound to no frame.
-    #[error("{session} is bound to no frame")]
-    NotBound {
-        /// The session.
-        session: SessionRef,
-    },
+    #[error("{0} is bound to no frame")]
+    NotBound(SessionRef),
     /// There is no session with this name.
-    #[error("there is no session {session}")]
-    NoSuchSession {
-        /// The name.
-        session: SessionRef,
-    },
+    #[error("there is no session {0}")]
+    NoSuchSession(SessionRef),
     /// A session cannot be linked to itself, nor be the parent of its own ancestor.
     #[error("{session} cannot be linked to {to}: {}", loop_problem(.session, .to))]
     SessionLoop {
@@ -196,11 +139,8 @@ pub enum Refusal {
         to: SessionRef,
     },
     /// The session has no command to undo.
-    #[error("{session} has nothing to undo")]
-    NothingToUndo {
-        /// The session.
-        session: SessionRef,
-    },
+    #[error("{0} has nothing to undo")]
+    NothingToUndo(SessionRef),
     /// Another session has built on the command.
     #[error(
         "the last command of {session} cannot be undone: {by} has worked on the same frame since"
@@ -213,7 +153,7 @@ pub enum Refusal {
     },
     /// The command would bring back work below a frame that has ended since.
     #[error(
-        "the last command of {session} cannot be undone: what {} belongs to has ended meanwhile",
+        "the last command of {session} cannot be undone: the frame above {} has ended since",
         shown(.frame)
     )]
     EndedMeanwhile {
@@ -223,14 +163,11 @@ pub enum Refusal {
         frame: FrameHead,
     },
     /// One message has both a pop and a push.
-    #[error("a pop and a push in one message: which comes first is not clear")]
+    #[error("a pop and a push in one message: the order is ambiguous")]
     PopBesidePush,
     /// An imported frame does not fit into the tree.
-    #[error("the import does not fit: {problem}")]
-    BadImport {
-        /// The problem.
-        problem: String,
-    },
+    #[error("the import does not fit: {0}")]
+    BadImport(String),
 }
 
 /// Formats a frame for a sentence: its id, which can be typed, and its title.
@@ -259,7 +196,10 @@ fn around(frame: &FrameHead, into: &FrameHead) -> String {
 /// Says why a frame stays in its place.
 fn immovable(frame: &FrameHead) -> String {
     if frame.status.is_open() {
-        format!("is {} and stays where the host lists it", frame.origin)
+        format!(
+            "is {} and cannot be moved: it mirrors the host's list",
+            frame.origin
+        )
     } else {
         format!("is {}: only open work can be moved", frame.status)
     }
@@ -294,6 +234,6 @@ fn loop_problem(session: &SessionRef, to: &SessionRef) -> &'static str {
     if session == to {
         "it is the same session"
     } else {
-        "the one is below the other"
+        "one is below the other"
     }
 }

@@ -19,7 +19,7 @@ use crate::compaction::CompactionLoop;
 use crate::event::{Event, Recorded};
 use crate::id::{FrameId, Seq, SessionRef};
 use crate::stall::Stall;
-use crate::subagent::Run;
+use crate::subagent::SubagentRun;
 use crate::text::{Text, Title};
 use crate::transcript::Usage;
 
@@ -45,7 +45,7 @@ pub struct Session {
     /// The model that it uses, where its host names it.
     pub model: Option<Model>,
     /// Its run, if it is a subagent.
-    pub run: Option<Run>,
+    pub run: Option<SubagentRun>,
 }
 
 /// A message in which a session changed its active frame.
@@ -175,7 +175,7 @@ pub struct Activity {
     pub size: u64,
     /// Compactions in a row.
     pub compaction_loop: CompactionLoop,
-    /// Attempts to go on after an interruption, none of which has ended a turn yet.
+    /// Attempts to continue after an interruption, none of which has ended a turn yet.
     pub resumes: u64,
     /// True from the start of an attempt of Flamestack's own until its prompt arrives.
     pub is_resuming: bool,
@@ -247,7 +247,7 @@ impl Activity {
                 if said.is_some() {
                     self.said.clone_from(said);
                 }
-                // An attempt that ends in an error has not gone on.
+                // An attempt that ends in an error has not continued.
                 if !said.as_ref().is_some_and(is_error) {
                     self.resumes = 0;
                 }
@@ -267,7 +267,11 @@ impl Activity {
             Event::SessionSpent { usage, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.spent.add(usage);
-                self.size = usage.prompt().saturating_add(usage.output);
+                let size = usage.prompt().saturating_add(usage.output);
+                // A step that was cut off reports no cost, and the prompt is as long as it was.
+                if size > 0 {
+                    self.size = size;
+                }
                 self.compaction_loop.called();
             }
             Event::ResumeBegun { .. } => {

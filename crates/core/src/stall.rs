@@ -11,7 +11,7 @@
 //!
 //! A prompt of the user ends every stall. An edit makes the next call another attempt; only a check is
 //! compared across edits, because it judges them, and that takes one run more. Callers leave out what
-//! is no evidence: calls that wait for something, calls that the user refused, errors of the provider.
+//! is not evidence: calls that wait for something, calls that the user refused, errors of the provider.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -41,22 +41,18 @@ pub struct Stall {
     pub times: u32,
 }
 
-/// Kind of a stall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StallKind {
-    /// A check finds the same issues.
-    Issues,
-    /// The same error occurs at the same place.
-    Error,
-    /// The same call is made.
-    Call,
+enum_names! {
+    /// Kind of a stall.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum StallKind {
+        /// A check finds the same issues.
+        Issues = "same_issues",
+        /// The same error occurs at the same place.
+        Error = "same_error",
+        /// The same call is made.
+        Call = "same_call",
+    }
 }
-
-enum_names!(StallKind {
-    Issues = "same_issues",
-    Error = "same_error",
-    Call = "same_call",
-});
 
 impl Stall {
     /// Describes the stall in one line.
@@ -264,7 +260,7 @@ mod tests {
             kind(&checks(&[(7, 1), (7, 1), (7, 1), (7, 1), (0, 9)])),
             None
         );
-        // A worse score is no progress.
+        // A worse score is not progress.
         let worse = checks(&[(7, 4), (7, 3), (7, 2), (7, 1)]);
         assert_eq!(kind(&worse), Some(StallKind::Issues));
     }

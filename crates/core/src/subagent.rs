@@ -1,6 +1,6 @@
 //! Subagents: sessions that other sessions started.
 //!
-//! A [`Run`] is the state of one, folded from the journal. Only the host's word ends one; silence never does.
+//! A [`SubagentRun`] is the state of one, folded from the journal. Only the host's word ends one; silence never does.
 //! [`Framing`] decides which runs are worth a frame, and [`crate::session::Activity`] has their
 //! costs.
 
@@ -11,31 +11,24 @@ use crate::id::{Fingerprint, SessionRef, Timestamp};
 use crate::names::enum_names;
 use crate::text::{Text, Title};
 
-/// State of a subagent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// At work.
-    Running,
-    /// Its turn is over, and nothing says yet that it has ended.
-    Idle,
-    /// Waiting for the user.
-    Waiting,
-    /// Ended; its output was handed to its parent.
-    Done,
-    /// Ended with an error.
-    Failed,
-    /// Stopped.
-    Aborted,
+enum_names! {
+    /// State of a subagent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum State {
+        /// At work.
+        Running = "running",
+        /// Its turn is over, and nothing says yet that it has ended.
+        Idle = "idle",
+        /// Waiting for the user.
+        Waiting = "waiting",
+        /// Ended; its output was handed to its parent.
+        Done = "done",
+        /// Ended with an error.
+        Failed = "failed",
+        /// Stopped.
+        Aborted = "aborted",
+    }
 }
-
-enum_names!(State {
-    Running = "running",
-    Idle = "idle",
-    Waiting = "waiting",
-    Done = "done",
-    Failed = "failed",
-    Aborted = "aborted",
-});
 
 impl State {
     /// Returns true until it has ended.
@@ -82,23 +75,19 @@ impl End {
     }
 }
 
-/// Source of the news that a subagent ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EndedBy {
-    /// The host reported it.
-    #[default]
-    Host,
-    /// It was idle for long enough, on a host that reports no ends.
-    Idle,
-    /// The user or a model said so.
-    Request,
+enum_names! {
+    /// Source of the news that a subagent ended.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum EndedBy {
+        /// The host reported it.
+        #[default]
+        Host = "host",
+        /// It was idle for long enough, on a host that reports no ends.
+        Idle = "idle",
+        /// The user or a model said so.
+        Request = "request",
+    }
 }
-
-enum_names!(EndedBy {
-    Host = "host",
-    Idle = "idle",
-    Request = "request",
-});
 
 /// Start of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +96,7 @@ pub struct Start {
     pub session: SessionRef,
     /// The session that started it; none where the host does not say.
     pub parent: Option<SessionRef>,
-    /// Its goal, in short.
+    /// Its goal, shortened.
     pub goal: Title,
     /// Kind of agent.
     pub kind: Option<Title>,
@@ -126,12 +115,12 @@ pub fn task(host: &SessionRef, kind: Option<&str>, prompt: &str) -> Option<Finge
 
 /// A subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct SubagentRun {
     /// Its session, which is its handle.
     pub session: SessionRef,
     /// The session that started it; none where the host gives no ids.
     pub parent: Option<SessionRef>,
-    /// Its goal, in short, once the parent's call names it.
+    /// Its goal, shortened, once the parent's call names it.
     pub goal: Option<Title>,
     /// Kind of agent.
     pub kind: Option<Title>,
@@ -141,7 +130,7 @@ pub struct Run {
     pub message: Option<String>,
     /// Its state.
     pub state: State,
-    /// Object of its wait.
+    /// The thing that it is waiting for.
     pub waiting_for: Option<Text>,
     /// Number of attempts; 0 until the parent's call was seen.
     pub attempts: u64,
@@ -157,7 +146,7 @@ pub struct Run {
     pub output: Option<Text>,
 }
 
-impl Run {
+impl SubagentRun {
     /// Returns the subagent that an event may change.
     pub fn concerned(recorded: &Recorded) -> Option<&SessionRef> {
         match &recorded.event {
@@ -395,9 +384,9 @@ mod tests {
         }))
     }
 
-    fn fold(events: Vec<Event>) -> Option<Run> {
+    fn fold(events: Vec<Event>) -> Option<SubagentRun> {
         (1..).zip(events).fold(None, |known, (time, event)| {
-            Run::after(known, &at(time, event))
+            SubagentRun::after(known, &at(time, event))
         })
     }
 

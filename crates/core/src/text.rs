@@ -28,23 +28,14 @@ pub enum TextProblem {
     #[error("is empty")]
     Empty,
     /// It is longer than a title may be.
-    #[error("has {length} characters and a title may have {TITLE_LIMIT}")]
-    TitleTooLong {
-        /// Number of characters.
-        length: usize,
-    },
+    #[error("is {0} characters long; the limit for a title is {TITLE_LIMIT}")]
+    TitleTooLong(usize),
     /// It is longer than a text may be.
-    #[error("has {length} bytes and may have {PROSE_LIMIT}")]
-    ProseTooLong {
-        /// Number of bytes.
-        length: usize,
-    },
+    #[error("has {0} bytes and may have {PROSE_LIMIT}")]
+    ProseTooLong(usize),
     /// It has a NUL character, at which many tools cut text.
-    #[error("holds a NUL character (at byte {at})")]
-    Nul {
-        /// Position of the character.
-        at: usize,
-    },
+    #[error("holds a NUL character (at byte {0})")]
+    Nul(usize),
 }
 
 /// One short line of text. Blanks, line breaks and control characters inside become one blank;
@@ -69,7 +60,7 @@ impl Title {
         let length = line.chars().count();
         match length {
             0 => Err(TextProblem::Empty),
-            _ if length > TITLE_LIMIT => Err(TextProblem::TitleTooLong { length }),
+            _ if length > TITLE_LIMIT => Err(TextProblem::TitleTooLong(length)),
             _ => Ok(Self(line)),
         }
     }
@@ -96,7 +87,7 @@ impl Text {
         let text = text.trim();
         match text.len() {
             0 => Err(TextProblem::Empty),
-            length if length > PROSE_LIMIT => Err(TextProblem::ProseTooLong { length }),
+            length if length > PROSE_LIMIT => Err(TextProblem::ProseTooLong(length)),
             _ => Ok(Self(text.to_owned())),
         }
     }
@@ -111,7 +102,7 @@ impl Text {
         &self.0
     }
 
-    /// Returns a dense form for where space is short: the first sentences, on one line, cut at a
+    /// Returns a compacted form for where space is short: the first sentences, on one line, cut at a
     /// word.
     pub fn compacted(&self) -> String {
         condense(&self.0, COMPACTED_LIMIT)
@@ -181,7 +172,7 @@ impl fmt::Display for Text {
 
 fn refuse_nul(text: &str) -> Result<(), TextProblem> {
     match text.find('\0') {
-        Some(at) => Err(TextProblem::Nul { at }),
+        Some(at) => Err(TextProblem::Nul(at)),
         None => Ok(()),
     }
 }
@@ -250,13 +241,11 @@ mod tests {
             "Fix the login"
         );
         assert_eq!(Title::new(" \n "), Err(TextProblem::Empty));
-        assert_eq!(Title::new("a\0b"), Err(TextProblem::Nul { at: 1 }));
+        assert_eq!(Title::new("a\0b"), Err(TextProblem::Nul(1)));
         let long = "長".repeat(TITLE_LIMIT + 1);
         assert_eq!(
             Title::new(&long),
-            Err(TextProblem::TitleTooLong {
-                length: TITLE_LIMIT + 1
-            })
+            Err(TextProblem::TitleTooLong(TITLE_LIMIT + 1))
         );
         assert!(Title::new(&long[3..]).is_ok());
     }
@@ -270,7 +259,7 @@ mod tests {
         let long = "x".repeat(PROSE_LIMIT + 1);
         assert!(matches!(
             Text::new(&long),
-            Err(TextProblem::ProseTooLong { .. })
+            Err(TextProblem::ProseTooLong(_))
         ));
     }
 

@@ -80,7 +80,7 @@ pub enum EntryKind {
         call: Option<String>,
         /// Kind of agent.
         kind: Option<String>,
-        /// Its goal, in short.
+        /// Its goal, shortened.
         title: String,
         /// Its instructions.
         prompt: String,
@@ -257,17 +257,19 @@ impl EntryKind {
     }
 }
 
-/// Speaker on the user's side of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Speaker {
-    /// The user.
-    Person,
-    /// The user, through a slash command.
-    Slash,
-    /// The user, at the host's own shell prompt.
-    Shell,
-    /// The host: reminders, hook output, notifications.
-    Host,
+enum_names! {
+    /// Speaker on the user's side of a session.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Speaker {
+        /// The user.
+        Person = "person",
+        /// The user, through a slash command.
+        Slash = "slash",
+        /// The user, at the host's own shell prompt.
+        Shell = "shell",
+        /// The host: reminders, hook output, notifications.
+        Host = "host",
+    }
 }
 
 /// A tool call.
@@ -287,49 +289,36 @@ pub struct Call {
     pub command: Option<String>,
 }
 
-/// Kind of tool, independent of its name in the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CallKind {
-    /// Reads files.
-    Read,
-    /// Searches files.
-    Search,
-    /// Changes a file.
-    Edit,
-    /// Writes a whole file.
-    Write,
-    /// Runs a command.
-    Execute,
-    /// Starts a subagent.
-    Delegate,
-    /// Keeps the to-do list.
-    Todo,
-    /// Looks at the web.
-    Web,
-    /// Asks the user.
-    Ask,
-    /// Proposes a plan.
-    Plan,
-    /// One of Flamestack's own tools.
-    Stack,
-    /// Anything else.
-    Other,
+enum_names! {
+    /// Kind of tool, independent of its name in the host.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CallKind {
+        /// Reads files.
+        Read = "read",
+        /// Searches files.
+        Search = "search",
+        /// Changes a file.
+        Edit = "edit",
+        /// Writes a whole file.
+        Write = "write",
+        /// Runs a command.
+        Execute = "execute",
+        /// Starts a subagent.
+        Delegate = "delegate",
+        /// Keeps the to-do list.
+        Todo = "todo",
+        /// Looks at the web.
+        Web = "web",
+        /// Asks the user.
+        Ask = "ask",
+        /// Proposes a plan.
+        Plan = "plan",
+        /// One of Flamestack's own tools.
+        Stack = "stack",
+        /// Anything else.
+        Other = "other",
+    }
 }
-
-enum_names!(CallKind {
-    Read = "read",
-    Search = "search",
-    Edit = "edit",
-    Write = "write",
-    Execute = "execute",
-    Delegate = "delegate",
-    Todo = "todo",
-    Web = "web",
-    Ask = "ask",
-    Plan = "plan",
-    Stack = "stack",
-    Other = "other",
-});
 
 /// A tool's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -353,17 +342,19 @@ pub struct Todo {
     pub status: TodoStatus,
 }
 
-/// Status of an item of a to-do list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TodoStatus {
-    /// Not started.
-    Pending,
-    /// Being worked on.
-    Active,
-    /// Done.
-    Done,
-    /// No longer wanted.
-    Cancelled,
+enum_names! {
+    /// Status of an item of a to-do list.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum TodoStatus {
+        /// Not started.
+        Pending = "pending",
+        /// Being worked on.
+        Active = "active",
+        /// Done.
+        Done = "done",
+        /// No longer wanted.
+        Cancelled = "cancelled",
+    }
 }
 
 /// Cost of a model call.

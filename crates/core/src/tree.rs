@@ -16,7 +16,7 @@ use crate::session::checkpoint::InterruptionCheckpoint;
 use crate::session::life::{Life, Transition};
 use crate::session::link::SessionLink;
 use crate::session::{Activity, Session};
-use crate::subagent::Run;
+use crate::subagent::SubagentRun;
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +98,7 @@ impl Tree {
     }
 
     /// Returns subagents, ordered by the name of their session.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+    pub fn runs(&self) -> impl Iterator<Item = &SubagentRun> {
         self.sessions
             .values()
             .filter_map(|session| session.run.as_ref())
@@ -198,9 +198,9 @@ impl Tree {
     }
 
     fn count_run(&mut self, recorded: &Recorded) {
-        if let Some(session) = Run::concerned(recorded) {
+        if let Some(session) = SubagentRun::concerned(recorded) {
             let known = self.session_mut(session);
-            known.run = Run::after(known.run.take(), recorded);
+            known.run = SubagentRun::after(known.run.take(), recorded);
         }
     }
 

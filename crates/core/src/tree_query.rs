@@ -14,7 +14,7 @@ use crate::note::Note;
 use crate::session::Session;
 use crate::session::life::Life;
 use crate::session::link::SessionLink;
-use crate::subagent::Run;
+use crate::subagent::SubagentRun;
 use crate::text::{Text, Title};
 
 /// Marks the error types of [`TreeQuery`], so that `?` turns them into a
@@ -75,7 +75,7 @@ pub trait TreeQuery {
     /// Returns the frames that wait for a summary of a session, by id.
     fn awaiting(&self, session: &SessionRef) -> Result<Vec<(FrameId, Awaiting)>, Self::Error>;
     /// Returns the subagents that a session started, in order.
-    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>, Self::Error>;
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<SubagentRun>, Self::Error>;
     /// Returns the life of a session, unless it is unknown or a user at a terminal.
     fn life(&self, session: &SessionRef) -> Result<Option<Life>, Self::Error>;
     /// Returns the forks and hand-offs of a session, in both directions, sorted.

@@ -34,7 +34,7 @@ pub fn goal(title: &str) -> Goal {
     }
 }
 
-/// Results without a dense form.
+/// Results without a compacted form.
 pub fn results(text: &str) -> Results {
     Results {
         full: prose(text),

@@ -9,7 +9,7 @@ use flamestack_core::delivery::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId, Timestamp};
-use flamestack_core::note::{Evidence, Note};
+use flamestack_core::note::{Evidence, Note, NoteKind};
 use flamestack_core::session::Description;
 use flamestack_core::text::Title;
 use flamestack_core::transcript::{Entry, EntryKind, Speaker, Todo, TodoStatus, Usage};
@@ -199,16 +199,12 @@ impl Wish {
                     })
                     .collect(),
             },
-            8 | 9 => Command::Activate {
-                frame: must(self.a),
-            },
+            8 | 9 => Command::Activate(must(self.a)),
             10 => Command::Block {
                 frame: some(self.a),
                 reason: prose(&text),
             },
-            11 => Command::Unblock {
-                frame: must(self.a),
-            },
+            11 => Command::Unblock(must(self.a)),
             12 => Command::Edit {
                 frame: some(self.a),
                 edit: self.edit(&text),
@@ -230,9 +226,7 @@ impl Wish {
                     _ => Place::After(must(self.b)),
                 },
             },
-            16 => Command::Delete {
-                frame: must(self.a),
-            },
+            16 => Command::Delete(must(self.a)),
             17 => self.bind(must(self.a)),
             18 => Command::Undo,
             19 => self.host(&text, fresh),
@@ -387,26 +381,30 @@ impl Wish {
     }
 
     fn note(&self, text: &str) -> Note {
-        match self.b % 6 {
-            0 => Note::Artifact(prose(text)),
-            1 => Note::Decision {
+        let kind = NoteKind::ALL.get(usize::from(self.b) % NoteKind::ALL.len());
+        match kind.copied().unwrap_or(NoteKind::Artifact) {
+            NoteKind::Artifact => Note::Artifact(prose(text)),
+            NoteKind::Decision => Note::Decision {
                 text: prose(text),
                 why: Some(prose("because")),
                 by: Author::default(),
             },
-            2 => Note::FailedAttempt {
+            NoteKind::FailedAttempt => Note::FailedAttempt {
                 text: prose(text),
                 why: None,
             },
-            3 => Note::Evidence(Evidence::Command {
-                command: prose(text),
-                exit_code: 1,
+            NoteKind::Evidence => Note::Evidence(match self.b % 3 {
+                0 => Evidence::Command {
+                    command: prose(text),
+                    exit_code: 1,
+                },
+                1 => Evidence::Test {
+                    id: prose(text),
+                    passed: true,
+                },
+                _ => Evidence::Commit(prose(text)),
             }),
-            4 => Note::Evidence(Evidence::Test {
-                id: prose(text),
-                passed: true,
-            }),
-            _ => Note::Directive(prose(text)),
+            NoteKind::Directive => Note::Directive(prose(text)),
         }
     }
 
@@ -418,7 +416,7 @@ impl Wish {
         })
         .session;
         if self.text.is_multiple_of(3) {
-            Command::Unbind { session }
+            Command::Unbind(session)
         } else {
             Command::Bind { frame, session }
         }

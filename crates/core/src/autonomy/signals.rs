@@ -60,11 +60,11 @@ pub struct StepSigns {
     pub check: Option<(String, bool)>,
     /// True if it made a commit.
     pub committed: bool,
-    /// The error, if it failed by itself.
+    /// The error, if it failed without being stopped.
     pub failure: Option<String>,
     /// True if the user rejected it: evidence of nothing.
     pub is_rejected: bool,
-    /// True if it waits for something that is going on elsewhere.
+    /// True if it waits for something that is in progress elsewhere.
     pub is_waiting: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct TodoSigns {
     pub finished: u32,
 }
 
-/// Signs of the turn that is going on, or that ended last.
+/// Signs of the turn that is in progress, or that ended last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnSigns {
     /// Tool calls.
@@ -191,31 +191,24 @@ pub struct WorkSignals {
     changed_files: BTreeSet<u64>,
 }
 
-/// A moment at which a suggestion interrupts least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Boundary {
-    /// The user sent a message, and nothing was done about it yet.
-    Prompt,
-    /// A frame was closed.
-    Pop,
-    /// The work was committed.
-    Commit,
-    /// A check that had failed succeeds, or one succeeds after changes.
-    Green,
-    /// An item of the to-do list is done.
-    PlanStep,
-    /// The turn ended.
-    Idle,
+enum_names! {
+    /// A moment at which a suggestion interrupts least.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Boundary {
+        /// The user sent a message, and nothing was done about it yet.
+        Prompt = "prompt",
+        /// A frame was closed.
+        Pop = "pop",
+        /// The work was committed.
+        Commit = "commit",
+        /// A check that had failed succeeds, or one succeeds after changes.
+        Green = "green",
+        /// An item of the to-do list is done.
+        PlanStep = "plan step",
+        /// The turn ended.
+        Idle = "idle",
+    }
 }
-
-enum_names!(Boundary {
-    Prompt = "prompt",
-    Pop = "pop",
-    Commit = "commit",
-    Green = "green",
-    PlanStep = "plan step",
-    Idle = "idle",
-});
 
 impl WorkSignals {
     /// Takes note of something that happened, and returns the boundary that it is, if it is one.
@@ -282,6 +275,14 @@ impl WorkSignals {
         };
     }
 
+    /// Goes on with a frame after one below it was closed: counts start again, and the messages of
+    /// the closed frame leave the prompt.
+    pub fn return_to_frame(&mut self) {
+        let left = Some(self.tokens_before).filter(|tokens| *tokens > 0);
+        self.tokens = left.or(self.tokens);
+        self.begin_frame();
+    }
+
     /// Sets the number of tokens that a prompt may have, where it is known.
     pub fn set_window(&mut self, window: Option<u64>) {
         self.window = window;
@@ -306,7 +307,7 @@ impl WorkSignals {
         self.is_interrupted || self.is_rejected || self.children > 0
     }
 
-    /// Returns true if the evidence of this frame speaks for it and nothing changed since.
+    /// Returns true if the evidence of this frame is positive and nothing changed since.
     pub fn is_verified(&self) -> bool {
         let green = self.last_check.as_ref().is_some_and(|check| check.ok) && !self.has_unchecked;
         let committed = self.commits > 0 && !self.has_uncommitted;

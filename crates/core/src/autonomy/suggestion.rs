@@ -35,35 +35,28 @@ pub struct Suggestion {
     pub sessions: u64,
     /// Number of prompts of the session before it.
     pub prompts: u64,
-    /// True if Flamestack acted on it by itself.
+    /// True if Flamestack acted on it automatically.
     pub is_automatic: bool,
 }
 
-/// State of a suggestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SuggestionState {
-    /// Shown, and not answered yet.
-    Pending,
-    /// The user or the model did what it says, or Flamestack did.
-    Acted,
-    /// The user does not want it.
-    Dismissed,
-    /// The frame that it was about changed otherwise.
-    Expired,
-    /// It was left unanswered, and what followed confirmed it, such as a compaction.
-    Confirmed,
-    /// It was contradicted by what followed, such as an undo.
-    Contradicted,
+enum_names! {
+    /// State of a suggestion.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SuggestionState {
+        /// Shown, and not answered yet.
+        Pending = "pending",
+        /// The user or the model did what it says, or Flamestack did.
+        Acted = "acted on",
+        /// The user does not want it.
+        Dismissed = "dismissed",
+        /// The frame that it was about changed otherwise.
+        Expired = "expired",
+        /// It was left unanswered, and what followed confirmed it, such as a compaction.
+        Confirmed = "confirmed",
+        /// It was contradicted by what followed, such as an undo.
+        Contradicted = "contradicted",
+    }
 }
-
-enum_names!(SuggestionState {
-    Pending = "pending",
-    Acted = "acted on",
-    Dismissed = "dismissed",
-    Expired = "expired",
-    Confirmed = "confirmed",
-    Contradicted = "contradicted",
-});
 
 impl SuggestionState {
     /// Returns true if the suggestion was right, false if it was wrong, and none if that is unknown.
@@ -109,7 +102,7 @@ impl Tally {
         (self.cases() > 0).then(|| self.right() * 100 / self.cases())
     }
 
-    /// Returns true if the heuristic was wrong too often to go on: below `least` percent, on at least
+    /// Returns true if the heuristic was wrong too often to continue: below `least` percent, on at least
     /// `cases` cases.
     pub fn is_too_low(&self, least: u64, cases: u64) -> bool {
         self.cases() >= cases && self.precision().is_some_and(|found| found < least)

@@ -344,7 +344,7 @@ fn a_heuristic_that_is_wrong_too_often_is_found_out() {
     tally.add(SuggestionState::Expired, 50);
     assert!(
         !tally.is_too_low(90, 20),
-        "expired suggestions prove nothing"
+        "expired suggestions are not counted"
     );
     tally.add(SuggestionState::Dismissed, 2);
     assert!(!tally.is_too_low(90, 20), "18 of 20 are 90%");

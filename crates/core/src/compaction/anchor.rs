@@ -1,4 +1,5 @@
-//! Anchors: the facts that must survive a compaction.
+//! The type of an anchor, a fact that must survive a compaction, and its kinds. `flamestack-brief` chooses
+//! them.
 
 use crate::names::enum_names;
 
@@ -11,58 +12,41 @@ pub struct Anchor {
     pub text: String,
 }
 
-/// Kind of an [`Anchor`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AnchorKind {
-    /// Read-only or not.
-    Mode,
-    /// Goal of the work.
-    Goal,
-    /// Definition of "done".
-    Criteria,
-    /// An instruction of the user, verbatim.
-    Directive,
-    /// Stage of a workflow, verbatim.
-    Stage,
-    /// Work item of a workflow.
-    Unit,
-    /// The file that the stage is about.
-    Artifact,
-    /// A command of the gate.
-    Gate,
-    /// A decision.
-    Decision,
-    /// An attempt that failed.
-    FailedAttempt,
-    /// An open question.
-    Question,
-    /// A blocker.
-    Blocker,
-    /// A running subagent.
-    Subagent,
-    /// Work that is not done yet.
-    Remaining,
-    /// A recent command.
-    Command,
-    /// The next action.
-    NextAction,
+enum_names! {
+    /// Kind of an [`Anchor`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum AnchorKind {
+        /// Read-only or not.
+        Mode = "mode",
+        /// Goal of the work.
+        Goal = "goal",
+        /// Definition of "done".
+        Criteria = "criteria",
+        /// An instruction of the user, verbatim.
+        Directive = "directive",
+        /// Stage of a workflow, verbatim.
+        Stage = "stage",
+        /// Work item of a workflow.
+        Unit = "unit",
+        /// The file that the stage is about.
+        Artifact = "artifact",
+        /// A command of the gate.
+        Gate = "gate",
+        /// A decision.
+        Decision = "decision",
+        /// An attempt that failed.
+        FailedAttempt = "failed-attempt",
+        /// An open question.
+        Question = "question",
+        /// A blocker.
+        Blocker = "blocker",
+        /// A running subagent.
+        Subagent = "subagent",
+        /// Work that is not done yet.
+        Remaining = "remaining",
+        /// A recent command.
+        Command = "command",
+        /// The next action.
+        NextAction = "next-action",
+    }
 }
-
-enum_names!(AnchorKind {
-    Mode = "mode",
-    Goal = "goal",
-    Criteria = "criteria",
-    Directive = "directive",
-    Stage = "stage",
-    Unit = "unit",
-    Artifact = "artifact",
-    Gate = "gate",
-    Decision = "decision",
-    FailedAttempt = "failed-attempt",
-    Question = "question",
-    Blocker = "blocker",
-    Subagent = "subagent",
-    Remaining = "remaining",
-    Command = "command",
-    NextAction = "next-action",
-});

@@ -38,7 +38,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             .into());
         }
         if !frame.status.is_open() {
-            return Err(Refusal::AlreadyFinished { frame }.into());
+            return Err(Refusal::AlreadyFinished(frame).into());
         }
         self.events.push(Event::SessionBound {
             session: session.clone(),
@@ -57,10 +57,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn unbind(&mut self, session: &SessionRef) -> DecideResult<(), N> {
         let known = self.tree.session(session)?;
         let Some(frame) = known.and_then(|known| known.own) else {
-            return Err(Refusal::NotBound {
-                session: session.clone(),
-            }
-            .into());
+            return Err(Refusal::NotBound(session.clone()).into());
         };
         self.events.push(Event::SessionUnbound {
             session: session.clone(),
@@ -162,7 +159,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     ) -> DecideResult<(), N> {
         let id = &frame.id;
         if brought.contains(id) || self.tree.is_taken(id)? {
-            return Err(Refusal::IdTaken { id: *id }.into());
+            return Err(Refusal::IdTaken(*id).into());
         }
         if let Some(parent) = &frame.parent
             && !brought.contains(parent)
@@ -181,5 +178,5 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
 }
 
 fn bad(problem: String) -> Refusal {
-    Refusal::BadImport { problem }
+    Refusal::BadImport(problem)
 }

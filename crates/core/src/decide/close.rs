@@ -32,11 +32,11 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             | (Status::Planned, Outcome::Blocked) => {}
             (Status::Blocked, Outcome::Completed) => self.end_block(&frame, false),
             (Status::Blocked, Outcome::Blocked) => {
-                return Err(Refusal::AlreadyBlocked { frame }.into());
+                return Err(Refusal::AlreadyBlocked(frame).into());
             }
-            (Status::Planned, _) => return Err(Refusal::NotBegun { frame }.into()),
+            (Status::Planned, _) => return Err(Refusal::NotBegun(frame).into()),
             (Status::Completed | Status::Failed | Status::Invalidated, _) => {
-                return Err(Refusal::AlreadyFinished { frame }.into());
+                return Err(Refusal::AlreadyFinished(frame).into());
             }
         }
         match outcome {
@@ -138,8 +138,8 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let frame = self.named_or_active(frame)?;
         match frame.status {
             Status::InProgress | Status::Planned => {}
-            Status::Blocked => return Err(Refusal::AlreadyBlocked { frame }.into()),
-            _ => return Err(Refusal::AlreadyFinished { frame }.into()),
+            Status::Blocked => return Err(Refusal::AlreadyBlocked(frame).into()),
+            _ => return Err(Refusal::AlreadyFinished(frame).into()),
         }
         self.events.push(Event::FrameBlocked {
             frame: frame.id,
@@ -152,7 +152,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn unblock(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Blocked {
-            return Err(Refusal::NotBlocked { frame }.into());
+            return Err(Refusal::NotBlocked(frame).into());
         }
         self.end_block(&frame, !frame.is_started);
         Ok(())
@@ -173,9 +173,9 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         match frame.status {
             Status::Planned | Status::InProgress | Status::Blocked => {}
             Status::Completed | Status::Failed => {
-                return Err(Refusal::FinishedStands { frame }.into());
+                return Err(Refusal::FinishedStands(frame).into());
             }
-            Status::Invalidated => return Err(Refusal::AlreadyFinished { frame }.into()),
+            Status::Invalidated => return Err(Refusal::AlreadyFinished(frame).into()),
         }
         let planned = self.below(&frame, Status::Planned)?;
         let cascaded = planned.into_iter().map(|below| below.id).collect();

@@ -27,16 +27,10 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             match parent.status {
                 Status::InProgress => {}
                 Status::Planned => {
-                    return Err(Refusal::ParentPlanned {
-                        parent: parent.clone(),
-                    }
-                    .into());
+                    return Err(Refusal::ParentPlanned(parent.clone()).into());
                 }
                 Status::Blocked => {
-                    return Err(Refusal::Blocked {
-                        frame: parent.clone(),
-                    }
-                    .into());
+                    return Err(Refusal::Blocked(parent.clone()).into());
                 }
                 _ => return Err(self.parent_finished(parent)?.into()),
             }
@@ -123,7 +117,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 }
             }
             Status::Completed | Status::Failed | Status::Invalidated => {
-                return Err(Refusal::AlreadyFinished { frame }.into());
+                return Err(Refusal::AlreadyFinished(frame).into());
             }
         }
         self.focus(id);
@@ -142,7 +136,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                     beginning.push(id);
                 }
                 Status::InProgress => break,
-                Status::Blocked => return Err(Refusal::Blocked { frame: parent }.into()),
+                Status::Blocked => return Err(Refusal::Blocked(parent).into()),
                 _ => return Err(self.parent_finished(&parent)?.into()),
             }
         }
@@ -166,7 +160,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     ) -> DecideResult<(), N> {
         let twice = !self.drawn.insert(*id);
         if twice || self.tree.is_taken(id)? {
-            return Err(Refusal::IdTaken { id: *id }.into());
+            return Err(Refusal::IdTaken(*id).into());
         }
         self.events.push(Event::FrameOpened {
             frame: *id,

@@ -39,7 +39,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let Some(to) = messages.first() else {
             return Ok(());
         };
-        // Reverted already: that holds until it is restored or goes on.
+        // Reverted already: that holds until it is restored or continues.
         if self.first_seen || self.session.reverted.is_some() {
             return Ok(());
         }

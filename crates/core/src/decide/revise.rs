@@ -77,13 +77,13 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             return Err(Refusal::NothingToEdit.into());
         }
         if frame.status == Status::Invalidated {
-            return Err(Refusal::AlreadyFinished { frame }.into());
+            return Err(Refusal::AlreadyFinished(frame).into());
         }
         if goal && !frame.status.is_open() {
-            return Err(Refusal::GoalIsHistory { frame }.into());
+            return Err(Refusal::GoalIsHistory(frame).into());
         }
         if results && frame.status.is_open() {
-            return Err(Refusal::NoResultsYet { frame }.into());
+            return Err(Refusal::NoResultsYet(frame).into());
         }
         self.events.push(Event::FrameEdited {
             frame: frame.id,
@@ -97,7 +97,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         // A session expects the frames that mirror its host's lists where it opened them.
         let stays = frame.origin.is_mirror() && frame.status != Status::Planned;
         if stays || !frame.status.is_open() {
-            return Err(Refusal::NotMovable { frame }.into());
+            return Err(Refusal::NotMovable(frame).into());
         }
         let (parent, rank) = match to {
             Place::Root => (None, self.next_rank(None)?),
@@ -109,7 +109,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             Place::Before(sibling) | Place::After(sibling) => {
                 let sibling = self.frame(sibling)?;
                 if sibling.id == frame.id {
-                    return Err(Refusal::BesideItself { frame }.into());
+                    return Err(Refusal::BesideItself(frame).into());
                 }
                 let rank = self.beside(&sibling, matches!(to, Place::Before(_)))?;
                 let parent = sibling
@@ -143,12 +143,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             (false, _, Some(higher)) => Rank::between(sibling.rank, higher),
             (false, _, None) => Some(Rank::after(Some(sibling.rank))),
         };
-        rank.ok_or_else(|| {
-            Refusal::NoRoom {
-                sibling: sibling.clone(),
-            }
-            .into()
-        })
+        rank.ok_or_else(|| Refusal::NoRoom(sibling.clone()).into())
     }
 
     fn check_new_parent(&self, frame: &FrameHead, parent: &FrameHead) -> DecideResult<(), N> {
@@ -175,8 +170,8 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         if frame.status == Status::InProgress || frame.is_started {
             let parent = parent.clone();
             match parent.status {
-                Status::Planned => return Err(Refusal::ParentPlanned { parent }.into()),
-                Status::Blocked => return Err(Refusal::Blocked { frame: parent }.into()),
+                Status::Planned => return Err(Refusal::ParentPlanned(parent).into()),
+                Status::Blocked => return Err(Refusal::Blocked(parent).into()),
                 _ => {}
             }
         }
@@ -186,14 +181,14 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     pub(super) fn delete(&mut self, id: &FrameId) -> DecideResult<(), N> {
         let frame = self.frame(id)?;
         if frame.status != Status::Planned {
-            return Err(Refusal::NotPlanned { frame }.into());
+            return Err(Refusal::NotPlanned(frame).into());
         }
         let below = self.tree.descendants(id, None)?;
         let worked_on =
             |frame: &&FrameHead| !matches!(frame.status, Status::Planned | Status::Invalidated);
         if let Some(begun) = below.iter().find(worked_on) {
             let frame = begun.clone();
-            return Err(Refusal::NotPlanned { frame }.into());
+            return Err(Refusal::NotPlanned(frame).into());
         }
         for bound in std::iter::once(&frame).chain(&below) {
             if let Some(session) = &bound.session {
@@ -214,7 +209,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let session = self.actor.session.clone();
         let last = self.tree.last_command(&session)?;
         let Some(last) = last else {
-            return Err(Refusal::NothingToUndo { session }.into());
+            return Err(Refusal::NothingToUndo(session).into());
         };
         if let Some((by, _)) = &last.touched_by {
             let by = by.clone();

@@ -176,9 +176,6 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         if is_acting || is_opened || self.tree.session(session)?.is_some() {
             return Ok(());
         }
-        Err(Refusal::NoSuchSession {
-            session: session.clone(),
-        }
-        .into())
+        Err(Refusal::NoSuchSession(session.clone()).into())
     }
 }

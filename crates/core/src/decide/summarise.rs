@@ -30,8 +30,8 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             let frame = self.named_or_active(frame)?;
             match frame.status {
                 Status::InProgress | Status::Blocked => frame.id,
-                Status::Planned => return Err(Refusal::NotBegun { frame }.into()),
-                _ => return Err(Refusal::AlreadyFinished { frame }.into()),
+                Status::Planned => return Err(Refusal::NotBegun(frame).into()),
+                _ => return Err(Refusal::AlreadyFinished(frame).into()),
             }
         };
         self.events.push(Event::SummaryAwaited {
@@ -64,12 +64,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             });
         self.events.truncate(events);
         self.remarks.truncate(remarks);
-        ended.ok_or_else(|| {
-            Refusal::NoActiveFrame {
-                session: self.actor.session.clone(),
-            }
-            .into()
-        })
+        ended.ok_or_else(|| Refusal::NoActiveFrame(self.actor.session.clone()).into())
     }
 
     /// Ends the wait of a frame, with or without a summary.
@@ -146,7 +141,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let results = results(awaiting.given.as_ref(), &claims.results);
         let decided = self.events.len();
         match self.pop(Some(&frame.id), outcome, &results) {
-            // Work was begun below it meanwhile: the frame keeps its summary and goes on.
+            // Work was begun below it meanwhile: the frame keeps its summary and continues.
             Err(Rejected::Refused(refusal)) => {
                 self.events.truncate(decided);
                 self.remarks.push(Remark::NotEnded(refusal));

@@ -22,7 +22,7 @@ pub enum Subject {
 pub struct EventTraits<'e> {
     /// The frame that it changes.
     pub frame: Option<&'e FrameId>,
-    /// Further frames that it closes, gives up or deletes.
+    /// Further frames that it closes, invalidates or deletes.
     pub cascaded: &'e [FrameId],
     /// A frame that it relies on.
     pub support: Option<&'e FrameId>,

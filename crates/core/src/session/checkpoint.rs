@@ -10,26 +10,21 @@ pub const INPUT_LIMIT: usize = 2_000;
 /// Maximum length of a queued prompt that is kept, in characters.
 pub const PROMPT_LIMIT: usize = 4_000;
 
-/// Cause of an interruption.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InterruptionCause {
-    /// The user stopped the turn.
-    #[default]
-    Abort,
-    /// The provider or the host reported an error.
-    Failure,
-    /// The host's process ended during the turn, and its sidecar saw it.
-    Kill,
-    /// The host's process was found to be gone.
-    Crash,
+enum_names! {
+    /// Cause of an interruption.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum InterruptionCause {
+        /// The user stopped the turn.
+        #[default]
+        Abort = "abort",
+        /// The provider or the host reported an error.
+        Failure = "failure",
+        /// The host's process ended during the turn, and its sidecar saw it.
+        Kill = "kill",
+        /// The host's process was found to be gone.
+        Crash = "crash",
+    }
 }
-
-enum_names!(InterruptionCause {
-    Abort = "abort",
-    Failure = "failure",
-    Kill = "kill",
-    Crash = "crash",
-});
 
 /// A process, distinguished from a later one with the same number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,25 +98,20 @@ impl CallStart {
     }
 }
 
-/// Outcome of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CallOutcome {
-    /// It succeeded.
-    Done,
-    /// It failed.
-    Failed,
-    /// The user or a rule refused it, so that it had no effect.
-    Refused,
-    /// It was cut off: its effect is unknown.
-    Cut,
+enum_names! {
+    /// Outcome of a tool call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CallOutcome {
+        /// It succeeded.
+        Done = "done",
+        /// It failed.
+        Failed = "failed",
+        /// The user or a rule refused it, so that it had no effect.
+        Refused = "refused",
+        /// It was cut off: its effect is unknown.
+        Cut = "cut",
+    }
 }
-
-enum_names!(CallOutcome {
-    Done = "done",
-    Failed = "failed",
-    Refused = "refused",
-    Cut = "cut",
-});
 
 /// A call without a known outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::transcript::CallKind;
 /// Beginning of the last words of a turn that an error ended. The turn is recorded with these words,
 /// which its results repeat, so that it is known as failed when the next prompt closes its frame.
 pub const ENDED_BY_ERROR: &str = "Ended by an error: ";
-/// Reason with which the frames of a deleted session are given up.
+/// Reason with which the frames of a deleted session are invalidated.
 pub const SESSION_DELETED: &str = "its session was deleted";
 /// Description of the interruption of a subagent whose host ended while it ran.
 pub const CUT_OFF: &str = "cut off with the host";

@@ -7,22 +7,18 @@ use crate::id::{FrameId, SessionRef};
 use crate::names::enum_names;
 use crate::text::Text;
 
-/// Kind of a link from a session to another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LinkKind {
-    /// The other one started it, or took it over.
-    Parent,
-    /// It began as a copy of the other one.
-    Fork,
-    /// The other one goes on with its work.
-    HandOff,
+enum_names! {
+    /// Kind of a link from a session to another one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LinkKind {
+        /// The other one started it, or took it over.
+        Parent = "parent",
+        /// It began as a copy of the other one.
+        Fork = "fork",
+        /// The other one goes on with its work.
+        HandOff = "hand_off",
+    }
 }
-
-enum_names!(LinkKind {
-    Parent = "parent",
-    Fork = "fork",
-    HandOff = "hand_off",
-});
 
 /// A link from a session to another one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,77 +7,53 @@
 use self::SessionState as S;
 use crate::names::enum_names;
 
-/// State of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SessionState {
-    /// New, without a prompt.
-    Beginning,
-    /// The model or one of its tools works.
-    Executing,
-    /// A turn is over; the session waits for the next prompt.
-    BetweenTurn,
-    /// The host waits for a permission or an answer of the user.
-    WaitingUser,
-    /// A subagent works, and the session waits for it.
-    WaitingChild,
-    /// The host makes a summary of the history.
-    Compacting,
-    /// A summary replaced the history, and nothing happened since.
-    Compacted,
-    /// The turn was stopped before its end.
-    Interrupted,
-    /// An error ended the turn.
-    Failed,
-    /// Made by a command, without a prompt so far.
-    Custom,
-    /// Between turns for longer than a prompt stays in a provider's cache.
-    Idle,
-    /// Without a sign of life for so long that its work has probably moved on.
-    Stale,
-    /// A subagent that handed over its output.
-    Completed,
-    /// Deleted in the host, or closed by a command.
-    Closed,
+enum_names! {
+    /// State of a session.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SessionState {
+        /// New, without a prompt.
+        Beginning = "beginning",
+        /// The model or one of its tools works.
+        Executing = "executing",
+        /// A turn is over; the session waits for the next prompt.
+        BetweenTurn = "between_turn",
+        /// The host waits for a permission or an answer of the user.
+        WaitingUser = "waiting_user",
+        /// A subagent works, and the session waits for it.
+        WaitingChild = "waiting_child",
+        /// The host makes a summary of the history.
+        Compacting = "compacting",
+        /// A summary replaced the history, and nothing happened since.
+        Compacted = "compacted",
+        /// The turn was stopped before its end.
+        Interrupted = "interrupted",
+        /// An error ended the turn.
+        Failed = "failed",
+        /// Made by a command, without a prompt so far.
+        Custom = "custom",
+        /// Between turns for longer than a prompt stays in a provider's cache.
+        Idle = "idle",
+        /// Without a sign of life for so long that its work has probably moved on.
+        Stale = "stale",
+        /// A subagent that handed over its output.
+        Completed = "completed",
+        /// Deleted in the host, or closed by a command.
+        Closed = "closed",
+    }
 }
-
-enum_names!(SessionState {
-    Beginning = "beginning",
-    Executing = "executing",
-    BetweenTurn = "between_turn",
-    WaitingUser = "waiting_user",
-    WaitingChild = "waiting_child",
-    Compacting = "compacting",
-    Compacted = "compacted",
-    Interrupted = "interrupted",
-    Failed = "failed",
-    Custom = "custom",
-    Idle = "idle",
-    Stale = "stale",
-    Completed = "completed",
-    Closed = "closed",
-});
 
 impl SessionState {
     /// Returns true while a turn runs, so that the end of its host's process interrupts it.
     pub fn is_busy(self) -> bool {
-        BUSY.contains(&self)
+        matches!(
+            self,
+            S::Executing | S::WaitingUser | S::WaitingChild | S::Compacting
+        )
     }
 
     /// Returns true if nothing more is expected of the session.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Closed)
-    }
-
-    /// Returns the label of the seed's five states, where it is one of them.
-    pub fn label(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Beginning => "S1",
-            Self::Compacted => "S2",
-            Self::BetweenTurn => "S3",
-            Self::Interrupted => "S4",
-            Self::Custom => "S5",
-            _ => return None,
-        })
     }
 
     /// Describes the state for the user.
@@ -103,99 +79,71 @@ impl SessionState {
     }
 }
 
-/// A signal of a host, a command of the user, or the passing of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Signal {
-    /// The session was seen for the first time.
-    Opened,
-    /// A command made the session.
-    Created,
-    /// A prompt arrived.
-    Prompted,
-    /// Another session gave it work.
-    Delegated,
-    /// A tool call began.
-    CallBegun,
-    /// The model was called.
-    ModelCalled,
-    /// The host asks the user.
-    Asked,
-    /// The user answered.
-    Answered,
-    /// A subagent began.
-    ChildBegun,
-    /// The last subagent ended.
-    ChildrenEnded,
-    /// The turn ended normally.
-    TurnEnded,
-    /// An error ended the turn.
-    TurnFailed,
-    /// The user stopped the turn.
-    Aborted,
-    /// The host's process ended during the turn, and its sidecar saw it.
-    Killed,
-    /// The host's process was found to be gone.
-    Crashed,
-    /// The host began to make a summary.
-    CompactionBegun,
-    /// A summary replaced the history.
-    Compacted,
-    /// The host took messages back, or restored them.
-    Reverted,
-    /// A subagent handed over its output.
-    Finished,
-    /// The session was deleted or closed.
-    Closed,
-    /// The prompt cache has expired.
-    TurnedCold,
-    /// No sign of life for the longest time.
-    TurnedStale,
+enum_names! {
+    /// A signal of a host, a command of the user, or the passing of time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Signal {
+        /// The session was seen for the first time.
+        Opened = "opened",
+        /// A command made the session.
+        Created = "created",
+        /// A prompt arrived.
+        Prompted = "prompted",
+        /// Another session gave it work.
+        Delegated = "delegated",
+        /// A tool call began.
+        CallBegun = "call_begun",
+        /// The model was called.
+        ModelCalled = "model_called",
+        /// The host asks the user.
+        Asked = "asked",
+        /// The user answered.
+        Answered = "answered",
+        /// A subagent began.
+        ChildBegun = "child_begun",
+        /// The last subagent ended.
+        ChildrenEnded = "children_ended",
+        /// The turn ended normally.
+        TurnEnded = "turn_ended",
+        /// An error ended the turn.
+        TurnFailed = "turn_failed",
+        /// The user stopped the turn.
+        Aborted = "aborted",
+        /// The host's process ended during the turn, and its sidecar saw it.
+        Killed = "killed",
+        /// The host's process was found to be gone.
+        Crashed = "crashed",
+        /// The host began to make a summary.
+        CompactionBegun = "compaction_begun",
+        /// A summary replaced the history.
+        Compacted = "compacted",
+        /// The host took messages back, or restored them.
+        Reverted = "reverted",
+        /// A subagent handed over its output.
+        Finished = "finished",
+        /// The session was deleted or closed.
+        Closed = "closed",
+        /// The prompt cache has expired.
+        TurnedCold = "turned_cold",
+        /// No sign of life for the longest time.
+        TurnedStale = "turned_stale",
+    }
 }
 
-enum_names!(Signal {
-    Opened = "opened",
-    Created = "created",
-    Prompted = "prompted",
-    Delegated = "delegated",
-    CallBegun = "call_begun",
-    ModelCalled = "model_called",
-    Asked = "asked",
-    Answered = "answered",
-    ChildBegun = "child_begun",
-    ChildrenEnded = "children_ended",
-    TurnEnded = "turn_ended",
-    TurnFailed = "turn_failed",
-    Aborted = "aborted",
-    Killed = "killed",
-    Crashed = "crashed",
-    CompactionBegun = "compaction_begun",
-    Compacted = "compacted",
-    Reverted = "reverted",
-    Finished = "finished",
-    Closed = "closed",
-    TurnedCold = "turned_cold",
-    TurnedStale = "turned_stale",
-});
-
-/// Source of a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SignalSource {
-    /// The host.
-    Host,
-    /// A command of the user or a model.
-    Command,
-    /// The comparison of the record with the processes that run.
-    Reconciliation,
-    /// The clock, when a state is shown. Never recorded.
-    Time,
+enum_names! {
+    /// Source of a signal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SignalSource {
+        /// The host.
+        Host = "host",
+        /// A command of the user or a model.
+        Command = "command",
+        /// The comparison of the record with the processes that run.
+        Reconciliation = "reconciliation",
+        /// The clock, when a state is shown. Never recorded.
+        Time = "time",
+    }
 }
-
-enum_names!(SignalSource {
-    Host = "host",
-    Command = "command",
-    Reconciliation = "reconciliation",
-    Time = "time",
-});
 
 impl Signal {
     /// Returns the source of the signal.
@@ -248,259 +196,62 @@ pub struct Rule {
     pub why: &'static str,
 }
 
-/// States in which a turn runs.
-const BUSY: &[SessionState] = &[S::Executing, S::WaitingUser, S::WaitingChild, S::Compacting];
+/// Declares transitions: the signal, the states in which it counts, the state that follows, and the
+/// reason.
+macro_rules! rules {
+    ($($signal:ident: $($from:ident)|+ => $to:ident, $why:literal;)+) => {
+        &[$(Rule { signal: Signal::$signal, from: &[$(S::$from),+], to: S::$to, why: $why }),+]
+    };
+}
 
 /// All transitions. Anything that is not listed is ignored.
-pub const RULES: &[Rule] = &[
-    Rule {
-        signal: Signal::Created,
-        from: &[S::Beginning],
-        to: S::Custom,
-        why: "a command made the session",
-    },
+pub const RULES: &[Rule] = rules! {
+    Created: Beginning => Custom, "a command made the session";
     // While a turn runs, a prompt is queued and changes nothing.
-    Rule {
-        signal: Signal::Prompted,
-        from: &[
-            S::Beginning,
-            S::BetweenTurn,
-            S::Compacting,
-            S::Compacted,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-            S::Completed,
-            S::Closed,
-        ],
-        to: S::Executing,
-        why: "a prompt arrived",
-    },
-    Rule {
-        signal: Signal::Delegated,
-        from: &[
-            S::Beginning,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-            S::Completed,
-            S::Closed,
-        ],
-        to: S::Executing,
-        why: "another session gave it work",
-    },
+    Prompted: Beginning | BetweenTurn | Compacting | Compacted | Interrupted | Failed | Custom |
+        Completed | Closed => Executing, "a prompt arrived";
+    Delegated: Beginning | Interrupted | Failed | Custom | Completed | Closed
+        => Executing, "another session gave it work";
     // Hosts continue without a prompt after a compaction, and other plugins resume sessions.
-    Rule {
-        signal: Signal::CallBegun,
-        from: &[
-            S::Beginning,
-            S::BetweenTurn,
-            S::Compacting,
-            S::Compacted,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-            S::Completed,
-            S::Closed,
-        ],
-        to: S::Executing,
-        why: "a tool call began",
-    },
+    CallBegun: Beginning | BetweenTurn | Compacting | Compacted | Interrupted | Failed | Custom |
+        Completed | Closed => Executing, "a tool call began";
     // Only here: the cost of a turn may be reported after its end.
-    Rule {
-        signal: Signal::ModelCalled,
-        from: &[S::Compacted],
-        to: S::Executing,
-        why: "the model went on after the compaction",
-    },
-    Rule {
-        signal: Signal::Asked,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Custom,
-        ],
-        to: S::WaitingUser,
-        why: "the user is asked",
-    },
-    Rule {
-        signal: Signal::Answered,
-        from: &[S::WaitingUser],
-        to: S::Executing,
-        why: "the user answered",
-    },
-    Rule {
-        signal: Signal::ChildBegun,
-        from: &[S::Beginning, S::Executing, S::Compacted, S::Custom],
-        to: S::WaitingChild,
-        why: "a subagent began",
-    },
-    Rule {
-        signal: Signal::ChildrenEnded,
-        from: &[S::WaitingChild],
-        to: S::Executing,
-        why: "its subagents have ended",
-    },
+    ModelCalled: Compacted => Executing, "the model continued after the compaction";
+    Asked: Beginning | Executing | WaitingChild | Compacting | Compacted | Custom
+        => WaitingUser, "the user is asked";
+    Answered: WaitingUser => Executing, "the user answered";
+    ChildBegun: Beginning | Executing | Compacted | Custom => WaitingChild, "a subagent began";
+    ChildrenEnded: WaitingChild => Executing, "its subagents have ended";
     // A summary that the user asked for ends with an idle host: the session stays compacted.
-    Rule {
-        signal: Signal::TurnEnded,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Custom,
-        ],
-        to: S::BetweenTurn,
-        why: "the turn ended",
-    },
+    TurnEnded: Beginning | Executing | WaitingUser | WaitingChild | Compacting | Custom
+        => BetweenTurn, "the turn ended";
     // The host may be idle before the message with the error is final.
-    Rule {
-        signal: Signal::TurnFailed,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Custom,
-        ],
-        to: S::Failed,
-        why: "an error ended the turn",
-    },
+    TurnFailed: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Compacted | Custom => Failed, "an error ended the turn";
     // A stop says more than the idle host and the failed calls that follow from it, in any order.
-    Rule {
-        signal: Signal::Aborted,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Failed,
-            S::Custom,
-        ],
-        to: S::Interrupted,
-        why: "the user stopped the turn",
-    },
-    Rule {
-        signal: Signal::Killed,
-        from: BUSY,
-        to: S::Interrupted,
-        why: "the host ended during the turn",
-    },
-    Rule {
-        signal: Signal::Crashed,
-        from: BUSY,
-        to: S::Interrupted,
-        why: "the host's process is gone, and the turn never ended",
-    },
-    Rule {
-        signal: Signal::CompactionBegun,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacted,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-        ],
-        to: S::Compacting,
-        why: "the host began to make a summary",
-    },
-    Rule {
-        signal: Signal::Compacted,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-        ],
-        to: S::Compacted,
-        why: "a summary replaced the history",
-    },
-    Rule {
-        signal: Signal::Reverted,
-        from: &[S::Compacted, S::Interrupted, S::Failed],
-        to: S::BetweenTurn,
-        why: "the host took messages back or restored them",
-    },
-    Rule {
-        signal: Signal::Finished,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-        ],
-        to: S::Completed,
-        why: "its output was handed over",
-    },
-    Rule {
-        signal: Signal::Closed,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Interrupted,
-            S::Failed,
-            S::Custom,
-            S::Completed,
-        ],
-        to: S::Closed,
-        why: "it was deleted or closed",
-    },
+    Aborted: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Compacted | Failed | Custom => Interrupted, "the user stopped the turn";
+    Killed: Executing | WaitingUser | WaitingChild | Compacting
+        => Interrupted, "the host ended during the turn";
+    Crashed: Executing | WaitingUser | WaitingChild | Compacting
+        => Interrupted, "the host's process is gone, and the turn never ended";
+    CompactionBegun: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild |
+        Compacted | Interrupted | Failed | Custom => Compacting, "the host began to make a summary";
+    Compacted: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Interrupted | Failed | Custom => Compacted, "a summary replaced the history";
+    Reverted: Compacted | Interrupted | Failed
+        => BetweenTurn, "the host took messages back or restored them";
+    Finished: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Compacted | Interrupted | Failed | Custom => Completed, "its output was handed over";
+    Closed: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Compacted | Interrupted | Failed | Custom | Completed => Closed, "it was deleted or closed";
     // The rest is never recorded: it follows from the clock whenever a state is shown.
-    Rule {
-        signal: Signal::TurnedCold,
-        from: &[S::BetweenTurn, S::Compacted],
-        to: S::Idle,
-        why: "nothing happened for longer than a prompt stays in the cache",
-    },
+    TurnedCold: BetweenTurn | Compacted
+        => Idle, "nothing happened for longer than a prompt stays in the cache";
     // A running turn whose process is known is found by reconciliation instead.
-    Rule {
-        signal: Signal::TurnedStale,
-        from: &[
-            S::Beginning,
-            S::Executing,
-            S::BetweenTurn,
-            S::WaitingUser,
-            S::WaitingChild,
-            S::Compacting,
-            S::Compacted,
-            S::Custom,
-            S::Idle,
-        ],
-        to: S::Stale,
-        why: "no sign of life for a long time",
-    },
-];
+    TurnedStale: Beginning | Executing | BetweenTurn | WaitingUser | WaitingChild | Compacting |
+        Compacted | Custom | Idle => Stale, "no sign of life for a long time";
+};
 
 /// Returns the rule for a signal in a state; none if the signal is ignored there.
 pub fn rule(from: SessionState, signal: Signal) -> Option<&'static Rule> {

@@ -10,7 +10,7 @@ use super::{Entry, EntryKind, Speaker};
 
 /// A prompt that the host delivers with a tool's answer comes within this time after it; a user who
 /// reads the answer and types takes longer (recorded sessions: 0.3 s at most, and 1.8 s at least).
-const DELIVERED_WITHIN: i64 = 1_000;
+pub const DELIVERED_WITHIN: i64 = 1_000;
 /// Claude Code's words for a prompt that a hook of the user refused.
 const STOPPED_BY_HOOK: &str = "Operation stopped by hook";
 
@@ -51,6 +51,11 @@ impl TurnEnd {
 
 /// Divides a transcript into turns. Words before the first prompt belong to none.
 pub fn turns(entries: &[Entry]) -> Vec<TurnSpan> {
+    turns_within(entries, DELIVERED_WITHIN)
+}
+
+/// Divides a transcript into turns, with another value for [`DELIVERED_WITHIN`].
+pub fn turns_within(entries: &[Entry], delivered_within: i64) -> Vec<TurnSpan> {
     let mut all = Vec::new();
     let mut open: Option<OpenTurn<'_>> = None;
     for (place, entry) in entries.iter().enumerate() {
@@ -58,7 +63,8 @@ pub fn turns(entries: &[Entry]) -> Vec<TurnSpan> {
             continue;
         }
         let begins = entry.is_prompt() && !is_refusal_of_a_hook(entry);
-        if begins && !open.as_ref().is_some_and(|turn| turn.has_delivered(entry)) {
+        let is_inside = |turn: &OpenTurn<'_>| turn.has_delivered(entry, delivered_within);
+        if begins && !open.as_ref().is_some_and(is_inside) {
             all.extend(open.take().map(|turn| turn.close(place)));
             open = Some(OpenTurn::new(place, entry));
         } else if let Some(turn) = &mut open {
@@ -118,12 +124,12 @@ impl<'e> OpenTurn<'e> {
 
     /// Returns true if the host delivered a prompt inside this turn: typed while the model worked, or
     /// one more part of the same message. Without times, a prompt after an answer counts as delivered.
-    fn has_delivered(&self, prompt: &Entry) -> bool {
+    fn has_delivered(&self, prompt: &Entry, within: i64) -> bool {
         if self.marked || !matches!(self.last, Last::Prompt | Last::Answer) {
             return false;
         }
         match (self.at, prompt.at) {
-            (Some(last), Some(prompt)) => prompt.0.saturating_sub(last) <= DELIVERED_WITHIN,
+            (Some(last), Some(prompt)) => prompt.0.saturating_sub(last) <= within,
             _ => self.last == Last::Answer,
         }
     }
@@ -156,7 +162,7 @@ impl<'e> OpenTurn<'e> {
             }
             _ => return,
         };
-        // The model went on: what was marked was one refused call.
+        // The model continued: what was marked was one refused call.
         self.marked &= last != Last::Model;
         self.last = last;
         self.at = entry.at.map(|at| at.0).or(self.at);

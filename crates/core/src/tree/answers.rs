@@ -14,7 +14,7 @@ use crate::note::{Evidence, Note};
 use crate::session::life::Life;
 use crate::session::link::SessionLink;
 use crate::session::{Activity, Session};
-use crate::subagent::Run;
+use crate::subagent::SubagentRun;
 use crate::text::{Text, Title};
 use crate::tree_query::{LastCommand, MaskOverlay, TreeQuery};
 
@@ -137,9 +137,9 @@ impl TreeQuery for Tree {
         Ok(waiting.collect())
     }
 
-    fn runs_of(&self, parent: &SessionRef) -> Answer<Vec<Run>> {
-        let started = |run: &&Run| run.parent.as_ref() == Some(parent);
-        let mut runs: Vec<Run> = self.runs().filter(started).cloned().collect();
+    fn runs_of(&self, parent: &SessionRef) -> Answer<Vec<SubagentRun>> {
+        let started = |run: &&SubagentRun| run.parent.as_ref() == Some(parent);
+        let mut runs: Vec<SubagentRun> = self.runs().filter(started).cloned().collect();
         runs.sort_by(|one, other| {
             (one.started, &one.session).cmp(&(other.started, &other.session))
         });

@@ -80,7 +80,7 @@ fn open_frames_are_copied_and_finished_ones_are_known() {
     let noted = frames.filter(|frame| frame.notes.contains(&decided));
     assert_eq!(noted.count(), 2);
 
-    // Both go on, and neither hears of the other.
+    // Both continue, and neither hears of the other.
     story.pop("plan", Outcome::Completed).unwrap_err();
     let active = story.tree.session(&actor("copy").session).unwrap().unwrap();
     let frame = active.active.unwrap();

@@ -55,7 +55,7 @@ fn the_first_pushes_of_a_session_are_roots() {
 fn a_pop_beside_a_push_is_refused_in_either_order() {
     let mut story = Story::new("root > work*");
     push(&mut story, "m1", "inner").unwrap();
-    let expected = "a pop and a push in one message: which comes first is not clear";
+    let expected = "a pop and a push in one message: the order is ambiguous";
     assert_eq!(refused(&mut story, |story| pop(story, "m1")), expected);
     pop(&mut story, "m2").unwrap();
     assert_eq!(

@@ -135,7 +135,7 @@ fn sessions_on_masked_frames_move_up() {
     let mut story = worked();
     let frame = story.id("next");
     story
-        .does_as(&actor("other"), &Command::Activate { frame })
+        .does_as(&actor("other"), &Command::Activate(frame))
         .unwrap();
     revert(&mut story, &["m4"], &[]);
     assert_eq!(story.active_of("other").as_deref(), Some("root"));
@@ -155,7 +155,7 @@ fn open_frames_of_a_deleted_session_are_given_up_and_stay_readable() {
     let mut story = worked();
     let frame = story.id("root");
     story
-        .does_as(&actor("other"), &Command::Activate { frame })
+        .does_as(&actor("other"), &Command::Activate(frame))
         .unwrap();
     assert_eq!(story.does(&Command::Archive), Ok(vec![]));
     assert_eq!(story.active(), None);
