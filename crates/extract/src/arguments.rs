@@ -2,34 +2,59 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Returns the string values of a JSON text, one below the other; they hold what the model wrote
 /// into a call. Text that is not JSON is returned as it is.
 pub(crate) fn text(json: &str) -> Cow<'_, str> {
-    let mut joined = None;
+    with_replaced(json).0
+}
+
+/// Arguments that have the text that an edit replaces.
+const REPLACED: [&str; 4] = ["old_string", "oldString", "oldText", "old_str"];
+
+/// Returns the same, with the parts of it that an edit replaces.
+pub(crate) fn with_replaced(json: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
+    let (mut joined, mut replaced) = (None, Vec::new());
+    let strings = Strings {
+        joined: &mut joined,
+        replaced: &mut replaced,
+        is_replaced: false,
+    };
     let mut json_text = serde_json::Deserializer::from_str(json);
-    let parsed = Strings(&mut joined).deserialize(&mut json_text);
+    let parsed = strings.deserialize(&mut json_text);
     match parsed.and_then(|()| json_text.end()) {
-        Ok(()) => joined.unwrap_or_default(),
-        Err(_) => Cow::Borrowed(json),
+        Ok(()) => (joined.unwrap_or_default(), replaced),
+        Err(_) => (Cow::Borrowed(json), Vec::new()),
     }
 }
 
 /// Appends the strings of a value.
-struct Strings<'s, 'de>(&'s mut Option<Cow<'de, str>>);
+struct Strings<'s, 'de> {
+    joined: &'s mut Option<Cow<'de, str>>,
+    replaced: &'s mut Vec<Range<usize>>,
+    is_replaced: bool,
+}
 
 impl<'de> Strings<'_, 'de> {
     /// Appends a string, or begins with `first` if it is the first one.
     fn add(self, text: &str, first: impl FnOnce() -> Cow<'de, str>) {
-        match self.0 {
-            None => *self.0 = Some(first()),
+        let start = match self.joined {
+            None => {
+                *self.joined = Some(first());
+                0
+            }
             Some(joined) => {
                 let joined = joined.to_mut();
                 joined.push('\n');
                 joined.push_str(text);
+                joined.len() - text.len()
             }
+        };
+        if self.is_replaced {
+            self.replaced.push(start..start + text.len());
         }
     }
 }
@@ -60,13 +85,24 @@ impl<'de> Visitor<'de> for Strings<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Strings(self.0))?.is_some() {}
+        while list
+            .next_element_seed(Strings {
+                joined: &mut *self.joined,
+                replaced: &mut *self.replaced,
+                ..self
+            })?
+            .is_some()
+        {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        while object.next_key::<IgnoredAny>()?.is_some() {
-            object.next_value_seed(Strings(self.0))?;
+        while let Some(key) = object.next_key::<Cow<'_, str>>()? {
+            object.next_value_seed(Strings {
+                joined: &mut *self.joined,
+                replaced: &mut *self.replaced,
+                is_replaced: REPLACED.contains(&key.as_ref()),
+            })?;
         }
         Ok(())
     }

@@ -15,8 +15,6 @@ pub(crate) type WordSet = IndexSet<&'static str, FxBuildHasher>;
 pub(crate) const WEIGHTS: &str = include_str!("../data/weights.toml");
 /// Weights of the relevance of a frame.
 pub(crate) const RELEVANCE: &str = include_str!("../data/relevance.toml");
-/// Phrases of decisions and failed approaches.
-pub(crate) const DECISIONS: &str = include_str!("../data/decisions.txt");
 /// Commands that check the work.
 pub(crate) const CHECKS: &str = include_str!("../data/checks.txt");
 /// Lines of output that decide an outcome.
@@ -63,19 +61,17 @@ mod tests {
 
     #[test]
     fn no_list_is_empty_or_repeats_itself() {
-        let lists: [Vec<&str>; 7] = [
+        let lists: [Vec<&str>; 5] = [
             section(include_str!("../data/common_identifiers.txt"), "").collect(),
             section(include_str!("../data/file_extensions.txt"), "").collect(),
             section(include_str!("../data/stop_words.txt"), "").collect(),
-            section(DECISIONS, "decided").collect(),
-            section(DECISIONS, "failed").collect(),
             section(UNITS, "words").collect(),
             section(UNITS, "symbols").collect(),
         ];
         for list in lists {
             let distinct: WordSet = list.iter().copied().collect();
             assert!(!list.is_empty() && distinct.len() == list.len(), "{list:?}");
-            // Decisions and units are compared with text in lower case.
+            // Units are compared with text in lower case.
             assert!(list.len() > 50 || list.iter().all(|entry| *entry == entry.to_lowercase()));
         }
     }

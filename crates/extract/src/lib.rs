@@ -10,6 +10,8 @@
 //! - [`summary`] chooses the passages and names of a summary;
 //! - [`relevance`] ranks finished frames by what they have in common with a goal;
 //! - [`shell`] guesses which files a command line changed;
+//! - [`failure`] finds the lines of a tool's output that say why it failed;
+//! - [`state`] derives where the work stands: the request, the last check, changed files, what comes next;
 //! - [`tokens`] is the interface to a tokenizer.
 //!
 //! Weights and word lists are files below `data/`, which say where they come from.

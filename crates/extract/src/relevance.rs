@@ -92,7 +92,7 @@ impl Query {
                 let following = self.beginnings.get(usize::from(first & 31));
                 following.is_some_and(|following| following & bit(*second) != 0)
             }
-            // One letter of ASCII is no term.
+            // One letter of ASCII is not a term.
             _ => !word.is_ascii(),
         }
     }

@@ -47,7 +47,7 @@ pub use stalls::watch_call;
 pub use steps::{WorkStep, WorkStepKind};
 
 use self::checks::CheckCommand;
-use self::outcomes::{Verdict, first_failure, verdict};
+use self::outcomes::{Verdict, first_failure, ran_nothing, verdict};
 use self::runs::{Run, RunState};
 
 /// The state of the work in a session.
@@ -98,6 +98,8 @@ pub struct CheckResult {
     pub failure: Option<String>,
     /// Index of the entry that reported it.
     pub entry: usize,
+    /// True if it passed although it ran no test: all were skipped, or there was none.
+    pub ran_nothing: bool,
     /// Number of successful edits since.
     pub edits_since: usize,
 }
@@ -111,6 +113,8 @@ pub struct Action {
     pub object: String,
     /// Index of the entry of the call.
     pub entry: usize,
+    /// Index of the entry of its answer.
+    pub answered: usize,
 }
 
 /// Kind of a call of the model.
@@ -161,6 +165,11 @@ impl WorkState {
         } else {
             entries
         };
+        Self::of_all(entries)
+    }
+
+    /// Reads the state of finished work: every entry is a part of it, those of subagents included.
+    pub fn of_all(entries: &[Entry]) -> Self {
         let is_call = |entry: &&Entry| matches!(entry.kind, EntryKind::Call(_));
         let calls = u32::try_from(entries.iter().filter(is_call).count()).unwrap_or(u32::MAX);
         let files = files::files(entries);
@@ -246,6 +255,7 @@ fn last_check(
                 CheckOutcome::Passed
             },
             failure: shown_failure(run).filter(|_| has_failed),
+            ran_nothing: !has_failed && ran_nothing(&run.output),
             entry: run.entry,
             edits_since: edits_since(run.entry),
         });
@@ -325,6 +335,7 @@ fn open_errors(
                 },
                 outcome: CheckOutcome::Failed,
                 failure: Some(failure),
+                ran_nothing: false,
                 entry: run.entry,
                 edits_since: edits_since(run.entry),
             });

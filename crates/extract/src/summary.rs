@@ -10,7 +10,6 @@
 //! nothing is made up.
 
 mod assemble;
-mod decisions;
 mod index;
 mod passages;
 mod sections;
@@ -39,8 +38,18 @@ pub struct SummaryInput<'a> {
     pub log: Option<&'a str>,
     /// Text that the reader has, such as the host's own summary. It is not repeated.
     pub already: &'a str,
+    /// True if the reader has a summary of the session by the host ([`is_summary`]).
+    pub has_summary: bool,
     /// True if the reader has the state of the work.
     pub has_state: bool,
+}
+
+/// A shorter text is no summary of a session, in bytes: its summariser forgot nearly everything.
+const MIN_SUMMARY: usize = 1_600;
+
+/// Returns true if a text of the host is long enough to be a summary of a session.
+pub fn is_summary(text: &str) -> bool {
+    text.len() >= MIN_SUMMARY
 }
 
 /// Returns a brief to continue a session from, after a compaction or a pause.
@@ -75,7 +84,7 @@ pub fn result(
     tokenizer: &dyn Tokenizer,
 ) -> String {
     Assembler {
-        state: &WorkState::read(entries),
+        state: &WorkState::of_all(entries),
         utterances: &utterances_of(entries.iter().enumerate()),
         todos: &[],
         input,

@@ -1,6 +1,7 @@
 //! Utterances: the entries of a transcript that have a text, with the source of each.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::arguments;
 use flamestack_core::transcript::{CallKind, Entry, EntryKind, Speaker};
@@ -58,6 +59,8 @@ pub struct Utterance<'a> {
     pub text: Cow<'a, str>,
     /// The files that a call names.
     pub paths: &'a [String],
+    /// The parts of the text that an edit replaces.
+    pub replaced: Vec<Range<usize>>,
     /// The kind of a call.
     pub kind: Option<CallKind>,
     /// For an answer: index of the utterance that made the call.
@@ -119,6 +122,7 @@ impl<'a> Utterance<'a> {
             source,
             text: Cow::Borrowed(text),
             paths: &[],
+            replaced: Vec::new(),
             kind: None,
             answers: None,
             ok: None,
@@ -144,12 +148,17 @@ impl<'a> Utterance<'a> {
             EntryKind::Compacted { summary, .. } => {
                 Self::of_text(Source::Summary, summary.as_deref()?)
             }
-            EntryKind::Call(call) => Self {
-                text: arguments::text(&call.arguments),
-                paths: &call.paths,
-                kind: Some(call.kind),
-                ..Self::of_text(of_call(call.kind)?, "")
-            },
+            EntryKind::Call(call) => {
+                let source = of_call(call.kind)?;
+                let (text, replaced) = arguments::with_replaced(&call.arguments);
+                Self {
+                    text,
+                    paths: &call.paths,
+                    replaced,
+                    kind: Some(call.kind),
+                    ..Self::of_text(source, "")
+                }
+            }
             EntryKind::Answer(answer) if answer.ok => Self::of_text(Source::Output, &answer.text),
             EntryKind::Answer(answer) => Self::of_text(Source::FailedOutput, &answer.text),
             _ => return None,

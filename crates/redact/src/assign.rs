@@ -29,7 +29,7 @@ pub(crate) enum Named {
     Secret,
     /// Parsers, models and design systems have tokens as well.
     Token,
-    /// A map has keys too, so the name must say that it is the key of a lock.
+    /// A map has keys too, so the name must say that it is a credential: `api_key`.
     Key,
     /// `GITHUB_PAT`, but neither `path` nor `pat`.
     Pat,
@@ -133,7 +133,8 @@ struct Name<'t> {
     keyword: std::ops::Range<usize>,
 }
 
-/// Longer names are not names. It also bounds what a text of nothing but names can cost.
+/// Maximum length of a name. Longer runs are not treated as names, which also bounds the cost of a text
+/// that consists of names only.
 const LONGEST: usize = 64;
 
 fn is_name(byte: u8) -> bool {
@@ -195,7 +196,7 @@ impl<'t> Name<'t> {
 
     /// Returns true if the name is one that `named` is about.
     fn fits(&self, named: Named, form: Form) -> bool {
-        /// Cursors, locks and vocabularies: opaque, but they open nothing.
+        /// Names of opaque values that are not credentials: cursors, locks, vocabularies.
         const HARMLESS: &str = "\
             next page continuation cancellation cancel sync resume fencing lease request change \
             idempotency eos bos pad stop special mask";

@@ -36,10 +36,10 @@ pub enum BadRule {
     #[error("`{0}…` is too large: write a shorter pattern, or one that repeats less often")]
     Size(String),
     /// The pattern matches everywhere.
-    #[error("`{0}` matches the empty text, and with it every place of every text")]
+    #[error("`{0}` matches the empty text, and so matches everywhere")]
     Empty(String),
     /// There are too many rules.
-    #[error("there are {0} rules, and {MAX_RULES} are possible")]
+    #[error("there are {0} rules; the limit is {MAX_RULES}")]
     Many(usize),
 }
 

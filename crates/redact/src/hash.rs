@@ -1,4 +1,5 @@
-// Shared with the build script, which fills the tables that are looked up with these.
+// Hashes of the first bytes of keywords, by which the scanner looks up the rules that may match. No
+// module doc: the build script, which fills those tables, includes this file.
 
 /// Number of bits that the first bytes of a keyword are hashed to.
 const HASH_BITS: u32 = 17;

@@ -12,7 +12,7 @@ const WINDOW: usize = 128;
 pub(crate) struct Literal {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// True if the value goes on after `end`.
+    /// True if the value continues after `end`.
     cut: bool,
     /// The quote that closes it, and the number of backslashes before that.
     close: Option<(u8, usize)>,

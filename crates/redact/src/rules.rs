@@ -138,7 +138,7 @@ fn find_token(rule: &Rule, pattern: &Pattern, spot: Spot<'_>) -> Option<Finding>
     (pattern.check)(body).then(|| whole(pattern, spot.view, found, rule.kind))?
 }
 
-/// Returns the whole of what was found, which may go on beyond the window.
+/// Returns the whole of what was found, which may continue beyond the window.
 fn whole(pattern: &Pattern, view: View<'_>, found: Match, kind: &'static str) -> Option<Finding> {
     let until = |end| pattern.secret_end(view.bytes, found.body..end);
     let mut end = until(view.bytes.len())?;

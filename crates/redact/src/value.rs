@@ -1,5 +1,5 @@
 //! Judges values by their characters alone: random, made by people, or not secret at all.
-//! The rule decides how much a value must show.
+//! Each rule sets how much like a secret a value must look.
 
 use crate::MARKER;
 use crate::view::{count, find, words};
@@ -167,7 +167,7 @@ pub(crate) fn is_url_user(userinfo: &[u8]) -> bool {
     strength(user, Written::Quoted) == Strength::Random
 }
 
-/// In this position every word is a password, a bad one too; only templates are not.
+/// Returns true for a password in a URL: every word counts, even a weak one; only templates do not.
 pub(crate) fn is_url_password(password: &[u8]) -> bool {
     // The host ended and the `@` is of something else: `http://host:80,me@example.org`.
     let digits = password
@@ -409,28 +409,7 @@ impl Class {
 
 /// Returns true for what people put into passwords and not into names.
 fn is_special(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'!' | b'@'
-            | b'#'
-            | b'$'
-            | b'%'
-            | b'^'
-            | b'&'
-            | b'*'
-            | b'+'
-            | b'='
-            | b'~'
-            | b'?'
-            | b'('
-            | b')'
-            | b'['
-            | b']'
-            | b'{'
-            | b'}'
-            | b'|'
-            | b';'
-    )
+    b"!@#$%^&*+=~?()[]{}|;".contains(&byte)
 }
 
 /// Returns the number of different ASCII bytes in `value`.

@@ -1,7 +1,7 @@
 //! Token counts as models see them.
 //!
-//! Other hosts start a process for each event, so the vocabulary is linked in as it is used: see
-//! `build.rs`. Nothing is loaded or built at run time.
+//! Some hosts start a process for each event, so the vocabulary is compiled into the program, ready to
+//! use: see `build.rs`. Nothing is loaded or built at run time.
 
 mod memo;
 mod pieces;

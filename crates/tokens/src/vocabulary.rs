@@ -11,7 +11,7 @@ static TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vocabulary.bin")
 /// Number of buckets, as in `build.rs`.
 const BUCKETS: usize = 1 << 17;
 
-/// The rank of what is no token: it is merged last, which is never.
+/// The rank of what is not a token: it is merged last, which is never.
 const NONE: u32 = u32::MAX;
 
 /// Pieces up to this length are merged by looking for the best pair again and again, longer ones

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// Relation of a command line to the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandKind {
-    /// Looks around; finding nothing is no failure.
+    /// Looks around; finding nothing is not a failure.
     Look,
     /// Any other command.
     Other,

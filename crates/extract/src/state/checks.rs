@@ -3,34 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use flamestack_core::enum_names;
+
 use crate::data::{CHECKS, section};
 use crate::shell::{SimpleCommand, invocation};
 
-/// Kind of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CheckKind {
-    /// Runs tests.
-    Test,
-    /// Builds.
-    Build,
-    /// Looks for faults of style.
-    Lint,
-    /// Checks types.
-    Types,
-    /// Runs several of these, such as `make check`.
-    Several,
-}
-
-impl CheckKind {
-    fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "test" => Self::Test,
-            "build" => Self::Build,
-            "lint" => Self::Lint,
-            "types" => Self::Types,
-            "check" => Self::Several,
-            _ => return None,
-        })
+enum_names! {
+    /// Kind of a check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CheckKind {
+        /// Runs tests.
+        Test = "test",
+        /// Builds.
+        Build = "build",
+        /// Looks for faults of style.
+        Lint = "lint",
+        /// Checks types.
+        Types = "types",
+        /// Runs several of these, such as `make check`.
+        Several = "check",
     }
 }
 
@@ -163,7 +154,7 @@ fn check_of(program: &str, rest: &[&str], command: &SimpleCommand) -> Option<Che
     named(program, kind)
 }
 
-/// Returns the first argument that is no option.
+/// Returns the first argument that is not an option.
 fn verb<'w>(program: &str, rest: &[&'w str]) -> &'w str {
     let valued = |word: &str| {
         matches!(

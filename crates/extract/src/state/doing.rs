@@ -10,6 +10,8 @@ use super::{Action, ActionKind, MAX_COMMAND, edits};
 
 /// Number of calls after which a stated intention has been carried out.
 const INTENTION_AGE: usize = 2;
+/// Number of calls after which the model's words say nothing about the present.
+const WORDS_AGE: usize = 8;
 /// Maximum length of a stated intention, in bytes.
 const MAX_INTENTION: usize = 400;
 /// Maximum lengths of what is quoted, in characters; the entry has the rest.
@@ -24,17 +26,16 @@ pub(super) fn last_action(entries: &[Entry]) -> Option<Action> {
         EntryKind::Call(call) if call.kind != CallKind::Todo => Some((at, call)),
         _ => None,
     })?;
-    let answer = entries
-        .iter()
-        .skip(at)
-        .find_map(|entry| match &entry.kind {
-            EntryKind::Answer(answer) if answer.call == call.id => Some(answer),
-            _ => None,
-        })?;
+    let mut later = entries.iter().enumerate().skip(at);
+    let (answered, answer) = later.find_map(|(at, entry)| match &entry.kind {
+        EntryKind::Answer(answer) if answer.call == call.id => Some((at, answer)),
+        _ => None,
+    })?;
     let action = |kind, object: &str| Action {
         kind,
         object: condense(object, MAX_COMMAND),
         entry: at,
+        answered,
     };
     let path = call.paths.first();
     if is_refusal(&answer.text) {
@@ -78,10 +79,16 @@ pub(crate) fn without_setup(line: &str) -> &str {
     }
 }
 
-/// Returns the beginning of the model's last text, and the question that it ends with.
+/// Returns the beginning of the model's last text, and the question that it ends with, unless much was
+/// done since: words about a step that was taken long ago mislead.
 pub(super) fn last_words(entries: &[Entry]) -> Option<Said> {
+    let mut calls = 0;
     let texts = entries.iter().enumerate().rev();
-    let (entry, text) = texts.clone().find_map(|(at, entry)| match &entry.kind {
+    let mut recent = texts.take_while(|(_, entry)| {
+        calls += usize::from(matches!(entry.kind, EntryKind::Call(_)));
+        calls <= WORDS_AGE
+    });
+    let (entry, text) = recent.find_map(|(at, entry)| match &entry.kind {
         EntryKind::Assistant { text } if !text.trim().is_empty() => Some((at, text)),
         _ => None,
     })?;

@@ -1,4 +1,4 @@
-//! Edits: which text of which file a call replaced by which other text.
+//! Edits: which text of which file a call replaced with which other text.
 
 use std::borrow::Cow;
 

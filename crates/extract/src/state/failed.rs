@@ -26,6 +26,8 @@ pub enum FailedApproach {
         failure: String,
         /// Index of the entry of the last failure.
         entry: usize,
+        /// True if the command passed since.
+        passed_since: bool,
     },
 }
 
@@ -62,8 +64,13 @@ pub(super) fn failed_approaches(
     let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
     for run in runs {
         for (at, check) in &run.checks {
-            if verdict(run, *at, check) != Verdict::Certain(CheckOutcome::Failed) {
-                continue;
+            match verdict(run, *at, check) {
+                Verdict::Certain(CheckOutcome::Failed) => {}
+                Verdict::Certain(CheckOutcome::Passed) => {
+                    settle(&mut failed, &check.name);
+                    continue;
+                }
+                Verdict::NotRun | Verdict::Unknown => continue,
             }
             let Some(failure) = first_failure(&run.output) else {
                 continue;
@@ -80,6 +87,7 @@ pub(super) fn failed_approaches(
                     command: check.name.clone(),
                     failure: condense(&failure, super::MAX_FAILURE),
                     entry: run.entry,
+                    passed_since: false,
                 };
                 failed.insert(format!("check {} {}", key.0, key.1), repeated);
             }
@@ -90,6 +98,21 @@ pub(super) fn failed_approaches(
     failed.sort_by_key(FailedApproach::entry);
     let excess = failed.len().saturating_sub(MAX_FAILED);
     failed.split_off(excess)
+}
+
+/// Notes that a command passed after its failures.
+fn settle(failed: &mut BTreeMap<String, FailedApproach>, passed: &str) {
+    for approach in failed.values_mut() {
+        if let FailedApproach::Repeated {
+            command,
+            passed_since,
+            ..
+        } = approach
+            && command == passed
+        {
+            *passed_since = true;
+        }
+    }
 }
 
 /// Returns files in which a later edit put the old text back, with the entry of that edit.

@@ -7,7 +7,7 @@ use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind};
 
 use super::files::Edit;
 use super::prompts::is_from_user;
-use super::runs::{command_lines, is_refusal};
+use super::runs::{command_lines, is_refusal, running_id};
 use crate::shell::{SimpleCommand, git_words, invocation, unwrapped};
 
 /// A commit that the model made.
@@ -79,7 +79,11 @@ struct Reader {
 impl Reader {
     fn answered(&mut self, call: &Call, answer: &Answer) {
         let lines = command_lines(call);
-        if is_refusal(&answer.text) || !lines.iter().any(|line| line.contains("git")) {
+        // A commit that was started may yet fail.
+        if is_refusal(&answer.text)
+            || running_id(&answer.text).is_some()
+            || !lines.iter().any(|line| line.contains("git"))
+        {
             return;
         }
         let ok = answer.exit_code.unwrap_or(i32::from(!answer.ok)) == 0 && lines.len() == 1;

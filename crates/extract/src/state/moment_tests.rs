@@ -86,11 +86,89 @@ fn a_deleted_file_is_said_to_be_deleted() {
     let seen = story.with(EntryKind::Changed {
         paths: vec!["specs/old.md".to_owned()],
     });
+    let shown = seen.shown();
+    assert!(shown.contains("- specs/old.md, deleted #3"), "{shown}");
     assert!(
-        seen.shown().contains("- specs/old.md, deleted #3"),
-        "{}",
-        seen.shown()
+        shown.contains("Last action (#1): deleted specs/old.md"),
+        "{shown}"
     );
+}
+
+#[test]
+fn the_last_action_says_how_it_ended() {
+    let failing = "ValueError: texts/fr.toml: key 'checkout' is missing";
+    let failed = Story::default().runs("python check_texts.py", 1, failing);
+    insta::assert_snapshot!(failed.shown(), @"Last action (#1): ran `python check_texts.py`, which failed: ValueError: texts/fr.toml: key 'checkout' is missing");
+    let running = "Command running in background with ID: b1";
+    let started = Story::default().runs("npm run dev", 0, running);
+    insta::assert_snapshot!(started.shown(), @"Last action (#1): started `npm run dev`, which had not ended");
+    // The line of the last check has its outcome.
+    let checked = Story::default().runs("cargo test", 101, "test ids::parse ... FAILED");
+    assert!(
+        checked.shown().ends_with("ran `cargo test`\n"),
+        "{}",
+        checked.shown()
+    );
+    let looked = Story::default().runs("rg -n nothing src", 1, "");
+    assert!(
+        looked.shown().ends_with("ran `rg -n nothing src`\n"),
+        "{}",
+        looked.shown()
+    );
+}
+
+#[test]
+fn a_check_that_ran_no_test_says_so() {
+    let passed = " passed, but ran no test";
+    for (line, output, nothing) in [
+        (
+            "bats test/a.bats",
+            "1..2\nok 1 a # skip no pass\nok 2 b # skip no pass",
+            true,
+        ),
+        (
+            "bats test/a.bats",
+            "1..2\nok 1 a # skip no pass\nok 2 b",
+            false,
+        ),
+        ("pytest -q", "20 skipped in 0.3s", true),
+        ("pytest -q", "3 passed, 20 skipped in 0.3s", false),
+        (
+            "cargo test x",
+            "test result: ok. 0 passed; 0 failed; 9 filtered out",
+            true,
+        ),
+        (
+            "go test ./...",
+            "ok  \ta 0.1s [no tests to run]\nok  \tb 0.2s",
+            false,
+        ),
+    ] {
+        let shown = Story::default().runs(line, 0, output).shown();
+        assert_eq!(shown.contains(passed), nothing, "{shown}");
+    }
+}
+
+#[test]
+fn a_commit_that_has_not_ended_is_none() {
+    let running = "Process running with session ID 7";
+    let story = Story::default().runs("git commit -m 'ids: rename'", 0, running);
+    assert_eq!(story.state().git.commit, None);
+}
+
+#[test]
+fn the_answer_of_a_subagent_is_a_step() {
+    let task = serde_json::json!({ "prompt": "Review the migration" }).to_string();
+    let answer = "The migration locks the table for seconds; add the column without a default.";
+    let story = Story::default()
+        .tool("Task", CallKind::Delegate, &task, answer)
+        .tool("Task", CallKind::Delegate, &task, "started");
+    let lines: Vec<String> = story.state().steps.iter().map(WorkStep::line).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    #1 gave a subagent the task: Review the migration
+    #2 the subagent answered: The migration locks the table for seconds; add the column without a default.
+    #3 gave a subagent the task: Review the migration
+    ");
 }
 
 #[test]

@@ -279,3 +279,24 @@ fn failure_line(output: &str, sections: &[&str]) -> Option<String> {
     });
     found.map(|line| without_task(line.trim()).to_owned())
 }
+/// Returns true if the output of tests shows that all were skipped, or that there was none.
+pub(super) fn ran_nothing(output: &str) -> bool {
+    let lines = || output.lines().map(str::trim);
+    // TAP, then the totals of pytest, cargo and go.
+    let mut results = lines().filter(|line| line.starts_with("ok ")).peekable();
+    let is_tap = lines().any(|line| line.starts_with("1.."));
+    let all_skipped = is_tap && results.peek().is_some() && results.all(|it| it.contains("# skip"));
+    let mut totals = lines()
+        .filter(|line| line.starts_with("test result: "))
+        .peekable();
+    let no_total = totals.peek().is_some() && totals.all(|it| it.contains(" 0 passed"));
+    let says = |words: &str| lines().any(|line| line.contains(words));
+    let pytest = says(" skipped in ") && !says(" passed");
+    let none = says("no tests ran") || (says("[no tests to run]") && !lines().any(ran_some));
+    all_skipped || no_total || pytest || none
+}
+
+/// Returns true for the line of a Go package whose tests ran.
+fn ran_some(line: &str) -> bool {
+    line.starts_with("ok ") && !line.contains("[no tests to run]")
+}

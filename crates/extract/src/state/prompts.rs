@@ -1,4 +1,4 @@
-//! The user's words: the newest request and the standing directives, in the user's words.
+//! The newest request and the standing directives, verbatim.
 
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{Entry, EntryKind, Speaker};
@@ -43,7 +43,7 @@ const MAX_EARLIER: usize = 4;
 const MIN_EARLIER: usize = 24;
 /// Number of directives that are kept, the newest ones.
 const MAX_DIRECTIVES: usize = 8;
-/// Longer messages are documents, whose sentences are no directives, in bytes.
+/// Longer messages are documents, whose sentences are not directives, in bytes.
 const MAX_MESSAGE: usize = 1_500;
 /// Maximum length of a directive, in bytes.
 const MAX_DIRECTIVE: usize = 240;
@@ -175,7 +175,7 @@ pub(super) fn request(entries: &[Entry]) -> (Option<Said>, Option<Said>) {
     (None, after)
 }
 
-/// Returns the newest request before an entry that says more than one can guess.
+/// Returns the newest request before an entry that is specific enough to be understood alone.
 pub(super) fn request_before(entries: &[Entry], entry: usize) -> Option<Said> {
     let before = entries.get(..entry)?;
     let mut earlier = said(before).rev().take(MAX_EARLIER);
@@ -286,6 +286,7 @@ fn looks_pasted(sentence: &str) -> bool {
         || sentence.starts_with(['+', '|', '$', '❯', '#', '{', '['])
         || sentence.contains("=>")
         || sentence.contains("{{")
+        || sentence.contains("--help")
 }
 
 fn opens_with_order(text: &str) -> bool {

@@ -4,7 +4,10 @@ use flamestack_core::text::{condense, for_model};
 use flamestack_core::transcript::{Todo, TodoStatus};
 
 use super::outcomes::CheckOutcome;
-use super::{ActionKind, ChangedFile, CheckResult, FailedApproach, FileChange, Said, WorkState};
+use super::{
+    Action, ActionKind, ChangedFile, CheckResult, FailedApproach, FileChange, Said, WorkState,
+    WorkStepKind,
+};
 use crate::tokens::Tokenizer;
 
 /// Number of changed files that are listed.
@@ -107,13 +110,7 @@ impl WorkState {
         ));
         blocks.push(self.todo_list());
         if let Some(action) = &self.last_action {
-            let object = &action.object;
-            let words = match action.kind {
-                ActionKind::Ran => format!("ran `{object}`"),
-                ActionKind::Edited => format!("edited {object}"),
-                ActionKind::Read => format!("read {object}"),
-                ActionKind::Refused => format!("`{object}`, refused by the user, not done"),
-            };
+            let words = self.acted(action);
             blocks.push(format!("Last action (#{}): {words}", action.entry + 1));
         }
         if let Some(at) = self.stopped {
@@ -124,8 +121,10 @@ impl WorkState {
             blocks.push(format!("Model's last words (#{n}): {}", words.text));
         }
         if let Some(step) = &self.intention {
+            let acted = self.last_action.as_ref();
             let label = match self.stopped {
                 Some(_) => "Was about to, until the user stopped it",
+                None if acted.is_some_and(|action| action.entry > step.entry) => "Doing",
                 None => "About to",
             };
             blocks.push(format!("{label} (#{}): {}", step.entry + 1, step.text));
@@ -138,6 +137,38 @@ impl WorkState {
         blocks.push(self.changed_files());
         blocks.retain(|block| !block.is_empty());
         blocks
+    }
+
+    /// Returns the last action with its outcome, unless another line has that.
+    fn acted(&self, action: &Action) -> String {
+        let object = &action.object;
+        let at = action.answered;
+        let steps = self.steps.iter().rev().take_while(|step| step.entry >= at);
+        let mut steps = steps.filter(|step| step.entry == at).map(|step| &step.kind);
+        let checks = self.check.iter().chain(&self.errors);
+        let is_known = checks.into_iter().any(|check| check.entry == at);
+        match (action.kind, steps.next()) {
+            (ActionKind::Ran, Some(WorkStepKind::Started(_))) => {
+                format!("started `{object}`, which had not ended")
+            }
+            (
+                ActionKind::Ran,
+                Some(WorkStepKind::Ran {
+                    outcome, failure, ..
+                }),
+            ) if *outcome == Some(CheckOutcome::Failed) && !is_known => {
+                let failure = failure.as_ref().map(|it| format!(": {it}"));
+                format!(
+                    "ran `{object}`, which failed{}",
+                    failure.unwrap_or_default()
+                )
+            }
+            (ActionKind::Ran, _) => format!("ran `{object}`"),
+            (ActionKind::Edited, Some(WorkStepKind::Deleted(_))) => format!("deleted {object}"),
+            (ActionKind::Edited, _) => format!("edited {object}"),
+            (ActionKind::Read, _) => format!("read {object}"),
+            (ActionKind::Refused, _) => format!("`{object}`, refused by the user, not done"),
+        }
     }
 
     /// Returns the model's last words without the step that they announce, first if the newest message of
@@ -236,6 +267,7 @@ fn result(check: &CheckResult) -> String {
     let commands: Vec<String> = commands.map(|it| format!("`{}`", one_line(it))).collect();
     let mut text = commands.join(", ");
     match check.outcome {
+        CheckOutcome::Passed if check.ran_nothing => text.push_str(" passed, but ran no test"),
         CheckOutcome::Passed => text.push_str(" passed"),
         CheckOutcome::Failed => text.push_str(" failed"),
     }
@@ -263,11 +295,13 @@ fn failed(approach: &FailedApproach) -> String {
             command,
             failure,
             entry,
+            passed_since,
         } => {
             format!(
-                "`{}` failed again with the same failure after an edit: {failure} (#{})",
+                "`{}` failed again with the same failure after an edit: {failure} (#{}{})",
                 one_line(command),
-                entry + 1
+                entry + 1,
+                if *passed_since { ", passed since" } else { "" }
             )
         }
     }

@@ -113,7 +113,7 @@ pub(super) fn is_refusal(text: &str) -> bool {
 
 /// Codex's tool that runs a script, which may start commands.
 const SCRIPT: &str = "exec";
-/// Marks after which an answer names the id of a command that goes on.
+/// Marks after which an answer names the id of a command that is still running.
 const RUNNING: [&str; 5] = [
     "Process running with session ID ",
     "Script running with cell ID ",
@@ -153,7 +153,7 @@ pub(super) fn runs(entries: &[Entry], since: u32) -> Vec<Run<'_>> {
 struct Collector<'a> {
     count: u32,
     calls: BTreeMap<&'a str, &'a Call>,
-    /// Commands that go on, by their ids.
+    /// Commands that are still running, by their ids.
     open: BTreeMap<String, usize>,
     runs: Vec<Run<'a>>,
 }
@@ -256,7 +256,7 @@ struct Reported<'a> {
     exit: Option<i32>,
     /// The status of a command that an earlier call started.
     ended: Option<i32>,
-    /// The id of the command, if it goes on.
+    /// The id of the command, if it is still running.
     running: Option<String>,
 }
 
@@ -283,7 +283,7 @@ impl<'a> Reported<'a> {
 }
 
 /// Returns the report in an answer to a script of Codex: an object with the output, and with the status of
-/// a command that has ended or the id of one that goes on.
+/// a command that has ended or the id of one that is still running.
 fn packed<'a>(text: &str) -> Option<Reported<'a>> {
     let object = text.get(text.find("{\"chunk_id\"")?..)?;
     let mut objects = serde_json::Deserializer::from_str(object).into_iter::<Value>();
@@ -300,8 +300,8 @@ fn packed<'a>(text: &str) -> Option<Reported<'a>> {
     })
 }
 
-/// Returns the id of a command that goes on, if an answer names one.
-fn running_id(text: &str) -> Option<&str> {
+/// Returns the id of a command that is still running, if an answer names one.
+pub(super) fn running_id(text: &str) -> Option<&str> {
     let head = text.get(..text.floor_char_boundary(600)).unwrap_or(text);
     let rest = RUNNING
         .iter()

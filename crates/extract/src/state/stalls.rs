@@ -1,7 +1,7 @@
 //! Signs of a stall in answered calls, for [`flamestack_core::stall`] to compare.
 //!
 //! Numbers and blanks are left out of errors and answers, so that times and line numbers make no
-//! difference. Calls that wait, calls that were refused and Flamestack's own are no signs.
+//! difference. Calls that wait, calls that were refused and Flamestack's own do not count as signs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -169,7 +169,7 @@ fn place(text: &str) -> Option<String> {
     places.next()
 }
 
-/// Returns true if a call waits for something, or asks for the state of something that goes on.
+/// Returns true if a call waits for something, or asks for the state of something that is still running.
 fn is_wait(call: &Call) -> bool {
     if call.kind == CallKind::Web {
         return true;

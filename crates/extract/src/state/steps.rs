@@ -1,4 +1,6 @@
-//! The ledger: the last steps that mattered, one line each. Looking around is no step.
+//! The ledger: the last steps that mattered, one line each. Looking around is not a step.
+
+use std::collections::BTreeMap;
 
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{CallKind, Entry, EntryKind};
@@ -45,6 +47,8 @@ pub enum WorkStepKind {
     },
     /// Gave a task to a subagent.
     Delegated(String),
+    /// Got this answer from a subagent.
+    Returned(String),
     /// Ended a turn with these words.
     Replied(String),
 }
@@ -53,6 +57,10 @@ pub enum WorkStepKind {
 const MAX_STEPS: usize = 32;
 /// Maximum length of the words that ended a turn, in characters.
 const MAX_REPLY: usize = 160;
+/// Maximum length of the newest answer of a subagent, in characters: what comes next depends on it.
+const MAX_ANSWER: usize = 480;
+/// A shorter answer of a subagent only says that it was started, in bytes.
+const MIN_ANSWER: usize = 40;
 /// Maximum length of a subagent's task, in characters.
 const MAX_TASK: usize = 120;
 
@@ -117,6 +125,10 @@ pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<
 /// Returns the step of a run, unless it only looked around.
 fn ran(run: &Run<'_>) -> Option<WorkStep> {
     let line = without_setup(&run.line);
+    let line = match line.split_once("&&") {
+        Some((first, rest)) if first.starts_with("git add ") => rest.trim_start(),
+        _ => line,
+    };
     if matches!(run.state, RunState::Refused | RunState::Mixed) || run.commands.iter().all(looks) {
         return None;
     }
@@ -175,10 +187,11 @@ fn outcome(run: &Run<'_>) -> Option<CheckOutcome> {
     }
 }
 
-/// Returns the words that ended turns, and the tasks of subagents.
+/// Returns the words that ended turns, and the tasks of subagents with their answers.
 fn spoken(entries: &[Entry]) -> Vec<WorkStep> {
     let mut found = Vec::new();
     let mut turn_is_over = true;
+    let mut answers: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate().rev() {
         match &entry.kind {
             EntryKind::Assistant { text } if turn_is_over && !text.trim().is_empty() => {
@@ -188,11 +201,21 @@ fn spoken(entries: &[Entry]) -> Vec<WorkStep> {
             }
             EntryKind::Call(call) => {
                 turn_is_over = false;
+                let answer = answers.remove(call.id.as_str());
                 if call.kind == CallKind::Delegate {
+                    let answer = answer.map(|(entry, text)| (entry, returned(text)));
+                    let answer = answer.filter(|(_, text)| text.len() >= MIN_ANSWER);
+                    found.extend(answer.map(|(entry, text)| {
+                        let kind = WorkStepKind::Returned(text);
+                        WorkStep { entry, kind }
+                    }));
                     let task = crate::arguments::text(&call.arguments);
                     let kind = WorkStepKind::Delegated(condense(&task, MAX_TASK));
                     found.push(WorkStep { entry: at, kind });
                 }
+            }
+            EntryKind::Answer(answer) => {
+                answers.insert(&answer.call, (at, &answer.text));
             }
             EntryKind::TurnEnded => turn_is_over = true,
             _ if prompts::is_from_user(entry) => turn_is_over = true,
@@ -205,7 +228,24 @@ fn spoken(entries: &[Entry]) -> Vec<WorkStep> {
     found
 }
 
+/// Returns the answer of a subagent without what hosts put around it.
+fn returned(text: &str) -> String {
+    let is_wrapping = |line: &&str| line.starts_with("task_id:") || line.starts_with('<');
+    let lines: Vec<&str> = text.lines().filter(|line| !is_wrapping(line)).collect();
+    prompts::gist(&lines.join("\n"), MAX_ANSWER)
+}
+
 impl WorkStep {
+    /// Writes the newest step, in more detail.
+    pub(crate) fn newest_line(&self) -> String {
+        match &self.kind {
+            WorkStepKind::Returned(words) => {
+                format!("#{} the subagent answered: {words}", self.entry + 1)
+            }
+            _ => self.line(),
+        }
+    }
+
     /// Writes the step in one line.
     pub(crate) fn line(&self) -> String {
         let n = self.entry + 1;
@@ -230,8 +270,11 @@ impl WorkStep {
                 format!("#{n} ran `{line}`{outcome}{}", failure.unwrap_or_default())
             }
             WorkStepKind::Deleted(path) => format!("#{n} deleted {}", condense(path, 300)),
-            WorkStepKind::Started(line) => format!("#{n} started `{line}`, which still runs"),
+            WorkStepKind::Started(line) => format!("#{n} started `{line}`, which had not ended"),
             WorkStepKind::Delegated(task) => format!("#{n} gave a subagent the task: {task}"),
+            WorkStepKind::Returned(words) => {
+                format!("#{n} the subagent answered: {}", condense(words, MAX_REPLY))
+            }
             WorkStepKind::Replied(words) => format!("#{n} replied: {words}"),
         }
     }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::SummaryInput;
-use super::decisions::decisions;
 use super::index::{PathForm, index};
 use super::passages::{Passage, passages};
 use super::sections::{facts, prompts};
@@ -43,8 +42,8 @@ const RESULT_NOTES: usize = 120;
 #[derive(Clone, Copy, Debug)]
 struct Shares {
     state: usize,
+    facts: usize,
     prompts: usize,
-    decisions: usize,
     steps: usize,
     names: usize,
 }
@@ -55,7 +54,7 @@ impl Shares {
     fn new(limit: usize, beside_summary: bool) -> Self {
         let names = match limit {
             // The host's summary has the story and leaves out names.
-            _ if beside_summary => 540,
+            _ if beside_summary => 480,
             // Names are short and soon complete: a longer brief needs a smaller share for them.
             0..=4_000 => 400,
             4_001..16_000 => 400 - 150 * (limit - 4_000) / 12_000,
@@ -64,10 +63,10 @@ impl Shares {
         Self {
             // A maximum: the state of most sessions takes 150 to 300 tokens.
             state: 500,
-            prompts: 200,
-            // The host's summary has them.
-            decisions: if beside_summary { 0 } else { 30 },
-            steps: 150,
+            facts: 50,
+            // The host's summary has both. Beside it, wording had no room: +.07 of N4R, and +.11 without them.
+            prompts: if beside_summary { 0 } else { 150 },
+            steps: if beside_summary { 0 } else { 150 },
             names,
         }
     }
@@ -88,14 +87,13 @@ struct Sections {
     state: String,
     facts: String,
     prompts: String,
-    decisions: String,
     steps: String,
 }
 
 impl Assembler<'_> {
-    /// Returns the brief of a session that goes on.
+    /// Returns the brief of a session that continues.
     pub(super) fn brief(&self) -> String {
-        let shares = Shares::new(self.limit, !self.input.already.is_empty());
+        let shares = Shares::new(self.limit, self.input.has_summary);
         let sections = self.sections(&shares);
         let fixed = sections.all().map(|part| self.count(part));
         let left = self
@@ -113,9 +111,9 @@ impl Assembler<'_> {
         let body = story(self.utterances, &passages, &selection.selected);
 
         let for_names = left.saturating_sub(self.count(&body));
-        let [state, facts, prompts, decisions, steps] = sections.all();
+        let [state, facts, prompts, steps] = sections.all();
         let already = self.input.already;
-        let others = [state, facts, prompts, decisions, steps, &body, already];
+        let others = [state, facts, prompts, steps, &body, already];
         let form = if self.limit < WHOLE_PATHS {
             PathForm::Short
         } else {
@@ -131,7 +129,6 @@ impl Assembler<'_> {
             ("", state),
             ("", facts),
             ("What the user said", prompts),
-            ("Decided, and tried without success", decisions),
             ("Last steps", steps),
             (&self.story_title(), &body),
             ("Files and names in play", &names),
@@ -163,6 +160,7 @@ impl Assembler<'_> {
         let notes = facts(
             self.utterances,
             &notes,
+            &state,
             self.share(RESULT_NOTES),
             self.tokenizer,
         );
@@ -180,15 +178,18 @@ impl Assembler<'_> {
 
     fn sections(&self, shares: &Shares) -> Sections {
         let (utterances, tokenizer) = (self.utterances, self.tokenizer);
-        let limit = self.share(shares.prompts);
         let state = self.new_state();
         let state = state.render(self.share(shares.state), tokenizer);
-        let facts = facts(utterances, self.input, limit / 4, tokenizer);
-        let limit = limit.saturating_sub(self.count(&facts));
+        let limit = self.share(shares.facts);
+        let facts = facts(utterances, self.input, &state, limit, tokenizer);
+        // What notes do not use is for prompts.
+        let limit = match self.share(shares.prompts) {
+            0 => 0,
+            room => room + limit.saturating_sub(self.count(&facts)),
+        };
         let known = format!("{state}{facts}{}", self.input.already);
         Sections {
             prompts: prompts(utterances, &known, limit, tokenizer),
-            decisions: decisions(utterances, &known, self.share(shares.decisions), tokenizer),
             steps: self.steps(self.share(shares.steps).min(MAX_STEPS)),
             facts,
             state,
@@ -218,7 +219,9 @@ impl Assembler<'_> {
             said == Some(step.entry) && matches!(step.kind, WorkStepKind::Replied(_))
         };
         for step in self.state.steps.iter().rev().filter(|step| !is_said(step)) {
-            let line = format!("{}\n", step.line());
+            let newest = Some(step.newest_line()).filter(|_| lines.is_empty());
+            let newest = newest.filter(|line| self.count(line) < left);
+            let line = format!("{}\n", newest.unwrap_or_else(|| step.line()));
             let cost = self.count(&line);
             if cost > left {
                 break;
@@ -316,13 +319,7 @@ fn joined(parts: &[(&str, &str)]) -> String {
 }
 
 impl Sections {
-    fn all(&self) -> [&str; 5] {
-        [
-            &self.state,
-            &self.facts,
-            &self.prompts,
-            &self.decisions,
-            &self.steps,
-        ]
+    fn all(&self) -> [&str; 4] {
+        [&self.state, &self.facts, &self.prompts, &self.steps]
     }
 }

@@ -7,7 +7,7 @@ use crate::utterance::{Source, Utterance};
 const MIN_LENGTH: u32 = 100;
 /// Length at which a line is cut, in bytes.
 const MAX_LENGTH: u32 = 200;
-/// Number of bytes after the last word of an utterance that are shown with it.
+/// Number of bytes before the first and after the last word of an utterance that are shown with it.
 const TAIL: usize = 8;
 
 /// A passage of an utterance.
@@ -25,19 +25,28 @@ pub(super) struct Passage {
     pub(super) end_word: usize,
     /// Approximate length when it is shown, in bytes.
     pub(super) size: u32,
+    /// True if an edit replaced it. It is not selected: beside the new text a reader could not tell which
+    /// of them is in the file.
+    pub(super) is_replaced: bool,
 }
 
-/// Cuts all utterances into passages, except for prompts, which have their own section.
+/// Cuts all utterances into passages, except for prompts, which have their own section, and for the
+/// answers to edits, which repeat the edit or only confirm it.
 pub(super) fn passages(utterances: &[Utterance<'_>], phrases: &PhraseTable) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     for (number, (utterance, words)) in utterances.iter().zip(&phrases.words).enumerate() {
-        if utterance.source == Source::Prompt {
+        let call = utterance.answers.and_then(|call| utterances.get(call));
+        let of_edit = call.is_some_and(|call| call.source == Source::Edit);
+        if utterance.source == Source::Prompt || (of_edit && utterance.source == Source::Output) {
             continue;
         }
         let first = passages.len();
-        cut(number, &utterance.text, words, &mut passages);
+        cut(number, utterance, words, &mut passages);
         // The text between two passages belongs to the first of them.
         let own = passages.get_mut(first..).unwrap_or_default();
+        if let Some(first) = own.first_mut().filter(|first| first.start as usize <= TAIL) {
+            first.start = 0;
+        }
         let end = own.last().map_or(0, |last| last.end as usize + TAIL);
         let end = utterance.text.floor_char_boundary(end);
         let mut end = u32::try_from(end).unwrap_or(u32::MAX);
@@ -49,8 +58,18 @@ pub(super) fn passages(utterances: &[Utterance<'_>], phrases: &PhraseTable) -> V
     passages
 }
 
-/// Cuts one text; passages end with their last word.
-fn cut(utterance: usize, text: &str, words: &[PhraseWord], passages: &mut Vec<Passage>) {
+/// Cuts one text; passages end with their last word, and where a text that an edit replaces begins or ends.
+fn cut(
+    number: usize,
+    utterance: &Utterance<'_>,
+    words: &[PhraseWord],
+    passages: &mut Vec<Passage>,
+) {
+    let text = utterance.text.as_ref();
+    let replaced = |at: u32| {
+        let mut parts = utterance.replaced.iter();
+        parts.position(|part| part.contains(&(at as usize)))
+    };
     let mut open: Option<Passage> = None;
     for (index, word) in words.iter().enumerate() {
         let before = open.map_or(word.start, |passage| passage.end);
@@ -58,7 +77,10 @@ fn cut(utterance: usize, text: &str, words: &[PhraseWord], passages: &mut Vec<Pa
         let gap = gap.unwrap_or_default();
         if let Some(passage) = open {
             let is_long = passage.end - passage.start >= MIN_LENGTH;
-            if (is_long && gap.contains(&b'\n')) || word.end - passage.start > MAX_LENGTH {
+            if (is_long && gap.contains(&b'\n'))
+                || word.end - passage.start > MAX_LENGTH
+                || replaced(passage.start) != replaced(word.start)
+            {
                 passages.push(passage);
                 open = None;
             }
@@ -66,12 +88,13 @@ fn cut(utterance: usize, text: &str, words: &[PhraseWord], passages: &mut Vec<Pa
         // A passage that ends here does not show the gap.
         let gap = if open.is_some() { gap } else { &[] };
         let passage = open.get_or_insert(Passage {
-            utterance,
+            utterance: number,
             start: word.start,
             end: word.end,
             first_word: index,
             end_word: index + 1,
             size: 0,
+            is_replaced: replaced(word.start).is_some(),
         });
         // Whitespace is shown as one space.
         let is_space = |byte: &&u8| byte.is_ascii_whitespace();

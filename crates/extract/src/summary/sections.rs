@@ -47,6 +47,7 @@ pub(super) fn prompts(
     let mut prompts: Vec<(String, usize)> = shown_prompts(utterances)
         .filter_map(|utterance| Some((utterance, one_line(&typed(&utterance.text)?))))
         .filter(|(_, text)| !known.contains(text.as_str()))
+        .map(|(utterance, text)| (utterance, without_beginning(&text, known)))
         .map(|(utterance, text)| {
             let text = format!("#{} {text}\n", utterance.entry + 1);
             let cost = if surely_over(text.len(), limit) {
@@ -73,6 +74,17 @@ pub(super) fn prompts(
         }
     }
     section
+}
+
+/// Returns a prompt without its beginning, if `known` has that as the request.
+fn without_beginning(text: &str, known: &str) -> String {
+    let lines = known.lines().filter(|line| line.starts_with("Request"));
+    let shown = lines.filter_map(|line| line.split_once("): ")?.1.strip_suffix('…'));
+    let rest = shown.filter_map(|shown| text.strip_prefix(shown.trim_end()));
+    match rest.min_by_key(|rest| rest.len()) {
+        Some(rest) => format!("… {}", rest.trim_start()),
+        None => text.to_owned(),
+    }
 }
 
 /// Returns the beginning of a text on one line. A line of a prompt could pass for a heading or a line of
@@ -119,10 +131,12 @@ fn level_of(mut costs: Vec<usize>, limit: usize) -> usize {
     limit
 }
 
-/// Returns the goal and the notes that fit, one a line, the newest notes first.
+/// Returns the goal and the notes that are not part of `known` and fit, one a line, the newest notes
+/// first.
 pub(super) fn facts(
     utterances: &[Utterance<'_>],
     input: &SummaryInput<'_>,
+    known: &str,
     limit: usize,
     tokenizer: &dyn Tokenizer,
 ) -> String {
@@ -140,10 +154,11 @@ pub(super) fn facts(
         let label = match note {
             // Its prompt is shown below.
             Note::Directive(_) if is_prompt(text, utterances) => continue,
+            _ if known.contains(text) => continue,
             Note::Directive(_) => "The user said",
             Note::Decision { .. } => "Decided",
             Note::FailedAttempt { .. } => "Did not work",
-            _ => continue,
+            Note::Artifact(_) | Note::Evidence(_) => continue,
         };
         lines.add(&format!("{label}: {}\n", condense(text, MAX_NOTE)));
     }
@@ -171,7 +186,8 @@ fn names_a_prompt(title: &str, utterances: &[Utterance<'_>]) -> bool {
 
 fn is_prompt(directive: &str, utterances: &[Utterance<'_>]) -> bool {
     let beginning: String = directive.chars().take(SAME_BEGINNING).collect();
-    shown_prompts(utterances).any(|utterance| utterance.text.trim().starts_with(&beginning))
+    let mut prompts = utterances.iter().filter(|it| it.source == Source::Prompt);
+    prompts.any(|utterance| utterance.text.trim().starts_with(&beginning))
 }
 
 /// Lines within a number of tokens.

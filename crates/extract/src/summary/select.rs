@@ -114,9 +114,11 @@ impl<'a> Selection<'a> {
 
     /// Returns a passage with its gain per byte; nothing if it is selected or adds nothing.
     fn candidate(&self, passage: usize) -> Option<Candidate> {
+        let known = self.passages.get(passage).filter(|it| !it.is_replaced)?;
         if self.selected.get(passage) != Some(&false) {
             return None;
         }
+
         let gain: f32 = self
             .new_words(passage)
             .filter_map(|word| self.values.get(self.phrase_at(passage, word)?))
@@ -127,7 +129,7 @@ impl<'a> Selection<'a> {
             HEADING
         };
         #[expect(clippy::cast_precision_loss, reason = "a passage is short")]
-        let size = self.passages.get(passage)?.size as f32;
+        let size = known.size as f32;
         let density = gain / (size + heading);
         (density > 0.0).then_some((density.to_bits(), passage))
     }

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use super::passages::Passage;
 use crate::utterance::{Source, Utterance};
 
+/// Number of bytes of an edit in which the beginning of a patch is looked for.
+const PATCH_HEAD: usize = 400;
+
 /// Returns the beginning of the line that names the entry of a passage.
 pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -> String {
     let number = utterance.entry + 1;
@@ -16,7 +19,8 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
         ""
     };
     match utterance.source {
-        Source::Command => format!("#{number} ran{failed}: "),
+        Source::Command if utterance.ok == Some(false) => format!("#{number} failed: "),
+        Source::Command => format!("#{number} ran: "),
         Source::Edit if utterance.ok == Some(false) => format!("#{number} edit failed: {path} "),
         Source::Edit => format!("#{number} edit: {path} "),
         Source::Call => format!("#{number} call{failed}: "),
@@ -40,13 +44,18 @@ pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
     let is_path = |line: &str| !path.is_empty() && line.ends_with(path) && !line.contains(' ');
     let range = passage.start as usize..passage.end as usize;
     let text = utterance.text.get(range).unwrap_or_default();
-    let is_output = matches!(utterance.source, Source::Output | Source::FailedOutput);
+    let head = utterance.text.floor_char_boundary(PATCH_HEAD);
+    let from_patch = utterance
+        .text
+        .get(..head)
+        .is_some_and(|it| it.contains("*** "));
     let mut shown = String::with_capacity(text.len());
     for line in text.lines().map(str::trim) {
-        let line = if is_output {
-            without_number(line)
-        } else {
-            line
+        let line = match utterance.source {
+            Source::Output | Source::FailedOutput => without_number(line),
+            // Added lines of a patch; removed ones keep their mark.
+            Source::Edit if from_patch => line.strip_prefix('+').unwrap_or(line).trim_start(),
+            _ => line,
         };
         if line.is_empty() || (utterance.source == Source::Edit && is_path(line)) {
             continue;
@@ -103,7 +112,15 @@ pub(super) fn story(
         };
         match last {
             Some((last, same)) if same == passage.utterance => {
-                text.push_str(if last + 1 < number { " … " } else { " " });
+                let before = utterance.text.get(..passage.start as usize);
+                let in_word = before.is_some_and(|it| !it.ends_with(char::is_whitespace));
+                text.push_str(if last + 1 < number {
+                    " … "
+                } else if in_word {
+                    ""
+                } else {
+                    " "
+                });
             }
             _ => {
                 if !text.is_empty() {

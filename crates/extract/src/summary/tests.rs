@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::{SummaryInput, brief, result};
 use crate::tokens::{Estimate, Tokenizer};
+use flamestack_core::Text;
+use flamestack_core::note::Note;
 use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus,
 };
@@ -110,6 +112,41 @@ fn a_brief_has_everything_needed_to_continue() {
     #3 ran: cat src/token/parse.rs
     #4 out: fn parse_token(input: &str) -> Token { parse_number(input) }
     ");
+}
+
+#[test]
+fn the_result_of_a_subagent_has_the_state_in_which_it_left_the_work() {
+    let mut entries = session();
+    for entry in &mut entries {
+        entry.agent = Some("a1".to_owned());
+    }
+    let note = Note::FailedAttempt {
+        text: Text::new("cargo test -p token parse_hexadecimal").unwrap(),
+        why: None,
+    };
+    let input = SummaryInput {
+        notes: &[note],
+        ..SummaryInput::default()
+    };
+    let text = result(&entries, &input, 300, &Estimate);
+    assert!(
+        text.starts_with("parse_hexadecimal is missing; writing it now.\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nLast check: `cargo test -p token parse_hexadecimal` failed"),
+        "{text}"
+    );
+    assert!(!text.contains("Did not work"), "the check says it: {text}");
+}
+
+#[test]
+fn a_passage_begins_with_its_first_sign() {
+    let mut entries = session();
+    let output = "[main 4be01c2] token: accept hexadecimal numbers everywhere";
+    entries.extend(ran("3", "git commit", true, output));
+    let text = brief(&entries, &SummaryInput::default(), 600, &Estimate);
+    assert!(text.contains(output), "{text}");
 }
 
 #[test]

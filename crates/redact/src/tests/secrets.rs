@@ -1,4 +1,4 @@
-//! Secrets that are recognised by themselves, in every context where agents meet them.
+//! Secrets that are recognised on their own, in every context where agents meet them.
 
 use std::collections::BTreeSet;
 
