@@ -259,7 +259,7 @@ impl Blobs {
         let text = zstd::bulk::decompress(packed, capacity)
             .map_err(|error| damaged(format!("the text {id} does not unpack: {error}")))?;
         if name(&text) != *id {
-            return Err(damaged(format!("the text {id} is not what was written")));
+            return Err(damaged(format!("the text {id} was altered")));
         }
         String::from_utf8(text)
             .map_err(|error| damaged(format!("the text {id} is not UTF-8: {error}")))
@@ -288,7 +288,7 @@ impl Blobs {
         stores(&self.open_to_read()?)
     }
 
-    /// Notes that the journal of the texts that are stored so far is not known, unless it is.
+    /// Marks the texts stored so far as those of an unknown journal, unless their journal is recorded.
     pub(crate) fn disown(&self) -> Result<()> {
         if self.path.exists() && self.stores()?.is_empty() && !self.stored_sizes()?.is_empty() {
             note_store(&self.open()?, &StoreId::unknown())?;
@@ -380,7 +380,8 @@ impl Blobs {
             let connection = Connection::open(&self.path)?;
             connection.busy_timeout(Duration::from_secs(30))?;
             connection.pragma_update(None, "synchronous", "FULL")?;
-            // Only a new file takes this over, but it is written to any: four flushes for every reader.
+            // The pragma only affects a new file, but SQLite writes it to existing ones too, which costs
+            // every reader four flushes.
             if is_new {
                 connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
             }
@@ -494,6 +495,6 @@ mod tests {
             .execute("UPDATE blobs SET data = ?1", [other])
             .unwrap();
         let error = blobs.get(&kept.id).unwrap_err().to_string();
-        assert!(error.contains("is not what was written"), "{error}");
+        assert!(error.contains("was altered"), "{error}");
     }
 }

@@ -17,11 +17,8 @@ pub enum StoreError {
         problem: String,
     },
     /// The database belongs to another program.
-    #[error("`{}` is a database of another program", path.display())]
-    NotOurs {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is a database of another program", .0.display())]
+    NotOurs(PathBuf),
     /// Written by a newer version.
     #[error("the store was written by a newer Flamestack (format {found}, this one knows {known})")]
     TooNew {
@@ -31,15 +28,15 @@ pub enum StoreError {
         known: i64,
     },
     /// An event that cannot be decoded.
-    #[error("event {seq} of the journal cannot be understood: {problem}")]
+    #[error("event {seq} of the journal cannot be decoded: {problem}")]
     BadEvent {
         /// Its sequence number.
         seq: i64,
         /// Description of the problem.
         problem: String,
     },
-    /// A text to forget that is part of what an event is made of, such as the id of a frame.
-    #[error("the text is part of what event {seq} is made of: {problem}")]
+    /// A text to forget that is part of the structure of an event, such as the id of a frame.
+    #[error("the text is part of the structure of event {seq}: {problem}")]
     PartOfEvent {
         /// Its sequence number.
         seq: i64,
@@ -55,17 +52,11 @@ pub enum StoreError {
         problem: String,
     },
     /// A row of a projection that cannot be decoded.
-    #[error("a projection is damaged: {problem}")]
-    BadRow {
-        /// Description of the problem.
-        problem: String,
-    },
+    #[error("a projection is damaged: {0}")]
+    BadRow(String),
     /// The store, or the directory it is in, cannot be written.
-    #[error("the store in {} cannot be written", path.display())]
-    ReadOnly {
-        /// The directory or file.
-        path: PathBuf,
-    },
+    #[error("the store in {} cannot be written", .0.display())]
+    ReadOnly(PathBuf),
     /// The journal is that of another store.
     #[error("`{}` is not the journal of this project, but that of another store", path.display())]
     OtherStore {
@@ -84,7 +75,7 @@ pub enum StoreError {
     #[error("the disk is full: nothing was recorded")]
     DiskFull,
     /// Other processes kept the store busy for too long.
-    #[error("other processes keep the store busy")]
+    #[error("the store is locked by other processes")]
     Busy,
     /// The database engine failed.
     #[error("the store failed: {0}")]
@@ -101,9 +92,7 @@ impl From<rusqlite::Error> for StoreError {
             PermissionDenied, ReadOnly,
         };
         if let rusqlite::Error::FromSqlConversionFailure(_, _, problem) = &error {
-            return Self::BadRow {
-                problem: problem.to_string(),
-            };
+            return Self::BadRow(problem.to_string());
         }
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => Self::Busy,
@@ -112,9 +101,7 @@ impl From<rusqlite::Error> for StoreError {
                 path: PathBuf::new(),
                 problem: error.to_string(),
             },
-            Some(CannotOpen | PermissionDenied | ReadOnly) => Self::ReadOnly {
-                path: PathBuf::new(),
-            },
+            Some(CannotOpen | PermissionDenied | ReadOnly) => Self::ReadOnly(PathBuf::new()),
             _ => Self::Sqlite(error),
         }
     }
@@ -130,9 +117,7 @@ impl StoreError {
                 path: file.to_owned(),
                 problem,
             },
-            Self::ReadOnly { path } if path.as_os_str().is_empty() => Self::ReadOnly {
-                path: file.to_owned(),
-            },
+            Self::ReadOnly(path) if path.as_os_str().is_empty() => Self::ReadOnly(file.to_owned()),
             Self::Sqlite(error) if is_io_failure(&error) && is_full(file) => Self::DiskFull,
             other => other,
         }

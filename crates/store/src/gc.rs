@@ -1,12 +1,14 @@
-//! Garbage collection: keeping a project's files under a size.
+//! Garbage collection: keeping a project's files under a size, and raw text only for a time.
 //!
 //! Files that can be made again go first: the search index and rendered logs. Then the raw text of
 //! finished frames, oldest first, each leaving a tombstone in the journal. The journal itself is
-//! never cut. Raw text is only deleted if that reaches the limit, or comes much closer to it.
+//! never cut. Raw text is only deleted if that reaches the limit, or comes much closer to it. Raw text
+//! that is too old goes in any case, that of open frames too, and with it what was made from it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use flamestack_core::id::{BlobId, Seq};
+use flamestack_core::id::{BlobId, Seq, Timestamp};
 
 use crate::blobs::Blobs;
 use crate::error::Result;
@@ -38,6 +40,15 @@ impl Sizes {
     }
 }
 
+/// The limits of what a project keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Maximum size of its files, in bytes.
+    pub bytes: u64,
+    /// Time before which raw text is too old.
+    pub since: Option<Timestamp>,
+}
+
 /// A plan of what to delete, with the sizes before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
@@ -47,8 +58,10 @@ pub struct Collected {
     pub after: Sizes,
     /// True if the disposable databases and the rendered logs are deleted.
     pub drop_index: bool,
-    /// Raw text to delete: id and uncompressed size.
+    /// Raw text to delete to save space: id and uncompressed size.
     pub drop_blobs: Vec<(BlobId, u64)>,
+    /// Raw text to delete because it is too old.
+    pub expired: Vec<(BlobId, u64)>,
     /// Raw text that the journal does not refer to, left by a process that died.
     pub orphans: Vec<String>,
     /// Number of raw texts that the journal does not refer to, but another one may.
@@ -120,14 +133,14 @@ fn length(path: &Path) -> Result<u64> {
     }
 }
 
-/// Plans what to delete to keep a project under `limit` bytes. Changes nothing.
+/// Plans what to delete of a project. Changes nothing.
 ///
 /// `orphans` is asked after the journal was read: a journal that is replaced meanwhile is set aside
 /// by then.
 pub fn collect(
     dir: &Path,
     reading: &dyn Reading,
-    limit: u64,
+    keep: &Retention,
     orphans: &mut dyn FnMut() -> Result<Orphans>,
 ) -> Result<Collected> {
     let blobs = Blobs::new(dir);
@@ -154,11 +167,13 @@ pub fn collect(
             plan.orphans.push(name.clone());
         }
     }
+    expire(&mut plan, reading, keep.since, &sizes)?;
+    let limit = keep.bytes;
     if plan.after.total() <= limit {
         return Ok(plan);
     }
     // The files that SQLite keeps beside the journal are emptied, but not the journal.
-    if length(&dir.join("journal.db"))? > limit {
+    if length(&dir.join("journal.db"))? > limit && plan.expired.is_empty() {
         return Ok(Collected {
             before,
             after: before,
@@ -170,15 +185,43 @@ pub fn collect(
     plan.drop_index = before.index > 0 || before.logs > 0;
     plan.after.index = 0;
     plan.after.logs = 0;
-    choose_texts(&mut plan, reading.droppable()?, &sizes, limit);
+    let mut droppable = reading.droppable()?;
+    let expired: BTreeSet<String> = plan.expired.iter().map(|(id, _)| id.to_string()).collect();
+    droppable.retain(|(name, _)| !expired.contains(name));
+    choose_texts(&mut plan, droppable, &sizes, limit);
     Ok(plan)
+}
+
+/// Chooses the raw texts that are too old. The search index and rendered logs repeat them.
+fn expire(
+    plan: &mut Collected,
+    reading: &dyn Reading,
+    since: Option<Timestamp>,
+    sizes: &BTreeMap<String, u64>,
+) -> Result<()> {
+    let Some(since) = since else {
+        return Ok(());
+    };
+    for (name, bytes) in reading.texts_before(since)? {
+        if let Some(id) = BlobId::from_hex(&name) {
+            let size = sizes.get(&name).copied().unwrap_or_default();
+            plan.after.blobs = plan.after.blobs.saturating_sub(size);
+            plan.after.journal += TOMBSTONE;
+            plan.expired.push((id, bytes));
+        }
+    }
+    if !plan.expired.is_empty() {
+        plan.drop_index = plan.before.index > 0 || plan.before.logs > 0;
+        (plan.after.index, plan.after.logs) = (0, 0);
+    }
+    Ok(())
 }
 
 /// Chooses the raw texts of finished frames to delete.
 fn choose_texts(
     plan: &mut Collected,
     droppable: Vec<(String, u64)>,
-    sizes: &std::collections::BTreeMap<String, u64>,
+    sizes: &BTreeMap<String, u64>,
     limit: u64,
 ) {
     let excess = plan.after.total().saturating_sub(limit);

@@ -18,9 +18,8 @@ mod passage;
 mod query;
 mod step;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flamestack_core::id::{FrameId, Seq};
@@ -156,6 +155,7 @@ impl Index {
         Ok(OpenIndex {
             index: self,
             connection,
+            frames: BTreeMap::new(),
         })
     }
 
@@ -165,7 +165,7 @@ impl Index {
             Err(StoreError::Io(error)) if cannot_be_written(&error) => self.db.in_memory()?,
             other => other?,
         };
-        // Searches go on while another thread or process adds to the index.
+        // Searches continue while another thread or process adds to the index.
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         Ok(connection)
     }
@@ -181,6 +181,9 @@ impl Index {
 pub struct OpenIndex<'i> {
     index: &'i Index,
     connection: Connection,
+    /// Frames that are indexed as of a point of the journal: a frame with thousands of events is read
+    /// once, not with each of them.
+    frames: BTreeMap<FrameId, Seq>,
 }
 
 impl OpenIndex<'_> {
@@ -191,11 +194,16 @@ impl OpenIndex<'_> {
         blobs: &Blobs,
         budget: &mut IndexBudget,
     ) -> Result<Indexed> {
-        self.or_anew(|connection| {
+        let mut frames = std::mem::take(&mut self.frames);
+        let advanced = self.or_anew(|connection| {
             let end = reading.position()?;
             let done = position(connection)?;
             if done >= end {
                 return Ok(Indexed { done, end });
+            }
+            if done == Seq(0) {
+                // A new index, perhaps in the place of a damaged one.
+                frames.clear();
             }
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -205,12 +213,17 @@ impl OpenIndex<'_> {
                 blobs: blobs.reader(),
                 writer: ChunkWriter::new()?,
                 budget,
-                done: BTreeSet::new(),
+                done: &mut frames,
             }
             .run(end)?;
             transaction.commit()?;
             Ok(Indexed { done, end })
-        })
+        });
+        // After an error, nothing is known to be in the index.
+        if advanced.is_ok() {
+            self.frames = frames;
+        }
+        advanced
     }
 
     /// Returns the part of the journal that is indexed.
@@ -223,14 +236,14 @@ impl OpenIndex<'_> {
         })
     }
 
-    /// Finds texts that contain every word of the query, best first. Stops early if `stop` is set.
+    /// Finds texts that contain every word of the query, best first. Stops early once `is_unwanted`.
     pub fn search(
         &mut self,
         query: &SearchQuery,
         limit: usize,
-        stop: &AtomicBool,
+        is_unwanted: &dyn Fn() -> bool,
     ) -> Result<Searched> {
-        self.or_anew(|connection| find::find(connection, query, limit, stop))
+        self.or_anew(|connection| find::find(connection, query, limit, is_unwanted))
     }
 
     /// Runs `work`; if the index turns out to be damaged, runs it again on a new one.
@@ -253,6 +266,6 @@ impl OpenIndex<'_> {
 fn is_damage(error: &StoreError) -> bool {
     matches!(
         error,
-        StoreError::Unreadable { .. } | StoreError::BadRow { .. } | StoreError::Sqlite(_)
+        StoreError::Unreadable { .. } | StoreError::BadRow(_) | StoreError::Sqlite(_)
     )
 }

@@ -16,7 +16,8 @@ pub trait Journal {
     fn last(&self) -> Result<Seq>;
     /// Appends an event that is already redacted. Requires the write lock.
     fn append(&self, event: &Recorded) -> Result<()>;
-    /// Returns events after a point, oldest first, at most `limit`.
+    /// Returns events after a point, oldest first, at most `limit`, and fewer if they are large. Only
+    /// an empty list means that there are no more.
     fn after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>>;
 }
 

@@ -29,7 +29,7 @@ pub use blobs::{BlobReader, Blobs, Kept, TextHold, TextSweep};
 pub use counts::TokenCounts;
 pub use error::StoreError;
 pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
-pub use gc::{Collected, Orphans, Shortfall, Sizes, collect, sizes};
+pub use gc::{Collected, Orphans, Retention, Shortfall, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
 pub use index::{
     BadQuery, Hit, Index, IndexBudget, Indexed, OpenIndex, QUERY_LIMIT, SearchQuery, Searched,
@@ -38,7 +38,10 @@ pub use index::{
 pub use journal::{Journal, JournalLock};
 pub use mark::Mark;
 pub use place::Standing;
-pub use projections::{Ended, FinishedSpan, FrameRow, Named, Projections, Reading, Slice, Totals};
+pub use projections::{
+    Ended, FinishedSpan, FrameRow, LifeReading, LogEnd, LoggedTurn, Named, Projections, Reading,
+    Slice, SuggestionReading, Totals, WantedTurns,
+};
 pub use sibling_index::{Scored, SiblingIndex};
 pub use sqlite::{
     Backup, Glance, OpenOptions, SqliteStore, backup, glance, is_in_use, move_aside, private_dir,

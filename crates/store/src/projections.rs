@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use flamestack_core::autonomy::{Heuristic, SuggestionState, Tally};
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
-use flamestack_core::frame::{Awaiting, Frame, FrameHead, Origin, Rank, Status};
-use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
-use flamestack_core::note::Directive;
+use flamestack_core::frame::{Awaiting, Frame, FrameHead, FrameStanding, Origin, Rank, Status};
+use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::{Directive, Note};
 use flamestack_core::session::checkpoint::InterruptionCheckpoint;
 use flamestack_core::session::life::{Life, Transition};
 use flamestack_core::session::link::SessionLink;
-use flamestack_core::subagent::Run;
+use flamestack_core::subagent::SubagentRun;
 use flamestack_core::{Session, TreeQuery};
 
 use crate::error::{Result, StoreError};
@@ -29,7 +29,7 @@ pub trait Projections {
 }
 
 /// A snapshot of the projections at one point of the journal.
-pub trait Reading: TreeQuery<Error = StoreError> {
+pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReading {
     /// Returns the sequence number of the last event.
     fn position(&self) -> Result<Seq>;
     /// Resolves a typed name: a frame id or a prefix of one, a former id, or a session (`host:id` or
@@ -38,8 +38,19 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     /// Returns the first few frames with a title, in any case (of the letters A to Z), or with a title
     /// that begins like that: open ones first.
     fn titled(&self, title: &str, or_longer: bool) -> Result<Vec<(FrameId, String)>>;
-    /// Returns a frame with everything recorded about it.
+    /// Returns a frame with everything recorded about it; of very many notes only the newest, so that
+    /// no view is too large. [`Reading::note_count`] says how many there are.
     fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>>;
+    /// Returns the number of notes of a frame.
+    fn note_count(&self, id: &FrameId) -> Result<u64>;
+    /// Returns a frame with its log, but without notes and former names.
+    fn frame_with_log(&self, id: &FrameId) -> Result<Option<Frame>>;
+    /// Visits the notes of a frame, in order and one in memory at a time, until `each` returns false.
+    fn visit_notes(
+        &self,
+        frame: &FrameId,
+        each: &mut dyn FnMut(Note) -> Result<bool>,
+    ) -> Result<()>;
     /// Lists children of a frame, or roots, in order and without their notes.
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>>;
     /// Returns the number of children of a frame, or of roots, by status.
@@ -93,12 +104,22 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     /// events name them. Work that was undone does not count.
     fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>>;
     /// Returns all subagents, or those that have not ended, first to last.
-    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>>;
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<SubagentRun>>;
     /// Returns the frames that wait for a summary of any session, by id.
     fn all_awaiting(&self) -> Result<Vec<(FrameId, Awaiting)>>;
-    /// Returns the events about a frame, oldest first.
-    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>>;
-    /// Returns events after a point, oldest first, at most `limit`.
+    /// Visits the events about a frame, oldest first, until `each` returns false. They may be large,
+    /// so they are never in memory at the same time.
+    fn visit_history(
+        &self,
+        frame: &FrameId,
+        each: &mut dyn FnMut(Recorded) -> Result<bool>,
+    ) -> Result<()>;
+    /// Returns the last `limit` events about a frame, oldest first, and the number of those before them.
+    fn last_events(&self, frame: &FrameId, limit: usize) -> Result<(Vec<Recorded>, u64)>;
+    /// Returns turns of sessions in the logs of a frame and those below it, in order.
+    fn turns(&self, wanted: &WantedTurns<'_>) -> Result<Vec<LoggedTurn>>;
+    /// Returns events after a point, oldest first, at most `limit`, and fewer if they are large. Only
+    /// an empty list means that there are no more.
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>>;
     /// Returns the last delivery to a session, even an empty one.
     fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>>;
@@ -108,20 +129,6 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn sent(&self, session: &SessionRef) -> Result<Vec<Recorded>>;
     /// Returns the last `limit` compactions of a session, oldest first.
     fn compactions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Compaction>>;
-    /// Returns the lives of all sessions, or of those with a running turn, by name.
-    fn lives(&self, busy_only: bool) -> Result<Vec<Life>>;
-    /// Returns the lives of the children of a session, by name.
-    fn children_of(&self, session: &SessionRef) -> Result<Vec<Life>>;
-    /// Returns the last `limit` changes of a session's state, oldest first.
-    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>>;
-    /// Returns the last `limit` interruptions of a session, oldest first.
-    fn interruptions(
-        &self,
-        session: &SessionRef,
-        limit: usize,
-    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>>;
-    /// Returns the forks and hand-offs of all sessions, sorted.
-    fn all_links(&self) -> Result<Vec<SessionLink>>;
     /// Returns what imported files contained besides frames, newest last.
     fn imports(&self) -> Result<Vec<String>>;
     /// Returns the event that deleted a raw text, and the size of the text.
@@ -133,6 +140,31 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     fn blobs(&self) -> Result<Vec<String>>;
     /// Returns the remaining raw texts of finished frames, oldest frame first: name and size.
     fn droppable(&self) -> Result<Vec<(String, u64)>>;
+    /// Returns the remaining raw texts that were last recorded before a time, oldest first: name and
+    /// size.
+    fn texts_before(&self, before: Timestamp) -> Result<Vec<(String, u64)>>;
+    /// Returns the ids of the journal and of those that were recovered into it.
+    fn stores(&self) -> Result<Vec<StoreId>>;
+}
+
+/// The part of a [`Reading`] that is about lives of sessions.
+pub trait LifeReading {
+    /// Returns the lives of all sessions, or of those with a running turn, by name.
+    fn lives(&self, busy_only: bool) -> Result<Vec<Life>>;
+    /// Returns the last `limit` changes of a session's state, oldest first.
+    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>>;
+    /// Returns the last `limit` interruptions of a session, oldest first.
+    fn interruptions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>>;
+    /// Returns the forks and hand-offs of all sessions, sorted.
+    fn all_links(&self) -> Result<Vec<SessionLink>>;
+}
+
+/// The part of a [`Reading`] that is about suggestions.
+pub trait SuggestionReading {
     /// Returns the suggestions of a session, or of all, newest first, each with its state; at most
     /// `limit`.
     fn suggestions(
@@ -149,8 +181,37 @@ pub trait Reading: TreeQuery<Error = StoreError> {
     /// Returns the number of sessions whose last prompt was at least this long, and of all sessions
     /// with known prompts.
     fn sessions_of_size(&self, tokens: u64) -> Result<(u64, u64)>;
-    /// Returns the ids of the journal and of those that were recovered into it.
-    fn stores(&self) -> Result<Vec<StoreId>>;
+}
+
+/// A choice of recorded turns.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedTurns<'w> {
+    /// The frame in whose log they are, or in one below it.
+    pub frame: &'w FrameId,
+    /// Only turns of this session.
+    pub session: Option<&'w SessionRef>,
+    /// The end at which they are taken.
+    pub end: LogEnd,
+    /// Maximum size of their texts together, in bytes.
+    pub bytes: u64,
+}
+
+/// An end of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogEnd {
+    /// Its beginning. The turn with which the limit is reached is included.
+    Oldest,
+    /// Its end. The turn with which the limit is passed is left out.
+    Newest,
+}
+
+/// A turn of a session in the log of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedTurn {
+    /// Its text.
+    pub blob: BlobId,
+    /// Size of the text, in bytes.
+    pub bytes: u64,
 }
 
 /// A finished frame with the messages in which it began and ended, if known.
@@ -218,6 +279,13 @@ pub struct FrameRow {
     pub commits: u64,
     /// Number of commands and tests that failed.
     pub failures: u64,
+}
+
+impl FrameRow {
+    /// Returns the standing of the frame.
+    pub fn standing(&self) -> FrameStanding {
+        FrameStanding::of(self.frame.status, self.proofs)
+    }
 }
 
 /// Number of frames by status.

@@ -32,7 +32,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use form::{Form, Stored, stored_by, tagged_record};
 pub(crate) use frame::NoteRecord;
-pub(crate) use session::UsageRecord;
 
 /// Writes a value as JSON.
 pub(crate) fn encode<T: Stored>(value: &T) -> Result<String, serde_json::Error> {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Packed rows instead of one row per child and term: a parent of 4,096 children has some 100,000
-//! terms, and a context that meets it for the first time would insert them all.
+//! terms, and the first context for that parent would insert them all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -219,9 +219,7 @@ impl EndKey {
 }
 
 fn damaged() -> StoreError {
-    StoreError::BadRow {
-        problem: "the relevance index is damaged".to_owned(),
-    }
+    StoreError::BadRow("the relevance index is damaged".to_owned())
 }
 
 /// A child of a parent.

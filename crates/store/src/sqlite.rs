@@ -10,6 +10,7 @@ mod erase;
 mod glance;
 mod journal;
 mod lives;
+mod logs;
 mod open;
 mod pages;
 mod path;
@@ -21,7 +22,6 @@ pub(crate) mod rows;
 mod runs;
 mod sent;
 mod sessions;
-mod spans;
 mod statements;
 mod suggestions;
 mod verify;
@@ -235,9 +235,7 @@ impl SqliteStore {
                 return Err(StoreError::Replaced);
             }
             Err(StoreError::Io(error)) if cannot_be_written(&error) => {
-                return Err(StoreError::ReadOnly {
-                    path: self.path.clone(),
-                });
+                return Err(StoreError::ReadOnly(self.path.clone()));
             }
             other => other?,
         };

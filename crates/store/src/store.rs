@@ -198,7 +198,7 @@ pub enum Finding {
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// An event was altered.
-    #[error("event {seq} is not what was written: {problem}")]
+    #[error("event {seq} was altered: {problem}")]
     Altered {
         /// Its sequence number.
         seq: i64,

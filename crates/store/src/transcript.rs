@@ -15,9 +15,13 @@ use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus, Usage,
 };
 use flamestack_redact::Redactor;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::record::{UsageRecord, form};
+use crate::record;
+use crate::record::form::{
+    self, Form, Stored, known, records, stored_as, stored_by, stored_by_name, tagged_record,
+};
 
 /// The label of such texts in a frame's log.
 pub const LABEL: &str = "transcript";
@@ -25,191 +29,107 @@ pub const LABEL: &str = "transcript";
 const SHOWN_FIRST: usize = 1200;
 const SHOWN_LAST: usize = 600;
 
-/// An entry, written and read as a line.
-#[derive(Serialize, Deserialize)]
-struct Line(#[serde(with = "EntryLine")] Entry);
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Entry")]
-struct EntryLine {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    #[serde(with = "form", default, skip_serializing_if = "Option::is_none")]
-    at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    #[serde(with = "KindLine", flatten)]
-    kind: EntryKind,
+records! {
+    EntryLine for Entry as "Entry" {
+        id: Option<String> = default,
+        message: Option<String> = default,
+        at: Option<Timestamp> = default,
+        agent: Option<String> = default,
+        kind: EntryKind [flatten],
+    }
+    CallLine for Call as "Call" {
+        id: String [rename = "call"],
+        tool: String,
+        kind: CallKind [rename = "does"],
+        arguments: String,
+        paths: Vec<String> = default,
+        command: Option<String> = default,
+    }
+    AnswerLine for Answer as "Answer" {
+        call: String,
+        ok: bool,
+        exit_code: Option<i32> = default,
+        text: String,
+    }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "EntryKind", tag = "t", rename_all = "snake_case")]
-enum KindLine {
-    User {
-        #[serde(rename = "voice", with = "SpeakerName")]
-        speaker: Speaker,
-        text: String,
-    },
-    Assistant {
-        text: String,
-    },
-    Thinking {
-        text: String,
-    },
-    Call(#[serde(with = "CallLine")] Call),
-    Begun(#[serde(with = "CallLine")] Call),
-    Answer(#[serde(with = "AnswerLine")] Answer),
-    Attached {
-        paths: Vec<String>,
-        text: String,
-    },
+tagged_record! { KindLine as "EntryKind" by "t" {
+    User { speaker: Speaker [rename = "voice"], text: String },
+    Assistant { text: String },
+    Thinking { text: String },
+    Call(Call),
+    Begun(Call),
+    Answer(Answer),
+    Attached { paths: Vec<String>, text: String },
     SubagentStarted {
-        #[serde(rename = "subagent")]
-        id: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        call: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        kind: Option<String>,
+        id: String [rename = "subagent"],
+        call: Option<String> = default,
+        kind: Option<String> = default,
         title: String,
-        prompt: String,
+        prompt: String
     },
-    SubagentEnded {
-        #[serde(rename = "subagent")]
-        id: String,
-        ok: bool,
-        text: String,
-    },
+    SubagentEnded { id: String [rename = "subagent"], ok: bool, text: String },
     Compacted {
         automatic: bool,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        summary: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tokens_before: Option<u64>,
+        summary: Option<String> = default,
+        tokens_before: Option<u64> = default
     },
-    Todos(#[serde(with = "todos")] Vec<Todo>),
-    Plan {
-        text: String,
-    },
-    Changed {
-        paths: Vec<String>,
-    },
-    Interrupted {
-        how: String,
-    },
-    Failed {
-        why: String,
-    },
-    Waiting {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        on: Option<String>,
-    },
+    Todos(Vec<Todo>),
+    Plan { text: String },
+    Changed { paths: Vec<String> },
+    Interrupted { how: String },
+    Failed { why: String },
+    Waiting { on: Option<String> = default },
     TurnEnded,
-    Titled {
-        title: String,
-    },
-    Usage(#[serde(with = "UsageRecord")] Usage),
+    Titled { title: String },
+    Usage(Usage),
+} }
+
+stored_by! {
+    EntryKind: KindLine;
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Call")]
-struct CallLine {
-    #[serde(rename = "call")]
-    id: String,
-    tool: String,
-    #[serde(rename = "does", with = "CallKindName")]
-    kind: CallKind,
-    arguments: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    paths: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
+stored_by_name! {
+    Speaker: "a speaker";
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Answer")]
-struct AnswerLine {
-    call: String,
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    text: String,
+stored_as! {
+    // A status that a later version added is that of an open item here.
+    TodoStatus as String: |status| status.as_str(),
+        |name| Ok(Self::from_name(&name).unwrap_or(Self::Pending));
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Todo")]
 struct TodoLine {
     text: String,
-    #[serde(with = "TodoStatusName")]
+    #[serde(with = "form")]
     status: TodoStatus,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Speaker", rename_all = "snake_case")]
-enum SpeakerName {
-    Person,
-    Slash,
-    Shell,
-    Host,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "CallKind", rename_all = "snake_case")]
-enum CallKindName {
-    Read,
-    Search,
-    Edit,
-    Write,
-    Execute,
-    Delegate,
-    Todo,
-    Web,
-    Ask,
-    Plan,
-    Stack,
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "TodoStatus", rename_all = "snake_case")]
-enum TodoStatusName {
-    Active,
-    Done,
-    Cancelled,
-    #[serde(other)]
-    Pending,
-}
-
 /// A to-do list as the only field of its entry.
-mod todos {
-    use super::{Deserialize, Deserializer, Serialize, Serializer, Todo, TodoLine};
+#[derive(Serialize, Deserialize)]
+struct Todos<T> {
+    items: Vec<T>,
+}
 
-    #[derive(Serialize, Deserialize)]
-    struct Todos<T> {
-        items: Vec<T>,
+impl Stored for Todo {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TodoLine::serialize(self, serializer)
     }
 
-    #[derive(Serialize)]
-    struct Written<'a>(#[serde(with = "TodoLine")] &'a Todo);
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TodoLine::deserialize(deserializer)
+    }
 
-    #[derive(Deserialize)]
-    struct Read(#[serde(with = "TodoLine")] Todo);
-
-    pub(super) fn serialize<S: Serializer>(
-        items: &[Todo],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let items = items.iter().map(Written).collect();
+    fn store_all<S: Serializer>(items: &[Self], serializer: S) -> Result<S::Ok, S::Error> {
+        let items = items.iter().map(Form).collect();
         Todos { items }.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Todo>, D::Error> {
-        let Todos { items } = Todos::deserialize(deserializer)?;
-        Ok(items.into_iter().map(|Read(item)| item).collect())
+    fn load_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Self>, D::Error> {
+        let Todos::<Form<Self>> { items } = Todos::deserialize(deserializer)?;
+        Ok(items.into_iter().map(|Form(item)| item).collect())
     }
 }
 
@@ -231,7 +151,7 @@ pub fn redacted(entry: &Entry, redactor: &Redactor) -> Entry {
     entry
 }
 
-/// Redacts each string in a JSON value by itself. Returns true if one held a secret.
+/// Redacts each string in a JSON value separately. Returns true if one held a secret.
 pub fn redact_strings(value: &mut serde_json::Value, redactor: &Redactor) -> bool {
     let mut found = false;
     match value {
@@ -258,17 +178,13 @@ pub fn redact_strings(value: &mut serde_json::Value, redactor: &Redactor) -> boo
 
 /// Writes an entry as a line, with its line break. The caller has redacted it.
 pub fn encode(entry: &Entry) -> String {
-    let mut json = Vec::new();
     // Strings and numbers always serialise.
-    let _ = EntryLine::serialize(entry, &mut serde_json::Serializer::new(&mut json));
-    json.push(b'\n');
-    String::from_utf8(json).unwrap_or_default()
+    record::encode(entry).unwrap_or_default() + "\n"
 }
 
 /// Parses a line.
 pub fn decode(line: &str) -> Option<Entry> {
-    let Line(entry) = serde_json::from_str(line).ok()?;
-    Some(entry)
+    record::decode(line).ok()
 }
 
 /// Renders a transcript as Markdown, with long texts cut in the middle.

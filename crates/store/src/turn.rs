@@ -39,7 +39,7 @@ impl Turn {
     /// Queues for a turn in a store's folder and waits for it, but not longer than `patience`.
     pub(crate) fn take(dir: &Path, patience: Duration) -> Result<Self> {
         let file = open(&dir.join(FILE))?;
-        // A very long time is no limit at all.
+        // A very long time is not a limit at all.
         let deadline = Instant::now().checked_add(patience);
         queue::wait(&file, deadline)?;
         Ok(Self { _file: file })

@@ -130,7 +130,7 @@ pub(super) fn read(index: &Connection, id: i64) -> Result<Option<Chunk>> {
 
 /// Unpacks a chunk.
 pub(super) fn unpacked(start: i64, data: &[u8]) -> Result<Chunk> {
-    let damaged = |problem: String| StoreError::BadRow { problem };
+    let damaged = |problem: String| StoreError::BadRow(problem);
     let text = zstd::bulk::decompress(data, CHUNK)
         .map_err(|error| damaged(format!("a chunk of the index does not unpack: {error}")))?;
     let text = String::from_utf8(text)

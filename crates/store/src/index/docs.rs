@@ -4,10 +4,26 @@ use flamestack_core::frame::{Frame, LogEntry};
 use flamestack_core::note::Note;
 use flamestack_core::text::Text;
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::chunk::{Class, DocId};
 
-/// Field, number in the log and content of a text, which identify it within its frame.
-pub(super) type DocKey = (String, Option<u32>, String);
+/// A hash of field, number in the log and content of a text, which identify it within its frame. A
+/// frame may have a hundred thousand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DocKey(u128);
+
+impl DocKey {
+    pub(super) fn new(field: &str, piece: Option<u32>, content: &str) -> Self {
+        let piece = piece.map_or(0, |piece| u64::from(piece) + 1);
+        let mut hash = Xxh3::new();
+        hash.update(&(field.len() as u64).to_le_bytes());
+        hash.update(&piece.to_le_bytes());
+        hash.update(field.as_bytes());
+        hash.update(content.as_bytes());
+        Self(hash.digest128())
+    }
+}
 
 /// A text in the index.
 pub(super) struct KnownDoc {
@@ -19,8 +35,8 @@ pub(super) struct KnownDoc {
 /// A text that the index should contain.
 pub(super) struct Wanted<'f> {
     pub(super) class: Class,
-    field: &'static str,
-    piece: Option<u32>,
+    pub(super) field: &'static str,
+    pub(super) piece: Option<u32>,
     pub(super) source: Source<'f>,
     /// The document that holds its beginning, and the length of that.
     pub(super) resumed: Option<(DocId, i64)>,
@@ -51,8 +67,9 @@ impl<'f> Wanted<'f> {
         Self { resumed, ..self }
     }
 
-    pub(super) fn key(&self) -> DocKey {
-        let content = match self.source {
+    /// Returns a name for the content: equal texts have equal names.
+    pub(super) fn content(&self) -> String {
+        match self.source {
             Source::Text(text) => blake3::hash(text.as_bytes()).to_string(),
             Source::Reason(text, why) => {
                 let mut hash = blake3::Hasher::new();
@@ -62,48 +79,43 @@ impl<'f> Wanted<'f> {
                 hash.finalize().to_string()
             }
             Source::Raw(entry) => format!("{} {}", entry.blob, entry.label),
-        };
-        (self.field.to_owned(), self.piece, content)
+        }
     }
 }
 
-/// Returns the texts of a frame.
-pub(super) fn wanted_docs(frame: &Frame) -> Vec<Wanted<'_>> {
-    let mut docs = vec![Wanted::new(
-        Class::Title,
-        "title",
-        Source::Text(frame.title.as_str()),
-    )];
-    let field = |field, text| Wanted::new(Class::Field, field, Source::Text(text));
+/// Returns the texts of a frame besides its notes and its log.
+pub(super) fn fields(frame: &Frame) -> Vec<Wanted<'_>> {
+    let title = Source::Text(frame.title.as_str());
+    let mut docs = vec![Wanted::new(Class::Title, "title", title)];
     for (name, text) in texts(frame) {
-        docs.extend(text.map(|text| field(name, text.as_str())));
-    }
-    for note in &frame.notes {
-        let name = note.kind().label();
-        docs.push(match note {
-            Note::Decision {
-                text,
-                why: Some(why),
-                ..
-            }
-            | Note::FailedAttempt {
-                text,
-                why: Some(why),
-            } => Wanted::new(
-                Class::Field,
-                name,
-                Source::Reason(text.as_str(), why.as_str()),
-            ),
-            _ => field(name, note.text().as_str()),
-        });
-    }
-    for (number, entry) in (1..).zip(&frame.log) {
-        docs.push(Wanted {
-            piece: Some(number),
-            ..Wanted::new(Class::Log, "log", Source::Raw(entry))
-        });
+        docs.extend(text.map(|text| Wanted::new(Class::Field, name, Source::Text(text.as_str()))));
     }
     docs
+}
+
+/// Returns the text of a note.
+pub(super) fn note(note: &Note) -> Wanted<'_> {
+    let source = match note {
+        Note::Decision {
+            text,
+            why: Some(why),
+            ..
+        }
+        | Note::FailedAttempt {
+            text,
+            why: Some(why),
+        } => Source::Reason(text.as_str(), why.as_str()),
+        _ => Source::Text(note.text().as_str()),
+    };
+    Wanted::new(Class::Field, note.kind().label(), source)
+}
+
+/// Returns the raw texts of a frame.
+pub(super) fn raw_texts(frame: &Frame) -> impl Iterator<Item = Wanted<'_>> {
+    (1..).zip(&frame.log).map(|(number, entry)| Wanted {
+        piece: Some(number),
+        ..Wanted::new(Class::Log, "log", Source::Raw(entry))
+    })
 }
 
 fn texts(frame: &Frame) -> [(&'static str, Option<&Text>); 6] {

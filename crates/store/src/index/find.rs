@@ -1,7 +1,6 @@
 //! Finding the texts of a query in the index, within fixed limits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -23,12 +22,12 @@ const RANKED: usize = 100;
 /// Time after which a search ends on a machine that is much slower than usual.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Finds texts that contain every word of a query, best first. Stops early if `stop` is set.
+/// Finds texts that contain every word of a query, best first. Stops early once `is_unwanted`.
 pub(super) fn find(
     index: &Connection,
     query: &SearchQuery,
     limit: usize,
-    stop: &AtomicBool,
+    is_unwanted: &dyn Fn() -> bool,
 ) -> Result<Searched> {
     let mut search = Search {
         index,
@@ -36,7 +35,7 @@ pub(super) fn find(
         wanted: limit.saturating_add(1).max(RANKED),
         room: READ_LIMIT,
         deadline: Instant::now() + DEADLINE,
-        stop,
+        is_unwanted,
         is_cut_short: false,
         found: BTreeMap::new(),
     };
@@ -52,7 +51,7 @@ struct Search<'s> {
     /// Number of bytes that may still be read.
     room: usize,
     deadline: Instant,
-    stop: &'s AtomicBool,
+    is_unwanted: &'s dyn Fn() -> bool,
     is_cut_short: bool,
     /// The best passage of each document.
     found: BTreeMap<DocId, Found>,
@@ -67,8 +66,7 @@ struct Found {
 impl Search<'_> {
     /// Returns true if the search has to end, and takes note of it.
     fn is_over(&mut self) -> bool {
-        let is_over =
-            self.room == 0 || self.stop.load(Ordering::Relaxed) || Instant::now() > self.deadline;
+        let is_over = self.room == 0 || (self.is_unwanted)() || Instant::now() > self.deadline;
         self.is_cut_short |= is_over;
         is_over
     }

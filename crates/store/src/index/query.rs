@@ -19,23 +19,14 @@ pub enum BadQuery {
     #[error("the query has no word to look for")]
     Empty,
     /// It is too long.
-    #[error("the query has {length} characters; {QUERY_LIMIT} are allowed")]
-    TooLong {
-        /// Number of characters.
-        length: usize,
-    },
+    #[error("the query has {0} characters; {QUERY_LIMIT} are allowed")]
+    TooLong(usize),
     /// It has too many words.
-    #[error("the query has {words} different words; {WORDS_LIMIT} are allowed")]
-    TooManyWords {
-        /// Number of different words.
-        words: usize,
-    },
+    #[error("the query has {0} different words; {WORDS_LIMIT} are allowed")]
+    TooManyWords(usize),
     /// One of its words is too long.
-    #[error("the query has a word of {length} characters; {WORD_LIMIT} are allowed")]
-    WordTooLong {
-        /// Number of characters.
-        length: usize,
-    },
+    #[error("the query has a word of {0} characters; {WORD_LIMIT} are allowed")]
+    WordTooLong(usize),
 }
 
 /// The words of a search, in lower case and each once.
@@ -49,7 +40,7 @@ impl SearchQuery {
     pub fn new(text: &str) -> Result<Self, BadQuery> {
         let length = text.chars().count();
         if length > QUERY_LIMIT {
-            return Err(BadQuery::TooLong { length });
+            return Err(BadQuery::TooLong(length));
         }
         let mut words: Vec<String> = Vec::new();
         for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
@@ -61,11 +52,11 @@ impl SearchQuery {
         if let Some(length) = words.iter().map(|word| word.chars().count()).max()
             && length > WORD_LIMIT
         {
-            return Err(BadQuery::WordTooLong { length });
+            return Err(BadQuery::WordTooLong(length));
         }
         match words.len() {
             0 => Err(BadQuery::Empty),
-            words if words > WORDS_LIMIT => Err(BadQuery::TooManyWords { words }),
+            words if words > WORDS_LIMIT => Err(BadQuery::TooManyWords(words)),
             _ => Ok(Self { words }),
         }
     }
@@ -145,16 +136,13 @@ mod tests {
         assert_eq!(SearchQuery::new("\0 \n"), Err(BadQuery::Empty));
         assert_eq!(
             SearchQuery::new(&"y ".repeat(QUERY_LIMIT)),
-            Err(BadQuery::TooLong { length: 2_000 })
+            Err(BadQuery::TooLong(2_000))
         );
         assert_eq!(
             SearchQuery::new(&words.join(" ")),
-            Err(BadQuery::TooManyWords { words: 33 })
+            Err(BadQuery::TooManyWords(33))
         );
-        assert_eq!(
-            SearchQuery::new(&long),
-            Err(BadQuery::WordTooLong { length: 201 })
-        );
+        assert_eq!(SearchQuery::new(&long), Err(BadQuery::WordTooLong(201)));
         let most = SearchQuery::new(
             &(0..WORDS_LIMIT)
                 .map(|n| format!("word{n}"))

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::IndexBudget;
 use super::chunk::{ChunkWriter, Class, DocId, chunk_at, next_chunk};
-use super::docs::{DocKey, KnownDoc, Source, Wanted, wanted_docs};
+use super::docs::{self, DocKey, KnownDoc, Source, Wanted};
 use crate::blobs::BlobReader;
 use crate::error::{Result, StoreError};
 use crate::projections::Reading;
@@ -17,6 +17,8 @@ use crate::transcript;
 
 /// Maximum number of events that are read at once.
 const STEP: usize = 500;
+/// Amount of text that even the shortest one counts as, in bytes: each is several rows.
+const LEAST: usize = 2048;
 
 pub(super) fn position(connection: &Connection) -> Result<Seq> {
     let seq = connection
@@ -33,6 +35,13 @@ fn frames_done(connection: &Connection) -> Result<usize> {
     Ok(usize::try_from(frames.unwrap_or_default()).unwrap_or_default())
 }
 
+/// The texts of a frame while it is brought up to date.
+struct Texts {
+    /// Those in the index that were not met yet.
+    known: BTreeMap<DocKey, KnownDoc>,
+    seen: BTreeSet<DocKey>,
+}
+
 /// One transaction of indexing.
 pub(super) struct IndexStep<'s> {
     pub(super) index: &'s Connection,
@@ -40,8 +49,8 @@ pub(super) struct IndexStep<'s> {
     pub(super) blobs: BlobReader,
     pub(super) writer: ChunkWriter,
     pub(super) budget: &'s mut IndexBudget,
-    /// Frames that are up to date.
-    pub(super) done: BTreeSet<FrameId>,
+    /// Frames that are up to date, with the point of the journal as of which they are.
+    pub(super) done: &'s mut BTreeMap<FrameId, Seq>,
 }
 
 impl IndexStep<'_> {
@@ -64,12 +73,16 @@ impl IndexStep<'_> {
                     skip = place;
                     break 'events;
                 }
-                if !self.done.contains(frame) {
+                let is_done = self
+                    .done
+                    .get(frame)
+                    .is_some_and(|as_of| *as_of >= recorded.seq);
+                if !is_done {
                     if !self.bring_up_to_date(frame)? {
                         skip = place;
                         break 'events;
                     }
-                    self.done.insert(*frame);
+                    self.done.insert(*frame, end);
                 }
             }
             (done, skip) = (recorded.seq, 0);
@@ -88,29 +101,54 @@ impl IndexStep<'_> {
     /// Replaces the indexed texts of a frame by its current texts. Returns false if the budget ended
     /// before; texts that are indexed already are left alone the next time.
     fn bring_up_to_date(&mut self, id: &FrameId) -> Result<bool> {
-        let mut known = self.known_docs(id)?;
-        let frame = self.reading.whole_frame(id)?;
-        let mut wanted = frame.as_ref().map(wanted_docs).unwrap_or_default();
-        // The same text twice in one field is found once.
-        let mut seen = BTreeSet::new();
-        wanted.retain(|wanted| seen.insert(wanted.key()));
-        let missing: Vec<Wanted<'_>> = wanted
-            .into_iter()
-            .filter_map(|wanted| match known.remove(&wanted.key()) {
-                Some(KnownDoc { indexed: None, .. }) => None,
-                Some(KnownDoc { id, indexed }) => Some(wanted.resumed(id, indexed)),
-                None => Some(wanted),
-            })
-            .collect();
-        for doc in known.values() {
-            self.forget(doc.id)?;
-        }
-        for wanted in missing {
-            if !self.add(id, &wanted)? {
+        let mut texts = Texts {
+            known: self.known_docs(id)?,
+            seen: BTreeSet::new(),
+        };
+        let reading = self.reading;
+        if let Some(frame) = reading.frame_with_log(id)? {
+            for wanted in docs::fields(&frame) {
+                if !self.take(id, wanted, &mut texts)? {
+                    return Ok(false);
+                }
+            }
+            let mut goes_on = true;
+            reading.visit_notes(id, &mut |note| {
+                goes_on = self.take(id, docs::note(&note), &mut texts)?;
+                Ok(goes_on)
+            })?;
+            if !goes_on {
                 return Ok(false);
             }
+            for wanted in docs::raw_texts(&frame) {
+                if !self.take(id, wanted, &mut texts)? {
+                    return Ok(false);
+                }
+            }
+        }
+        for doc in texts.known.values() {
+            self.forget(doc.id)?;
         }
         Ok(true)
+    }
+
+    /// Adds a text unless it is indexed. Returns false if the budget ended before.
+    fn take(&mut self, frame: &FrameId, wanted: Wanted<'_>, texts: &mut Texts) -> Result<bool> {
+        let content = wanted.content();
+        let key = DocKey::new(wanted.field, wanted.piece, &content);
+        // The same text twice in one field is found once.
+        if !texts.seen.insert(key) {
+            return Ok(true);
+        }
+        let wanted = match texts.known.remove(&key) {
+            Some(KnownDoc { indexed: None, .. }) => return Ok(true),
+            Some(KnownDoc { id, indexed }) => wanted.resumed(id, indexed),
+            None => wanted,
+        };
+        if self.budget.is_spent() {
+            return Ok(false);
+        }
+        self.add(frame, &wanted, &content)
     }
 
     fn known_docs(&self, frame: &FrameId) -> Result<BTreeMap<DocKey, KnownDoc>> {
@@ -125,7 +163,8 @@ impl IndexStep<'_> {
                 2 => Class::Field,
                 _ => Class::Log,
             };
-            let key = (row.get(2)?, row.get(3)?, row.get(4)?);
+            let (field, content): (String, String) = (row.get(2)?, row.get(4)?);
+            let key = DocKey::new(&field, row.get(3)?, &content);
             let doc = KnownDoc {
                 id: DocId::new(class, row.get(0)?),
                 indexed: row.get(5)?,
@@ -136,7 +175,7 @@ impl IndexStep<'_> {
     }
 
     /// Adds a text, or the rest of it. Returns false if the budget ended before.
-    fn add(&mut self, frame: &FrameId, wanted: &Wanted<'_>) -> Result<bool> {
+    fn add(&mut self, frame: &FrameId, wanted: &Wanted<'_>, content: &str) -> Result<bool> {
         let rendered;
         let text = match wanted.source {
             Source::Text(text) => text,
@@ -151,7 +190,7 @@ impl IndexStep<'_> {
         };
         let (doc, mut start) = match wanted.resumed {
             Some((doc, indexed)) => (doc, usize::try_from(indexed).unwrap_or_default()),
-            None => (self.new_doc(frame, wanted)?, 0),
+            None => (self.new_doc(frame, wanted, content)?, 0),
         };
         let mut number = self
             .index
@@ -161,7 +200,7 @@ impl IndexStep<'_> {
             let chunk = chunk_at(text, start);
             self.writer.add(self.index, doc, number, start, chunk)?;
             number += 1;
-            self.budget.bytes = self.budget.bytes.saturating_sub(chunk.len().max(1));
+            self.budget.bytes = self.budget.bytes.saturating_sub(chunk.len().max(LEAST));
             let Some(next) = next_chunk(text, start, chunk.len()) else {
                 break;
             };
@@ -189,8 +228,7 @@ impl IndexStep<'_> {
         }
     }
 
-    fn new_doc(&self, frame: &FrameId, wanted: &Wanted<'_>) -> Result<DocId> {
-        let (field, piece, content) = wanted.key();
+    fn new_doc(&self, frame: &FrameId, wanted: &Wanted<'_>, content: &str) -> Result<DocId> {
         self.index
             .prepare_cached(
                 "INSERT INTO docs (frame, class, field, piece, content)
@@ -199,8 +237,8 @@ impl IndexStep<'_> {
             .execute(params![
                 frame.as_str(),
                 wanted.class as i64,
-                field,
-                piece,
+                wanted.field,
+                wanted.piece,
                 content
             ])?;
         Ok(DocId::new(wanted.class, self.index.last_insert_rowid()))

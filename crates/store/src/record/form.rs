@@ -62,7 +62,7 @@ pub(crate) fn is_absent<T: Stored>(value: &T) -> bool {
 }
 
 /// A value that serde writes and reads in its form.
-pub(super) struct Form<T>(pub(super) T);
+pub(crate) struct Form<T>(pub(crate) T);
 
 impl<T: Stored> Serialize for Form<&T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -138,10 +138,11 @@ macro_rules! stored_as {
     )+};
 }
 
-/// Declares records, each of which derives serde's traits for the type named in quotes. A field with
-/// `= default` may be missing, and is left out where it says nothing; brackets hold further attributes.
+/// Declares records, each of which derives serde's traits for the type named in quotes and is its form.
+/// A field with `= default` may be missing, and is left out where it says nothing; brackets hold further
+/// attributes.
 macro_rules! records {
-    ($($(#[$about:meta])* $record:ident as $type:literal {
+    ($($(#[$about:meta])* $record:ident for $stored:ident as $type:literal {
         $($(#[$doc:meta])* $field:ident: $form:ty $(= $default:ident)? $([$($more:meta),+])?,)+
     })+) => {$(
         $(#[$about])*
@@ -153,6 +154,8 @@ macro_rules! records {
             $(#[serde($($more),+)])?
             $field: $form,)+
         }
+
+        $crate::record::form::stored_by! { $stored: $record; }
     )+};
 }
 
@@ -192,12 +195,23 @@ macro_rules! stored_by {
     )+};
 }
 
-pub(super) use {records, stored_as, stored_by, tagged_record};
+/// Declares the form of enums with names as these names, with the words for an unknown one.
+macro_rules! stored_by_name {
+    ($($type:ty: $kind:literal;)+) => {
+        $crate::record::form::stored_as! {$(
+            $type as String: |value| value.as_str(),
+                |name| known(Self::from_name(&name), &name, $kind);
+        )+}
+    };
+}
+
+pub(crate) use {records, stored_as, stored_by, stored_by_name, tagged_record};
 
 stored_as! {
     bool as Self: |flag| flag, |flag| Ok(flag), absent: false;
     u64 as Self: |number| number, |number| Ok(number);
     u32 as Self: |number| number, |number| Ok(number);
+    i32 as Self: |number| number, |number| Ok(number);
     String as Self: |text| text, |text| Ok(text);
     Seq as i64: |seq| seq.0, |number| Ok(Self(number));
     Timestamp as i64: |at| at.0, |number| Ok(Self(number));
@@ -207,8 +221,6 @@ stored_as! {
     FrameId as String: |id| id.as_str(), |text| parse(&text);
     SessionRef as String: |session| session.to_string(), |text| parse(&text);
     BlobId as String: |id| id.as_str(), |hex| known(Self::from_hex(&hex), &hex, "a hash");
-    Status as String: |status| status.as_str(),
-        |name| known(Self::from_name(&name), &name, "a status");
     Origin as String: |origin| origin.as_str(),
         |name| known(Self::from_name(&name), &name, "an origin"),
         // Journals from before origins existed have none.
@@ -227,10 +239,6 @@ stored_as! {
         |name| known(Self::from_name(&name), &name, "a source of an end"),
         // Journals from before it was recorded have none.
         absent: Self::Host;
-    StallKind as String: |kind| kind.as_str(),
-        |name| known(Self::from_name(&name), &name, "a kind of stall");
-    CompactionKind as String: |kind| kind.as_str(),
-        |name| known(Self::from_name(&name), &name, "a kind of compaction");
     // A kind that a later version added becomes a general one, so that the text is not lost.
     Anchor as (String, String): |anchor| (anchor.kind.as_str(), &anchor.text),
         |(kind, text)| Ok(Self {
@@ -240,23 +248,25 @@ stored_as! {
     Span as (String, Option<String>, Option<String>):
         |span| (span.session.to_string(), &span.first, &span.last),
         |(session, first, last)| Ok(Self { session: parse(&session)?, first, last });
-    AdviceKind as String: |kind| kind.as_str(),
-        |name| known(Self::from_name(&name), &name, "a kind of advice");
-    Heuristic as String: |heuristic| heuristic.as_str(),
-        |name| known(Self::from_name(&name), &name, "a heuristic");
-    Boundary as String: |boundary| boundary.as_str(),
-        |name| known(Self::from_name(&name), &name, "a boundary");
-    SuggestionState as String: |state| state.as_str(),
-        |name| known(Self::from_name(&name), &name, "a state of a suggestion");
     DiffTotals as (u64, u64, u64): |diff| (diff.added, diff.deleted, diff.files),
         |(added, deleted, files)| Ok(Self { added, deleted, files });
+}
+
+stored_by_name! {
+    Status: "a status";
+    StallKind: "a kind of stall";
+    CompactionKind: "a kind of compaction";
+    AdviceKind: "a kind of advice";
+    Heuristic: "a heuristic";
+    Boundary: "a boundary";
+    SuggestionState: "a state of a suggestion";
 }
 
 fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-pub(super) fn known<T>(value: Option<T>, name: &str, kind: &str) -> Result<T, String> {
+pub(crate) fn known<T>(value: Option<T>, name: &str, kind: &str) -> Result<T, String> {
     value.ok_or_else(|| format!("`{name}` is not {kind}"))
 }
 

@@ -15,29 +15,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::form::{self, Form, Stored, known, records, stored_by};
 
 records! {
-    GoalRecord as "Goal" {
+    GoalRecord for Goal as "Goal" {
         title: Title,
         criteria: Option<Text> = default,
         criteria_compacted: Option<Text> = default,
     }
-    ResultsRecord as "Results" {
+    ResultsRecord for Results as "Results" {
         full: Text [rename = "results"],
         compacted: Option<Text> = default [rename = "results_compacted"],
     }
-    EditRecord as "Edit" {
+    EditRecord for Edit as "Edit" {
         title: Option<Title> = default,
         criteria: Option<Text> = default,
         criteria_compacted: Option<Text> = default,
         results: Option<Text> = default,
         results_compacted: Option<Text> = default,
     }
-    LogRecord as "LogEntry" {
+    LogRecord for LogEntry as "LogEntry" {
         label: Title,
         blob: BlobId,
         bytes: u64,
     }
     /// A frame that waits for a summary; in the projection and in whole frames.
-    AwaitingRecord as "Awaiting" {
+    AwaitingRecord for Awaiting as "Awaiting" {
         session: SessionRef,
         since: Timestamp,
         outcome: Option<Outcome> [default],
@@ -100,11 +100,6 @@ struct FrameRecord {
 }
 
 stored_by! {
-    Goal: GoalRecord;
-    Results: ResultsRecord;
-    Edit: EditRecord;
-    LogEntry: LogRecord;
-    Awaiting: AwaitingRecord;
     Frame: FrameRecord;
 }
 

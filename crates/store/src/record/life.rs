@@ -14,15 +14,15 @@ use flamestack_core::transcript::CallKind;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::form::{self, Stored, known, records, stored_as, stored_by};
+use super::form::{self, Stored, known, records, stored_as, stored_by_name};
 
 records! {
-    ProcessRecord as "ProcessIdentity" {
+    ProcessRecord for ProcessIdentity as "ProcessIdentity" {
         pid: u64,
         started: String [default],
         boot: String [default],
     }
-    CreationRecord as "Creation" {
+    CreationRecord for Creation as "Creation" {
         session: SessionRef,
         purpose: Text,
         agent: Option<Text> = default,
@@ -30,29 +30,29 @@ records! {
         from: Option<SessionRef> = default,
         frame: Option<FrameId> = default,
     }
-    CallRecord as "CallStart" {
+    CallRecord for CallStart as "CallStart" {
         call: String,
         tool: String,
         kind: CallKind [rename = "does"],
         input: String,
         paths: Vec<String> = default,
     }
-    InFlightRecord as "CallInFlight" {
+    InFlightRecord for CallInFlight as "CallInFlight" {
         start: CallStart [flatten],
         since: Timestamp,
         cut: bool = default,
     }
-    QueuedRecord as "QueuedPrompt" {
+    QueuedRecord for QueuedPrompt as "QueuedPrompt" {
         message: Option<String> = default,
         words: Text,
         steps: u64 [default],
     }
-    GitRecord as "RepositoryState" {
+    GitRecord for RepositoryState as "RepositoryState" {
         head: Option<String> = default,
         dirty: Vec<String> = default,
         dirty_total: u64 [default],
     }
-    InterruptionRecord as "InterruptionCheckpoint" {
+    InterruptionRecord for InterruptionCheckpoint as "InterruptionCheckpoint" {
         cause: InterruptionCause,
         frame: Option<FrameId> = default,
         last_message: Option<String> = default,
@@ -61,7 +61,7 @@ records! {
         queued: Vec<QueuedPrompt> = default,
         git: Option<RepositoryState> = default,
     }
-    TransitionRecord as "Transition" {
+    TransitionRecord for Transition as "Transition" {
         from: Option<SessionState> = default,
         to: SessionState,
         at: Timestamp,
@@ -69,7 +69,7 @@ records! {
         signal: Signal,
         detail: Option<Text> = default,
     }
-    TimesRecord as "LifeTimes" {
+    TimesRecord for LifeTimes as "LifeTimes" {
         opened: Timestamp,
         active: Timestamp,
         prompted: Option<Timestamp> = default,
@@ -77,7 +77,7 @@ records! {
         compacted: Option<Timestamp> = default,
         resumed: Option<Timestamp> = default,
     }
-    MetricsRecord as "LifeMetrics" {
+    MetricsRecord for LifeMetrics as "LifeMetrics" {
         first_tool: Option<String> = default,
         turns: u64 [default],
         failures: u64 [default],
@@ -87,7 +87,7 @@ records! {
         refused_calls: u64 [default],
         delegations: u64 [default],
     }
-    LifeRecord as "Life" {
+    LifeRecord for Life as "Life" {
         session: SessionRef,
         state: SessionState,
         last: Transition,
@@ -106,34 +106,19 @@ records! {
     }
 }
 
-stored_by! {
-    ProcessIdentity: ProcessRecord;
-    Creation: CreationRecord;
-    CallStart: CallRecord;
-    CallInFlight: InFlightRecord;
-    QueuedPrompt: QueuedRecord;
-    RepositoryState: GitRecord;
-    InterruptionCheckpoint: InterruptionRecord;
-    Transition: TransitionRecord;
-    LifeTimes: TimesRecord;
-    LifeMetrics: MetricsRecord;
-    Life: LifeRecord;
-}
-
 stored_as! {
     InterruptionCause as String: |cause| cause.as_str(),
         |name| known(Self::from_name(&name), &name, "a cause of an interruption"),
         // Journals from before causes were recorded have none.
         absent: Self::Abort;
-    LinkKind as String: |kind| kind.as_str(),
-        |name| known(Self::from_name(&name), &name, "a kind of link");
-    CallOutcome as String: |outcome| outcome.as_str(),
-        |name| known(Self::from_name(&name), &name, "an outcome of a call");
     // A kind that a later version added is some other one here.
     CallKind as String: |kind| kind.as_str(),
         |name| Ok(Self::from_name(&name).unwrap_or(Self::Other));
-    SessionState as String: |state| state.as_str(),
-        |name| known(Self::from_name(&name), &name, "a state of a session");
-    Signal as String: |signal| signal.as_str(),
-        |name| known(Self::from_name(&name), &name, "a signal");
+}
+
+stored_by_name! {
+    LinkKind: "a kind of link";
+    CallOutcome: "an outcome of a call";
+    SessionState: "a state of a session";
+    Signal: "a signal";
 }

@@ -14,10 +14,10 @@ use flamestack_core::transcript::Usage;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::form::{self, Stored, records, stored_as, stored_by};
+use super::form::{self, Stored, records, stored_as};
 
 records! {
-    DescriptionRecord as "Description" {
+    DescriptionRecord for Description as "Description" {
         directory: Option<Text> = default,
         host_version: Option<Text> = default,
         agent: Option<Text> = default,
@@ -29,24 +29,24 @@ records! {
         governance: Option<Text> = default,
         phase: Option<Text> = default,
     }
-    ModelRecord as "Model" {
+    ModelRecord for Model as "Model" {
         name: Title,
         window: Option<u64> = default,
     }
-    StartRecord as "Start" {
+    StartRecord for Start as "Start" {
         session: SessionRef,
         parent: Option<SessionRef> = default,
         goal: Title,
         kind: Option<Title> = default [rename = "agent"],
         task: Option<Fingerprint> = default,
     }
-    StallRecord as "Stall" {
+    StallRecord for Stall as "Stall" {
         kind: StallKind,
         what: Title,
         times: u32,
     }
     /// The cost of a model call; in transcripts too.
-    UsageRecord as "Usage" {
+    UsageRecord for Usage as "Usage" {
         model: Option<String> = default,
         input: u64 [default],
         cache_read: u64 [default],
@@ -55,14 +55,14 @@ records! {
         reasoning: u64 [default],
         micro_dollars: Option<u64> = default,
     }
-    SnapshotRecord as "ActivitySnapshot" {
+    SnapshotRecord for ActivitySnapshot as "ActivitySnapshot" {
         prompts: u64,
         opening: Option<String> = default,
         said: Option<Text> = default,
         interrupted: bool = default,
         interruptions: u64 [default],
     }
-    SuggestionRecord as "Suggestion" {
+    SuggestionRecord for Suggestion as "Suggestion" {
         kind: AdviceKind [rename = "advice"],
         heuristic: Heuristic,
         score: u64,
@@ -78,19 +78,19 @@ records! {
         prompts: u64 [default],
         is_automatic: bool = default [rename = "automatic"],
     }
-    SendingRecord as "Sending" {
+    SendingRecord for Sending as "Sending" {
         delivery: Delivery [flatten],
         after: Option<Reason> = default,
         frame: Option<FrameId> = default,
         known: Vec<FrameId> = default,
     }
-    CheckpointRecord as "Checkpoint" {
+    CheckpointRecord for Checkpoint as "Checkpoint" {
         kind: CompactionKind [rename = "why"],
         frame: Option<FrameId> = default,
         tokens: Option<u64> = default,
         anchors: Vec<Anchor> = default,
     }
-    ReportRecord as "AnchorReport" {
+    ReportRecord for AnchorReport as "AnchorReport" {
         summary: Option<Text> = default,
         said_nothing: bool = default,
         survived: Vec<Anchor> = default,
@@ -98,7 +98,7 @@ records! {
         restored: u64 [default],
     }
     /// A whole compaction; only in the projection.
-    CompactionRecord as "Compaction" {
+    CompactionRecord for Compaction as "Compaction" {
         kind: Option<CompactionKind> [rename = "why", default],
         frame: Option<FrameId> [default],
         begun: Option<Timestamp> [default],
@@ -123,20 +123,6 @@ struct DeliveryRecord {
 enum ReasonRecord {
     Compaction(u32),
     Resume,
-}
-
-stored_by! {
-    Suggestion: SuggestionRecord;
-    Description: DescriptionRecord;
-    Model: ModelRecord;
-    Start: StartRecord;
-    Stall: StallRecord;
-    Usage: UsageRecord;
-    ActivitySnapshot: SnapshotRecord;
-    Sending: SendingRecord;
-    Checkpoint: CheckpointRecord;
-    AnchorReport: ReportRecord;
-    Compaction: CompactionRecord;
 }
 
 stored_as! {

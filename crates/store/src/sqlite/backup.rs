@@ -116,9 +116,7 @@ fn check(file: &Path) -> Result<Backup> {
             if Blobs::is_whole(&hash, bytes, &data) {
                 return Ok(());
             }
-            Err(unusable(format!(
-                "the raw text {hash} is not what was written"
-            )))
+            Err(unusable(format!("the raw text {hash} was altered")))
         })?;
         Ok(Backup {
             events: verified.events,
@@ -129,8 +127,8 @@ fn check(file: &Path) -> Result<Backup> {
     })();
     checked.map_err(|error| match error {
         StoreError::Unreadable { problem, .. } => unusable(problem),
-        StoreError::NotOurs { .. } => unusable("it is not a backup".to_owned()),
-        other @ (StoreError::Sqlite(_) | StoreError::BadRow { .. }) => unusable(other.to_string()),
+        StoreError::NotOurs(_) => unusable("it is not a backup".to_owned()),
+        other @ (StoreError::Sqlite(_) | StoreError::BadRow(_)) => unusable(other.to_string()),
         other => other,
     })
 }

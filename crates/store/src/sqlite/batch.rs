@@ -3,14 +3,20 @@
 //! A context reads dozens of frames with their notes. Starting a statement costs as much as reading a
 //! row, so ids are bound in batches.
 
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use flamestack_core::frame::Frame;
 use flamestack_core::id::FrameId;
+use flamestack_core::note::Note;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use super::rows;
 use crate::error::Result;
+
+/// Maximum number of notes that are read of a frame, and of their bytes; a single one may exceed them.
+pub(super) const MAX_NOTES: usize = 10_000;
+pub(super) const MAX_NOTE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Numbers of ids that a statement takes.
 const BATCH_SIZES: [usize; 3] = [1, 4, 16];
@@ -71,26 +77,50 @@ pub(super) fn frames_with_notes(connection: &Connection, ids: &[FrameId]) -> Res
     Ok(frames)
 }
 
-/// Loads the notes of frames.
+/// The newest notes of a frame, within the limits.
+#[derive(Default)]
+struct NewestNotes {
+    notes: VecDeque<((i64, i64), Note)>,
+    bytes: usize,
+}
+
+impl NewestNotes {
+    fn add(&mut self, place: (i64, i64), note: Note) {
+        self.bytes += note.text().as_str().len();
+        self.notes.push_back((place, note));
+        while self.notes.len() > MAX_NOTES || self.bytes > MAX_NOTE_BYTES && self.notes.len() > 1 {
+            let oldest = self.notes.pop_front();
+            let bytes = oldest.map_or(0, |(_, note)| note.text().as_str().len());
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+    }
+
+    fn in_order(self) -> Vec<Note> {
+        let mut notes: Vec<_> = self.notes.into();
+        // They come in this order anyway, but SQL does not promise it.
+        notes.sort_by_key(|(place, _)| *place);
+        notes.into_iter().map(|(_, note)| note).collect()
+    }
+}
+
+/// Loads the notes of frames; of very many only the newest.
 pub(super) fn add_notes(connection: &Connection, frames: &mut [Frame]) -> Result<()> {
     let mut rest = frames;
     while let Some(batch) = Batch::for_names(rest.len())
         && !rest.is_empty()
     {
         let (frames, rest_of) = rest.split_at_mut(batch.names.min(rest.len()));
-        let mut notes = Vec::with_capacity(2 * frames.len());
+        let mut notes: Vec<NewestNotes> = frames.iter().map(|_| NewestNotes::default()).collect();
         let ids = frames.iter().map(|frame| &frame.id);
         each(connection, &batch.notes, batch.names, ids, |row| {
-            let place: (i64, i64, i64) = (row.get(5)?, row.get(6)?, row.get(7)?);
-            notes.push((place, rows::note(row)?));
+            let frame = usize::try_from(row.get::<_, i64>(5)? - 1);
+            if let Some(of_frame) = frame.ok().and_then(|frame| notes.get_mut(frame)) {
+                of_frame.add((row.get(6)?, row.get(7)?), rows::note(row)?);
+            }
             Ok(())
         })?;
-        notes.sort_by_key(|(place, _)| *place);
-        let mut notes = notes.into_iter().peekable();
-        for (place, frame) in (1..).zip(frames) {
-            while let Some((_, note)) = notes.next_if(|((of, ..), _)| *of == place) {
-                frame.notes.push(note);
-            }
+        for (frame, notes) in frames.iter_mut().zip(notes) {
+            frame.notes = notes.in_order();
         }
         rest = rest_of;
     }

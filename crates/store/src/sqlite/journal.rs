@@ -30,12 +30,19 @@ impl Journal for SqliteJournal<'_> {
     }
 
     fn after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>> {
-        let limit = statements::limit(limit);
-        select(
-            self.0,
-            "FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
-            params![after.0, limit],
-        )
+        let sql =
+            format!("SELECT {COLUMNS} FROM events e WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2");
+        let mut statement = self.0.prepare_cached(&sql)?;
+        let mut found = statement.query(params![after.0, statements::limit(limit)])?;
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        while bytes < AT_ONCE
+            && let Some(row) = found.next()?
+        {
+            bytes += row.get_ref(BODY)?.as_bytes().map_or(0, <[u8]>::len);
+            events.push(read(row)?);
+        }
+        Ok(events)
     }
 }
 
@@ -74,6 +81,12 @@ pub(super) fn last_seq(connection: &Connection) -> Result<Seq> {
     Ok(Seq(seq.unwrap_or(0)))
 }
 
+/// Size of events that are read at once, in bytes. A single one may have a megabyte.
+const AT_ONCE: usize = 2 * 1024 * 1024;
+
+/// Place of the body among the columns.
+const BODY: usize = 5;
+
 /// The columns that [`read`] expects, in order.
 pub(super) const COLUMNS: &str = "e.seq, e.batch, e.at, e.session, e.message, e.body, e.sum";
 
@@ -97,7 +110,7 @@ pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<Recorded> {
             seq,
             problem: error.to_string(),
         },
-        StoreError::BadRow { problem } => StoreError::BadEvent { seq, problem },
+        StoreError::BadRow(problem) => StoreError::BadEvent { seq, problem },
         other => other,
     })?;
     row.check()

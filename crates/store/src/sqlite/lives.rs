@@ -15,7 +15,9 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows;
 use super::statements::{self, Statements as _};
+use super::view::SqliteView;
 use crate::error::Result;
+use crate::projections::LifeReading;
 
 /// Applies an event to the lives of sessions.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
@@ -114,41 +116,46 @@ pub(super) fn one(connection: &Connection, session: &SessionRef) -> Result<Optio
     )
 }
 
-/// Returns the lives of all sessions, or of those with a running turn, by name.
-pub(super) fn all(connection: &Connection, busy_only: bool) -> Result<Vec<Life>> {
-    let sql = if busy_only {
-        "SELECT body FROM lives INDEXED BY lives_busy
-         WHERE state IN ('executing', 'waiting_user', 'waiting_child', 'compacting')
-         ORDER BY session"
-    } else {
-        "SELECT body FROM lives ORDER BY session"
-    };
-    connection.many(sql, [], |row| rows::stored(row, 0))
-}
+impl LifeReading for SqliteView<'_> {
+    fn lives(&self, busy_only: bool) -> Result<Vec<Life>> {
+        let sql = if busy_only {
+            "SELECT body FROM lives INDEXED BY lives_busy
+             WHERE state IN ('executing', 'waiting_user', 'waiting_child', 'compacting')
+             ORDER BY session"
+        } else {
+            "SELECT body FROM lives ORDER BY session"
+        };
+        self.connection.many(sql, [], |row| rows::stored(row, 0))
+    }
 
-/// Returns the lives of the children of a session, by name.
-pub(super) fn children(connection: &Connection, session: &SessionRef) -> Result<Vec<Life>> {
-    connection.many(
-        "SELECT body FROM lives WHERE parent = ?1 ORDER BY session",
-        [session.to_string()],
-        |row| rows::stored(row, 0),
-    )
-}
+    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>> {
+        let mut found = self.connection.many(
+            "SELECT from_state, to_state, at, seq, signal, detail FROM transitions
+             WHERE session = ?1 ORDER BY n DESC LIMIT ?2",
+            params![session.to_string(), statements::limit(limit)],
+            transition,
+        )?;
+        found.reverse();
+        Ok(found)
+    }
 
-/// Returns the last changes of a session's state, oldest first.
-pub(super) fn transitions(
-    connection: &Connection,
-    session: &SessionRef,
-    limit: usize,
-) -> Result<Vec<Transition>> {
-    let mut found = connection.many(
-        "SELECT from_state, to_state, at, seq, signal, detail FROM transitions
-         WHERE session = ?1 ORDER BY n DESC LIMIT ?2",
-        params![session.to_string(), statements::limit(limit)],
-        transition,
-    )?;
-    found.reverse();
-    Ok(found)
+    fn interruptions(
+        &self,
+        session: &SessionRef,
+        limit: usize,
+    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>> {
+        let mut found = self.connection.many(
+            "SELECT at, body FROM interruptions WHERE session = ?1 ORDER BY seq DESC LIMIT ?2",
+            params![session.to_string(), statements::limit(limit)],
+            |row| Ok((Timestamp(row.get(0)?), rows::stored(row, 1)?)),
+        )?;
+        found.reverse();
+        Ok(found)
+    }
+
+    fn all_links(&self) -> Result<Vec<SessionLink>> {
+        links(self.connection, None)
+    }
 }
 
 fn transition(row: &Row<'_>) -> rusqlite::Result<Transition> {
@@ -166,21 +173,6 @@ fn transition(row: &Row<'_>) -> rusqlite::Result<Transition> {
         signal: Signal::from_name(&signal).unwrap_or(Signal::Opened),
         detail: rows::prose(row, 5)?,
     })
-}
-
-/// Returns the last interruptions of a session, oldest first.
-pub(super) fn interruptions(
-    connection: &Connection,
-    session: &SessionRef,
-    limit: usize,
-) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>> {
-    let mut found = connection.many(
-        "SELECT at, body FROM interruptions WHERE session = ?1 ORDER BY seq DESC LIMIT ?2",
-        params![session.to_string(), statements::limit(limit)],
-        |row| Ok((Timestamp(row.get(0)?), rows::stored(row, 1)?)),
-    )?;
-    found.reverse();
-    Ok(found)
 }
 
 /// Returns the forks and hand-offs of a session in both directions, or all of them, sorted.

@@ -95,7 +95,7 @@ impl OpenOptions {
         if !database(dir).exists() {
             report_missing(dir)?;
             create(dir)?;
-            // Unless it is known, the journal of texts that are here already is another one.
+            // Texts that are here already belong to another, unknown journal, unless theirs is recorded.
             Blobs::new(dir).disown()?;
         }
         drop(turn);
@@ -106,7 +106,7 @@ impl OpenOptions {
         let opened = match self.prepared(&path, Access::Full) {
             // In a read-only directory SQLite cannot create the files that readers share, so the
             // database is opened as immutable. That would miss what is only in the WAL.
-            Err(StoreError::ReadOnly { .. }) if !has_wal(&path) => {
+            Err(StoreError::ReadOnly(_)) if !has_wal(&path) => {
                 self.prepared(&path, Access::ReadOnly)
             }
             other => other,
@@ -175,7 +175,7 @@ impl OpenOptions {
                 store: id.clone(),
                 last: journal::last_seq(&connection)?,
             };
-            // Without it less damage is noticed.
+            // Without the mark, some kinds of damage go undetected.
             if let Err(error) = mark.write(dir) {
                 tracing::warn!("mark not written: {error}");
             }
@@ -293,9 +293,7 @@ pub(super) fn check_format(connection: &Connection, path: &Path) -> Result<()> {
         if connection.prepare(&journal).is_ok() {
             return Err(unreadable("its mark is damaged"));
         }
-        return Err(StoreError::NotOurs {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::NotOurs(path.to_owned()));
     }
     let found = pragma("user_version")?;
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
@@ -405,9 +403,7 @@ pub fn try_writing(dir: &Path) -> Result<()> {
     let probe = place.join(format!(".flame-{}-{}", std::process::id(), thread_name()));
     let written = write_probe(&probe).map_err(|error| match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
-        _ if cannot_be_written(&error) => StoreError::ReadOnly {
-            path: place.to_owned(),
-        },
+        _ if cannot_be_written(&error) => StoreError::ReadOnly(place.to_owned()),
         _ => error.into(),
     });
     match fs_err::remove_file(&probe) {
@@ -493,8 +489,8 @@ pub(super) fn replace(dir: &Path, name: &str, new: &Path) -> Result<Option<PathB
     Ok(aside)
 }
 
-/// Reports a journal that is missing although its mark is there: as a store that was set aside and
-/// of which nothing came back.
+/// Reports a journal that is missing although its mark is there: as a store that was set aside
+/// with nothing recovered.
 fn report_missing(dir: &Path) -> Result<()> {
     let Some(mark) = Mark::read(dir)?.filter(|mark| mark.last.0 > 0) else {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Events read directly from the pages of a database or a write-ahead log that is damaged.
 //!
 //! A table keeps its rows in leaf pages and finds them through a tree of interior pages; one wrong
-//! bit in the tree hides every leaf below it. This module reads each page by itself. Whatever looks
+//! bit in the tree hides every leaf below it. This module reads each page separately. Whatever looks
 //! like a row of the journal is decoded, and its checksum decides, so a wrong guess does no harm.
 //! A write-ahead log is a list of pages; SQLite ignores all of them from the first damaged one on.
 //!
@@ -23,7 +23,7 @@ use crate::error::Result;
 pub(super) const PAGE: u16 = 4096;
 /// The first byte of a leaf page of a table.
 const LEAF: u8 = 13;
-/// A row larger than this goes on in other pages.
+/// A row larger than this continues in other pages.
 const MOST_IN_PAGE: usize = PAGE as usize - 35;
 /// Minimum part of such a row that stays in its page.
 const LEAST_IN_PAGE: usize = (PAGE as usize - 12) * 32 / 255 - 23;

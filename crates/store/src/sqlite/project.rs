@@ -143,8 +143,8 @@ fn project_frame(connection: &Connection, recorded: &Recorded, id: &FrameId) -> 
     Ok(())
 }
 
-/// Recomputes root and depth of a frame and everything below it after a move. Only planned frames
-/// move, so the subtree is small.
+/// Recomputes root and depth of a frame and everything below it after a move. Started work moves with
+/// everything below it, so the subtree may be large.
 fn replant(connection: &Connection, id: &FrameId) -> Result<()> {
     // A subtree cannot have more frames than the tree, unless damage made a cycle of it.
     connection.write("WITH RECURSIVE branch (id, root, depth) AS (
@@ -182,6 +182,9 @@ fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<()> {
     count(connection, frame.parent.as_ref(), frame.status, 1)
 }
 
+/// Tables with rows of a frame, which go with it.
+const TABLES_OF_FRAMES: [&str; 3] = ["notes", "log_entries", "aliases"];
+
 fn remove(connection: &Connection, id: &FrameId) -> Result<()> {
     let place = connection.one(
         "SELECT parent, status FROM frames WHERE id = ?1",
@@ -191,14 +194,13 @@ fn remove(connection: &Connection, id: &FrameId) -> Result<()> {
     let Some((parent, status)) = place else {
         return Ok(());
     };
-    for rows in [
-        "notes WHERE frame",
-        "log_entries WHERE frame",
-        "aliases WHERE frame",
-        "frames WHERE id",
-    ] {
-        connection.write(&format!("DELETE FROM {rows} = ?1"), [id.as_str()])?;
+    for table in TABLES_OF_FRAMES {
+        connection.write(
+            &format!("DELETE FROM {table} WHERE frame = ?1"),
+            [id.as_str()],
+        )?;
     }
+    connection.write("DELETE FROM frames WHERE id = ?1", [id.as_str()])?;
     count(connection, parent.as_ref(), status, -1)
 }
 
@@ -428,4 +430,24 @@ pub(super) fn without(
 pub(super) fn before(connection: &Connection, id: &FrameId, point: Seq) -> Result<Option<Frame>> {
     let events = counting(connection, id.as_str(), Role::Frame, point)?;
     Ok(fold::frame(&events))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TABLES_OF_FRAMES;
+
+    /// A table that is missing there would keep the rows of frames that were undone or deleted.
+    #[test]
+    fn every_table_with_a_frame_is_cleared_with_it() {
+        let tables = super::super::open::PROJECTIONS
+            .split("CREATE TABLE ")
+            .skip(1);
+        let with_frames = tables.filter_map(|table| {
+            let (name, columns) = table.split_once(" (")?;
+            let (columns, _) = columns.split_once("\n)")?;
+            let is_frame = |line: &str| line.trim_start().starts_with("frame ");
+            columns.lines().any(is_frame).then_some(name)
+        });
+        assert_eq!(with_frames.collect::<Vec<_>>(), TABLES_OF_FRAMES);
+    }
 }

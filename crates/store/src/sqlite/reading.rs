@@ -3,33 +3,34 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use flamestack_core::autonomy::{Heuristic, SuggestionState, Tally};
 use flamestack_core::compaction::Compaction;
 use flamestack_core::event::Recorded;
 use flamestack_core::frame::{Awaiting, Frame, FrameHead, Rank, Status};
-use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
-use flamestack_core::note::Directive;
-use flamestack_core::session::checkpoint::InterruptionCheckpoint;
-use flamestack_core::session::life::{Life, Transition};
-use flamestack_core::session::link::SessionLink;
-use flamestack_core::subagent::Run;
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::{Directive, Note};
+use flamestack_core::subagent::SubagentRun;
 use flamestack_core::text::Text;
 use flamestack_core::{Event, Session, TreeQuery};
 use rusqlite::params;
 
 use super::journal::SqliteJournal;
-use super::project::Role;
 use super::recover::ABSORBED;
 use super::statements::{self, Statements as _};
 use super::view::{Order, SqliteView, level};
-use super::{batch, journal, lives, path, project, rows, runs};
+use super::{batch, journal, logs, path, project, rows, runs};
 use crate::error::Result;
 use crate::identity::StoreId;
 use crate::journal::Journal;
-use crate::projections::{Ended, FinishedSpan, FrameRow, Named, Reading, Slice, Totals};
+use crate::projections::{
+    Ended, FinishedSpan, FrameRow, LoggedTurn, Named, Reading, Slice, Totals, WantedTurns,
+};
 
 /// Query for the notes of a frame.
 const NOTES: &str = "SELECT kind, text, why, code, by FROM notes WHERE frame = ?1 ORDER BY seq, n";
+
+/// Query for the newest notes of a frame, newest first.
+const NEWEST_NOTES: &str = "SELECT kind, text, why, code, by FROM notes
+     WHERE frame = ?1 ORDER BY seq DESC, n DESC LIMIT ?2";
 
 /// Query for the children of a frame with one outcome, newest first.
 static ENDED: LazyLock<String> = LazyLock::new(|| {
@@ -118,21 +119,49 @@ impl Reading for SqliteView<'_> {
     }
 
     fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>> {
-        let Some(mut frame) = project::load(self.connection, id)? else {
+        let Some(mut frame) = self.frame_with_log(id)? else {
             return Ok(None);
         };
-        frame.notes = self.notes(id)?;
-        frame.log = self.connection.many(
-            "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n",
-            params![id.as_str()],
-            rows::log_entry,
-        )?;
+        frame.notes = self.newest_notes(id)?;
         frame.aliases = self.connection.many(
             "SELECT alias FROM aliases WHERE frame = ?1 ORDER BY n",
             params![id.as_str()],
             |row| row.get(0),
         )?;
         Ok(Some(frame))
+    }
+
+    fn note_count(&self, id: &FrameId) -> Result<u64> {
+        let sql = "SELECT count(*) FROM notes WHERE frame = ?1";
+        let count: Option<i64> = self.connection.one(sql, [id.as_str()], |row| row.get(0))?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    fn frame_with_log(&self, id: &FrameId) -> Result<Option<Frame>> {
+        let Some(mut frame) = project::load(self.connection, id)? else {
+            return Ok(None);
+        };
+        frame.log = self.connection.many(
+            "SELECT label, blob, bytes FROM log_entries WHERE frame = ?1 ORDER BY seq, n",
+            params![id.as_str()],
+            rows::log_entry,
+        )?;
+        Ok(Some(frame))
+    }
+
+    fn visit_notes(
+        &self,
+        frame: &FrameId,
+        each: &mut dyn FnMut(Note) -> Result<bool>,
+    ) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(NOTES)?;
+        let mut found = statement.query(params![frame.as_str()])?;
+        while let Some(row) = found.next()? {
+            if !each(rows::note(row)?)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>> {
@@ -317,7 +346,24 @@ impl Reading for SqliteView<'_> {
     }
 
     fn finished_spans(&self, session: &SessionRef, after: Seq) -> Result<Vec<FinishedSpan>> {
-        SqliteView::finished_spans(self, session, after)
+        self.connection.many(
+            "SELECT f.id, f.span_first, f.span_last, f.closed, f.origin
+             FROM frames f INDEXED BY frames_by_span
+             WHERE f.span_session = ?1 AND f.closed > ?2 AND f.session IS NOT ?1
+               AND (f.span_session < 'shell:' OR f.span_session > 'shell;')
+               AND f.status IN ('completed', 'failed')
+             ORDER BY f.closed",
+            params![session.to_string(), after.0],
+            |row| {
+                Ok(FinishedSpan {
+                    frame: rows::id(row, 0)?,
+                    first: row.get(1)?,
+                    last: row.get(2)?,
+                    closed: Seq(row.get(3)?),
+                    origin: rows::origin(row, 4)?,
+                })
+            },
+        )
     }
 
     fn totals(&self) -> Result<Totals> {
@@ -344,7 +390,7 @@ impl Reading for SqliteView<'_> {
         self.sessions_where(live, params![])
     }
 
-    fn runs(&self, in_flight_only: bool) -> Result<Vec<Run>> {
+    fn runs(&self, in_flight_only: bool) -> Result<Vec<SubagentRun>> {
         runs::all(self.connection, in_flight_only)
     }
 
@@ -355,8 +401,20 @@ impl Reading for SqliteView<'_> {
         })
     }
 
-    fn history(&self, frame: &FrameId) -> Result<Vec<Recorded>> {
-        project::counting(self.connection, frame.as_str(), Role::Frame, Seq(i64::MAX))
+    fn visit_history(
+        &self,
+        frame: &FrameId,
+        each: &mut dyn FnMut(Recorded) -> Result<bool>,
+    ) -> Result<()> {
+        logs::visit_history(self.connection, frame, each)
+    }
+
+    fn last_events(&self, frame: &FrameId, limit: usize) -> Result<(Vec<Recorded>, u64)> {
+        logs::last_events(self.connection, frame, limit)
+    }
+
+    fn turns(&self, wanted: &WantedTurns<'_>) -> Result<Vec<LoggedTurn>> {
+        logs::turns(self.connection, wanted)
     }
 
     fn last_seen(&self) -> Result<BTreeMap<SessionRef, Timestamp>> {
@@ -421,30 +479,6 @@ impl Reading for SqliteView<'_> {
         Ok(found)
     }
 
-    fn lives(&self, busy_only: bool) -> Result<Vec<Life>> {
-        lives::all(self.connection, busy_only)
-    }
-
-    fn children_of(&self, session: &SessionRef) -> Result<Vec<Life>> {
-        lives::children(self.connection, session)
-    }
-
-    fn transitions(&self, session: &SessionRef, limit: usize) -> Result<Vec<Transition>> {
-        lives::transitions(self.connection, session, limit)
-    }
-
-    fn interruptions(
-        &self,
-        session: &SessionRef,
-        limit: usize,
-    ) -> Result<Vec<(Timestamp, InterruptionCheckpoint)>> {
-        lives::interruptions(self.connection, session, limit)
-    }
-
-    fn all_links(&self) -> Result<Vec<SessionLink>> {
-        lives::links(self.connection, None)
-    }
-
     fn imports(&self) -> Result<Vec<String>> {
         self.connection.many(
             "SELECT foreign_json FROM imports ORDER BY seq",
@@ -476,28 +510,13 @@ impl Reading for SqliteView<'_> {
         })
     }
 
-    fn suggestions(
-        &self,
-        session: Option<&SessionRef>,
-        limit: usize,
-    ) -> Result<Vec<(Recorded, SuggestionState)>> {
-        self.suggestions_of(session, limit)
-    }
-
-    fn is_suggested(&self, session: &SessionRef, key: Fingerprint) -> Result<bool> {
-        self.was_suggested(session, key)
-    }
-
-    fn suggestion_tallies(&self) -> Result<BTreeMap<Heuristic, Tally>> {
-        self.tallies()
-    }
-
-    fn snoozed_until(&self, session: &SessionRef) -> Result<u64> {
-        self.snooze_of(session)
-    }
-
-    fn sessions_of_size(&self, tokens: u64) -> Result<(u64, u64)> {
-        self.sizes_from(tokens)
+    fn texts_before(&self, before: Timestamp) -> Result<Vec<(String, u64)>> {
+        let sql = "SELECT l.blob, max(l.bytes) FROM log_entries l JOIN events e ON e.seq = l.seq
+             WHERE l.blob NOT IN (SELECT blob FROM dropped)
+             GROUP BY l.blob HAVING max(e.at) < ?1 ORDER BY max(l.seq), l.blob";
+        self.connection.many(sql, params![before.0], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+        })
     }
 
     fn stores(&self) -> Result<Vec<StoreId>> {
@@ -511,9 +530,22 @@ impl Reading for SqliteView<'_> {
 }
 
 impl SqliteView<'_> {
-    fn notes(&self, frame: &FrameId) -> Result<Vec<flamestack_core::Note>> {
-        self.connection
-            .many(NOTES, params![frame.as_str()], rows::note)
+    /// Returns the newest notes of a frame, oldest first.
+    fn newest_notes(&self, frame: &FrameId) -> Result<Vec<Note>> {
+        let mut statement = self.connection.prepare_cached(NEWEST_NOTES)?;
+        let mut found =
+            statement.query(params![frame.as_str(), statements::limit(batch::MAX_NOTES)])?;
+        let mut notes = Vec::new();
+        let mut bytes = 0;
+        while bytes < batch::MAX_NOTE_BYTES
+            && let Some(row) = found.next()?
+        {
+            let note = rows::note(row)?;
+            bytes += note.text().as_str().len();
+            notes.push(note);
+        }
+        notes.reverse();
+        Ok(notes)
     }
 
     pub(super) fn totals_of(&self, scope: &str) -> Result<Totals> {

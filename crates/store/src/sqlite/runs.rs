@@ -4,7 +4,7 @@
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Fingerprint, SessionRef, Timestamp};
-use flamestack_core::subagent::{EndedBy, Run, State};
+use flamestack_core::subagent::{EndedBy, State, SubagentRun};
 use flamestack_core::text::{Text, Title};
 use rusqlite::{Connection, Row, params};
 
@@ -23,11 +23,11 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
             [recorded.seq.0],
         )?;
     }
-    let Some(session) = Run::concerned(recorded) else {
+    let Some(session) = SubagentRun::concerned(recorded) else {
         return Ok(());
     };
     let known = one(connection, session)?;
-    if let Some(run) = Run::after(known.clone(), recorded)
+    if let Some(run) = SubagentRun::after(known.clone(), recorded)
         && known.as_ref() != Some(&run)
     {
         put(connection, &run)?;
@@ -36,31 +36,31 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
 }
 
 /// Returns the record of a session as a subagent.
-pub(super) fn one(connection: &Connection, session: &SessionRef) -> Result<Option<Run>> {
+pub(super) fn one(connection: &Connection, session: &SessionRef) -> Result<Option<SubagentRun>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE session = ?1");
     let found = connection.one(&sql, [session.to_string()], read)?;
     Ok(found)
 }
 
 /// Returns the subagents that a session started, first to last.
-pub(super) fn of(connection: &Connection, parent: &SessionRef) -> Result<Vec<Run>> {
+pub(super) fn of(connection: &Connection, parent: &SessionRef) -> Result<Vec<SubagentRun>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE parent = ?1 ORDER BY started, session");
     connection.many(&sql, [parent.to_string()], read)
 }
 
 /// Returns all subagents, or those that have not ended, first to last.
-pub(super) fn all(connection: &Connection, in_flight: bool) -> Result<Vec<Run>> {
+pub(super) fn all(connection: &Connection, in_flight: bool) -> Result<Vec<SubagentRun>> {
     let which = if in_flight { "WHERE ended IS NULL" } else { "" };
     let sql = format!("SELECT {COLUMNS} FROM runs {which} ORDER BY started, session");
     connection.many(&sql, [], read)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
+fn read(row: &Row<'_>) -> rusqlite::Result<SubagentRun> {
     let title = |column| {
         Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.map(Title::recorded))
     };
     let state: String = row.get(6)?;
-    Ok(Run {
+    Ok(SubagentRun {
         session: rows::session(row, 0)?,
         parent: rows::opt_session(row, 1)?,
         goal: title(2)?,
@@ -83,7 +83,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     })
 }
 
-fn put(connection: &Connection, run: &Run) -> Result<()> {
+fn put(connection: &Connection, run: &SubagentRun) -> Result<()> {
     connection.write(
         "INSERT OR REPLACE INTO runs
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",

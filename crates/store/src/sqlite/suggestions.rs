@@ -11,6 +11,7 @@ use super::journal;
 use super::statements::{Statements as _, limit};
 use super::view::SqliteView;
 use crate::error::Result;
+use crate::projections::SuggestionReading;
 
 /// Applies an event about suggestions.
 pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()> {
@@ -45,9 +46,8 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
     }
 }
 
-impl SqliteView<'_> {
-    /// Returns suggestions with their states, newest first.
-    pub(super) fn suggestions_of(
+impl SuggestionReading for SqliteView<'_> {
+    fn suggestions(
         &self,
         session: Option<&SessionRef>,
         rows: usize,
@@ -70,15 +70,13 @@ impl SqliteView<'_> {
         Ok(suggestions)
     }
 
-    /// Returns true if a session was shown this evidence before.
-    pub(super) fn was_suggested(&self, session: &SessionRef, key: Fingerprint) -> Result<bool> {
+    fn is_suggested(&self, session: &SessionRef, key: Fingerprint) -> Result<bool> {
         let sql = "SELECT 1 FROM suggestions WHERE session = ?1 AND mark = ?2";
         self.connection
             .has(sql, params![session.to_string(), key.0.cast_signed()])
     }
 
-    /// Returns the counts of each heuristic's suggestions since the last reset.
-    pub(super) fn tallies(&self) -> Result<BTreeMap<Heuristic, Tally>> {
+    fn suggestion_tallies(&self) -> Result<BTreeMap<Heuristic, Tally>> {
         let sql =
             "SELECT heuristic, state, count(*) FROM suggestions WHERE counts = 1 GROUP BY 1, 2";
         let rows = self.connection.many(sql, [], |row| {
@@ -98,8 +96,7 @@ impl SqliteView<'_> {
         Ok(tallies)
     }
 
-    /// Returns the number of prompts until which a session gets no suggestions.
-    pub(super) fn snooze_of(&self, session: &SessionRef) -> Result<u64> {
+    fn snoozed_until(&self, session: &SessionRef) -> Result<u64> {
         let sql = "SELECT until FROM snoozed WHERE session = ?1";
         let found = self
             .connection
@@ -107,8 +104,7 @@ impl SqliteView<'_> {
         Ok(found.unwrap_or_default().unsigned_abs())
     }
 
-    /// Returns the number of sessions whose last prompt was at least this long, and of all.
-    pub(super) fn sizes_from(&self, tokens: u64) -> Result<(u64, u64)> {
+    fn sessions_of_size(&self, tokens: u64) -> Result<(u64, u64)> {
         let sql = "SELECT coalesce(sum(size >= ?1), 0), count(*) FROM activity WHERE size > 0";
         let found =
             self.connection

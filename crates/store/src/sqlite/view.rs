@@ -9,7 +9,7 @@ use flamestack_core::note::Note;
 use flamestack_core::session::Turn;
 use flamestack_core::session::life::Life;
 use flamestack_core::session::link::SessionLink;
-use flamestack_core::subagent::Run;
+use flamestack_core::subagent::SubagentRun;
 use flamestack_core::text::{Text, Title};
 use flamestack_core::tree_query::{LastCommand, MaskOverlay};
 use flamestack_core::{Session, TreeQuery};
@@ -244,7 +244,7 @@ impl TreeQuery for SqliteView<'_> {
         Ok(waiting)
     }
 
-    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<Run>> {
+    fn runs_of(&self, parent: &SessionRef) -> Result<Vec<SubagentRun>> {
         runs::of(self.connection, parent)
     }
 
