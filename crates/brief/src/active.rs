@@ -60,7 +60,7 @@ impl<'a> Active<'a> {
                 (first, basis)
             }
         };
-        // A stage that was only just entered has no files yet: one step ahead of them is no contradiction.
+        // A stage that was only just entered has no files yet: one step ahead of them is not a contradiction.
         let is_next = workflow.after(seen) == Some(stage);
         let tasks = workflow.artifact(ArtifactRole::Tasks);
         let tasks = tasks.and_then(|artifact| item.content(workflow, &artifact.file));

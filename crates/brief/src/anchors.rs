@@ -1,4 +1,5 @@
-//! Anchors: what must survive a compaction, and the check whether it did.
+//! Chooses the anchors of a session, the facts that must survive a compaction, and checks whether a text
+//! contains them. Their type is in `flamestack_core::compaction`.
 
 use flamestack_context::{Failed, Surroundings};
 use flamestack_core::compaction::{Anchor, AnchorKind};

@@ -27,7 +27,7 @@ pub(crate) enum Approval {
     Recorded { source: LineSource, words: String },
     /// A line records that it is missing.
     Denied { source: LineSource, words: String },
-    /// No line records it, but work went on from the file.
+    /// No line records it, but work continued from the file.
     Inferred { from: String },
     /// No line records it.
     Open,
@@ -169,7 +169,7 @@ fn last_statement(document: &Document, names: Option<&WordSet>) -> Option<Statem
     })
 }
 
-/// Returns the sign that work went on from a file: a later file with content, or finished tasks.
+/// Returns the sign that work continued from a file: a later file with content, or finished tasks.
 fn later_work(active: &Active<'_>, artifact: &Artifact) -> Option<String> {
     let artifacts = active.workflow.artifacts.iter();
     let mut later = artifacts.skip_while(|other| *other != artifact).skip(1);

@@ -2,7 +2,7 @@
 //!
 //! 1. the most trusted mention in frames, todos, the log or git, preferably of the workflow whose stage
 //!    is named; a weak mention counts only while the work is open;
-//! 2. the only open item, if its files may speak for it (see [`files_count`]); several are reported;
+//! 2. the only open item, if its files may count as evidence (see [`files_count`]); several are reported;
 //! 3. a first stage that is named firmly: work that has no files yet.
 //!
 //! Finished work is never chosen by its files alone.

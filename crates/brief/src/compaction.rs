@@ -22,7 +22,7 @@ const END: &str = "</stack-restored>";
 /// Reason for a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummaryPurpose<'a> {
-    /// The prompt is too large; the work goes on.
+    /// The prompt is too large; the work continues.
     Continue,
     /// A frame ends, and its parent gets the summary as its results.
     Complete {

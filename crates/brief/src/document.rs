@@ -232,7 +232,7 @@ fn check_box(text: &str) -> Option<(TaskState, &str)> {
     (after.is_empty() || after.starts_with([' ', '\t'])).then(|| (state, after.trim_start()))
 }
 
-/// Joins lines into items: bullets and paragraphs, and each heading and rule by itself.
+/// Joins lines into items: bullets and paragraphs, and each heading and rule separately.
 pub(crate) fn items<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Vec<Line<'a>> {
     items_between(lines, |_| false)
 }

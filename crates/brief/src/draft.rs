@@ -10,6 +10,9 @@ use crate::{BriefLine, BriefSection, Heading, LineSource};
 
 /// Maximum length of a line, in characters.
 const LINE: usize = 320;
+/// Number of lines left out from which on further ones are only counted: a frame may have a hundred
+/// thousand notes, and comparing each with those shown took seven seconds.
+const CROWD: usize = 1_000;
 
 /// Importance of a line; the last rank is given up first when room is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,8 +43,12 @@ pub(crate) struct Draft {
 impl Draft {
     /// Adds a line, unless the section has it already; a full section counts it as left out.
     pub(crate) fn add(&mut self, heading: Heading, rank: Rank, text: &str, source: LineSource) {
-        let text = plain(text, LINE);
         let section = self.section(heading);
+        if section.omitted >= CROWD && section.lines.len() >= max_lines(heading) {
+            section.omitted += 1;
+            return;
+        }
+        let text = plain(text, LINE);
         let is_known = section.lines.iter().any(|line| {
             let in_other_words = || is_same_step((&line.text, &line.source), (&text, &source));
             is_same(&line.text, &text) || (heading == Heading::Remaining && in_other_words())

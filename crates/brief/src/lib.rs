@@ -167,67 +167,49 @@ pub struct BriefLine {
     pub(crate) rank: draft::Rank,
 }
 
-macro_rules! headings {
-    ($count:literal: $($(#[$doc:meta])* $name:ident => $title:literal,)+) => {
-        /// Heading of a section, in the order in which sections are shown.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Heading {
-            $($(#[$doc])* $name,)+
-        }
-
-        impl Heading {
-            /// All headings, in order.
-            pub const ALL: [Self; $count] = [$(Self::$name,)+];
-
-            /// Returns the heading as it is written.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $title,)+
-                }
-            }
-        }
-    };
-}
-
-headings! { 19:
-    /// Goal of the session.
-    Objective => "Primary Objective",
-    /// Work at hand.
-    CurrentStep => "Current Step",
-    /// State of the work.
-    Status => "Status",
-    /// Finished work.
-    Completed => "Completed",
-    /// Open work.
-    Remaining => "Remaining",
-    /// Decisions and directives.
-    Decisions => "Decisions",
-    /// Files in use.
-    ActiveFiles => "Active Files",
-    /// Obstacles.
-    Blockers => "Blockers / Risks",
-    /// Next step.
-    NextAction => "Next Action",
-    /// Name of the workflow.
-    WorkflowType => "Workflow Type",
-    /// Name of the stage, verbatim.
-    Stage => "Canonical Workflow Stage",
-    /// Files of the work item.
-    SourceArtifacts => "Source Artifacts",
-    /// File that the stage is about.
-    CurrentArtifact => "Current Artifact",
-    /// Content and gaps of the files.
-    ArtifactStatus => "Artifact Status",
-    /// Condition of the next stage.
-    Gate => "Transition Gate",
-    /// Approvals, recorded or inferred.
-    Approved => "Approved Decisions",
-    /// Open decisions.
-    Pending => "Pending Decisions / Open Questions",
-    /// Conditions that the stage builds on.
-    Preconditions => "Dependencies / Preconditions",
-    /// Criteria of completion.
-    DoneCriteria => "Verification / Done Criteria",
+flamestack_core::enum_names! {
+    /// Heading of a section, in the order in which sections are shown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Heading {
+        /// Goal of the session.
+        Objective = "Primary Objective",
+        /// Work at hand.
+        CurrentStep = "Current Step",
+        /// State of the work.
+        Status = "Status",
+        /// Finished work.
+        Completed = "Completed",
+        /// Open work.
+        Remaining = "Remaining",
+        /// Decisions and directives.
+        Decisions = "Decisions",
+        /// Files in use.
+        ActiveFiles = "Active Files",
+        /// Obstacles.
+        Blockers = "Blockers / Risks",
+        /// Next step.
+        NextAction = "Next Action",
+        /// Name of the workflow.
+        WorkflowType = "Workflow Type",
+        /// Name of the stage, verbatim.
+        Stage = "Canonical Workflow Stage",
+        /// Files of the work item.
+        SourceArtifacts = "Source Artifacts",
+        /// File that the stage is about.
+        CurrentArtifact = "Current Artifact",
+        /// Content and gaps of the files.
+        ArtifactStatus = "Artifact Status",
+        /// Condition of the next stage.
+        Gate = "Transition Gate",
+        /// Approvals, recorded or inferred.
+        Approved = "Approved Decisions",
+        /// Open decisions.
+        Pending = "Pending Decisions / Open Questions",
+        /// Conditions that the stage builds on.
+        Preconditions = "Dependencies / Preconditions",
+        /// Criteria of completion.
+        DoneCriteria = "Verification / Done Criteria",
+    }
 }
 
 impl Heading {

@@ -82,7 +82,7 @@ impl Mention {
     fn trust_in(&self, item: &ItemName, facts: &Facts<'_>) -> Option<Trust> {
         let (text, trust) = (&self.text, self.trust);
         let is_distinct_mention = || {
-            // An ordinary word such as `login` mentions nothing by itself.
+            // An ordinary word such as `login` mentions nothing on its own.
             let is_focus = trust == Trust::LoggedOpen && *text == item.name;
             is_distinct(&item.name) || is_focus || text.contains(&format!("`{}`", item.name))
         };
@@ -250,7 +250,7 @@ fn in_ended_frames(around: &Surroundings) -> impl Iterator<Item = Mention> {
 }
 
 /// Mentions in a frame. The files it changed show what was worked on and not what is meant: that may be
-/// finished, and the frame may go on with something else.
+/// finished, and the frame may continue with something else.
 fn in_frame(frame: &Frame, trust: Trust) -> impl Iterator<Item = Mention> {
     let is_action = |note: &&Note| matches!(note, Note::Artifact(_) | Note::Evidence(_));
     let (mut actions, said): (Vec<&Note>, Vec<&Note>) = frame.notes.iter().partition(is_action);

@@ -1,4 +1,4 @@
-//! Signs in the files of a work item: those that a stage is reached, and those that the work is over.
+//! Evidence in the files of a work item that a stage has been reached or that the work is finished.
 
 use crate::WorkItem;
 use crate::claims::says_none;

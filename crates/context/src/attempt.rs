@@ -314,7 +314,10 @@ fn priority(kind: SectionKind) -> usize {
         SectionKind::Planned => 5,
         SectionKind::FailedAttempts => 6,
         SectionKind::Siblings => 7,
-        _ => 8,
+        SectionKind::Guidance
+        | SectionKind::Uncles
+        | SectionKind::Position
+        | SectionKind::Update => 8,
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Budget {
 
 /// A total that is too small for a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a budget of {total} tokens is too small: it takes at least {SMALLEST_TOTAL}")]
+#[error("a budget of {total} tokens is too small; the minimum is {SMALLEST_TOTAL}")]
 pub struct TooSmall {
     /// The total.
     pub total: usize,

@@ -62,7 +62,7 @@ pub fn deliver(
 }
 
 fn known(around: &Surroundings) -> Vec<FrameId> {
-    // Frames that mirror a host's lists come and go; their absence is no news.
+    // Frames that mirror a host's lists come and go; their absence is not news.
     let open = all_frames(around).filter(|it| it.status.is_open() && !it.origin.is_mirror());
     let known: BTreeSet<FrameId> = open.map(|frame| frame.id).collect();
     known.into_iter().collect()
@@ -202,7 +202,7 @@ impl<'a> Changes<'a> {
 
     fn touch(&mut self, sent: &Sent, frame: &'a FrameId, by: &'a Recorded, fate: Fate<'a>) {
         let here = self.here.get(frame);
-        // The to-do list of another session is no news, unless the user edits it at a terminal. Nor is
+        // The to-do list of another session is not news, unless the user edits it at a terminal. Nor is
         // what a subagent does with its own frame: its answer returns through the call that started it.
         let is_known = here.is_some_and(|frame| {
             let by_itself = frame.session.as_ref() == Some(&by.session);

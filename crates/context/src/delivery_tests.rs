@@ -68,7 +68,7 @@ impl Conversation {
     }
 
     fn around(&self) -> Surroundings {
-        let mut around = Surroundings::in_tree(&self.tree, &self.current).unwrap();
+        let mut around = crate::reference::in_tree(&self.tree, &self.current).unwrap();
         around.session = Some(us());
         around
     }
@@ -201,7 +201,7 @@ fn a_session_without_a_frame_gets_an_empty_header_and_that_is_frozen_too() {
     let position = Seq(talk.next_seq() - 1);
     let sent = nothing.sent_at(position);
     assert_eq!(hear(Some(&sent), None, &[]).delivery, Delivery::Nothing);
-    // It begins to work by itself: it knows so from its own call.
+    // It begins to work unprompted: it knows so from its own call.
     let around = talk.around();
     let sending = hear(Some(&sent), Some(&around), &[]);
     assert_eq!(sending.delivery, Delivery::Nothing);
@@ -258,7 +258,7 @@ fn what_others_do_comes_as_an_update() {
     assert_snapshot!(text_of(talk.hear(None)), @r#"
     update:
     <stack-update from="stack" count="3">
-    <frame id="gnhe05ek" status="completed" log="flame log gnhe05ek" by="codex:42">
+    <frame id="gnhe05ek" status="completed" claimed="true" log="flame log gnhe05ek" by="codex:42">
     <title>Database</title>
     <results>Schema in db/schema.sql</results>
     </frame>
@@ -369,7 +369,7 @@ fn a_change_that_another_session_reverted_is_sent_as_it_is_now() {
     assert_snapshot!(text_of(talk.hear(None)), @r#"
     update:
     <stack-update from="stack" count="1">
-    <frame id="gnhe05ek" status="completed" log="flame log gnhe05ek" by="codex:42">
+    <frame id="gnhe05ek" status="completed" claimed="true" log="flame log gnhe05ek" by="codex:42">
     <title>Database</title>
     <results>done</results>
     </frame>
@@ -420,7 +420,7 @@ fn how_another_conversation_goes_about_its_work_is_no_news() {
     assert_snapshot!(text_of(talk.hear(None)), @r#"
     update:
     <stack-update from="stack" count="1">
-    <frame id="qem3jvkr" status="completed" log="flame log qem3jvkr" by="user">
+    <frame id="qem3jvkr" status="completed" claimed="true" log="flame log qem3jvkr" by="user">
     <title>Fix it</title>
     <results>not any more</results>
     </frame>

@@ -6,7 +6,7 @@ use crate::draft::{ElementDraft, Field, Inside, TRUNCATED, TokenCounter, short_t
 use crate::xml::{Element, Separator};
 use crate::{Provenance, calls};
 use flamestack_core::Author;
-use flamestack_core::frame::Frame;
+use flamestack_core::frame::{CLAIMED, Frame};
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Text;
 use flamestack_extract::relevance::artifacts;
@@ -18,9 +18,12 @@ const EVIDENCE: usize = 8;
 
 /// Drafts the element of a frame.
 pub(super) fn describe(frame: &Frame, detail: Detail) -> ElementDraft<'_> {
-    let mut attributes: Vec<(&'static str, Cow<'_, str>)> = Vec::with_capacity(5);
+    let mut attributes: Vec<(&'static str, Cow<'_, str>)> = Vec::with_capacity(6);
     attributes.push(("id", frame.id.as_str().into()));
     attributes.push(("status", frame.status.as_str().into()));
+    if frame.standing().is_claimed {
+        attributes.push((CLAIMED, "true".into()));
+    }
     let span = frame.span.as_ref();
     if span.is_some_and(|span| span.session.is_shell()) {
         attributes.push(("from", Provenance::User.as_str().into()));

@@ -26,7 +26,7 @@ pub(super) struct ElementDraft<'a> {
 pub(super) enum Inside<'a> {
     /// Fields, in the order in which they are shown.
     Fields(Vec<Field<'a>>),
-    /// A text and, if there is one, the dense version to use when the text does not fit.
+    /// A text and, if there is one, the compacted form to use when the text does not fit.
     Text(Cow<'a, str>, Option<&'a str>),
     /// Several texts, oldest first. The newest are kept.
     List(Vec<Cow<'a, str>>, Separator),

@@ -8,7 +8,7 @@ use crate::detail::{Detail, TITLE_TOKENS, describe, reasoned, titled};
 use crate::draft::{ElementDraft, TokenCounter, short_title};
 use crate::frontier::{Failed, attempts, in_order, with_status};
 use crate::section_draft::{Item, SectionDraft};
-use crate::surroundings::{CANDIDATES, DIRECTIVES, LEVELS, PLANNED, Surroundings};
+use crate::surroundings::{CANDIDATES, DIRECTIVES, LEVEL_PENALTY, LEVELS, PLANNED, Surroundings};
 use crate::{ContextSettings, Provenance, SectionKind, calls};
 use flamestack_core::Author;
 use flamestack_core::frame::{Frame, Status};
@@ -135,7 +135,7 @@ impl<'a> SectionBuilder<'a, '_> {
         let completed = latest(self.around.uncles.frames.iter());
         // The farther away, the less it has to do with the current frame.
         let ranked = self.ranked(completed, |frame, relevance| {
-            relevance.score - 16 * far(frame)
+            relevance.score - LEVEL_PENALTY * far(frame)
         });
         self.put_ranked(&mut draft, ranked);
         draft

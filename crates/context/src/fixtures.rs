@@ -1,6 +1,7 @@
 //! Small ways to make frames and trees for tests.
 
 use crate::Surroundings;
+use crate::reference::in_tree;
 use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, Rank, Span, Status};
@@ -134,7 +135,7 @@ fn describe(frame: &mut Frame, key: &str, value: &str) {
 /// The surroundings of the frame marked in a drawing.
 pub(super) fn around(drawing: &str) -> Surroundings {
     let (tree, current) = drawn(drawing);
-    let mut around = Surroundings::in_tree(&tree, &current).unwrap();
+    let mut around = in_tree(&tree, &current).unwrap();
     around.session = Some(us());
     around
 }

@@ -7,16 +7,18 @@ use crate::draft::TokenCounter;
 use crate::xml::{Content, Element};
 use flamestack_core::enum_names;
 
-/// Amount of guidance about the stack itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Guidance {
-    /// Nothing.
-    Off,
-    /// A description of the stack and pointers to more, in at most [`BRIEF_LIMIT`] tokens.
-    #[default]
-    Brief,
-    /// A short manual of the stack.
-    Full,
+enum_names! {
+    /// Amount of guidance about the stack itself.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Guidance {
+        /// Nothing.
+        Off = "off",
+        /// A description of the stack and pointers to more, in at most [`BRIEF_LIMIT`] tokens.
+        #[default]
+        Brief = "brief",
+        /// A short manual of the stack.
+        Full = "full",
+    }
 }
 
 /// Maximum length of the brief guidance, in tokens with its tags.
@@ -27,12 +29,6 @@ const PHILOSOPHY: &str = include_str!("../guidance/philosophy.txt").trim_ascii_e
 const WHEN_TO_CREATE: &str = include_str!("../guidance/when-to-create.txt");
 const RULES: &str = include_str!("../guidance/rules.txt");
 const INITIAL_PLANNING: &str = include_str!("../guidance/initial-planning.txt");
-
-enum_names!(Guidance {
-    Off = "off",
-    Brief = "brief",
-    Full = "full",
-});
 
 impl Guidance {
     /// Returns the next lower level, for contexts where this one does not fit.

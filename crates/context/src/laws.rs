@@ -6,13 +6,14 @@ use proptest::sample::select;
 use crate::fixtures::{O200k, frame, us};
 use crate::grammar::{Grammar, read};
 use crate::{
-    Budget, ContextSettings, Group, Guidance, SMALLEST_TOTAL, Subagent, Surroundings, assemble,
+    Budget, ContextSettings, Group, Guidance, SMALLEST_TOTAL, SectionKind, Subagent, Surroundings,
+    assemble,
 };
 use flamestack_core::Author;
 use flamestack_core::frame::{Frame, Rank, Status};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::Directive;
-use flamestack_core::note::{Evidence, Note};
+use flamestack_core::note::{Evidence, Note, NoteKind};
 use flamestack_core::text::{Text, Title};
 use flamestack_extract::tokens::{Estimate, Seam, Tokenizer};
 
@@ -112,7 +113,7 @@ const PIECES: [&str; 40] = [
 
 /// Texts made of such pieces, a few of them very long.
 ///
-/// Drawing each piece by itself would take most of the time of these tests, so a seed does.
+/// Drawing each piece separately would take most of the time of these tests, so a seed does.
 fn text() -> impl Strategy<Value = String> {
     let length = prop_oneof![20 => 1usize..12, 6 => 12usize..120, 1 => 120usize..4_000];
     let made = (any::<u64>(), length).prop_map(|(mut seed, length)| {
@@ -141,20 +142,26 @@ fn title() -> impl Strategy<Value = Title> {
 }
 
 fn note() -> impl Strategy<Value = Note> {
-    let why = || prop::option::of(prose());
-    prop_oneof![
-        prose().prop_map(Note::Artifact),
-        (prose(), why(), any::<bool>()).prop_map(|(text, why, own)| Note::Decision {
+    let kind = select(NoteKind::ALL.to_vec());
+    let why = prop::option::of(prose());
+    (kind, prose(), why, any::<bool>()).prop_map(|(kind, text, why, flag)| match kind {
+        NoteKind::Artifact => Note::Artifact(text),
+        NoteKind::Decision => Note::Decision {
             text,
             why,
-            by: if own { Author::Agent } else { Author::User },
+            by: if flag { Author::Agent } else { Author::User },
+        },
+        NoteKind::FailedAttempt => Note::FailedAttempt { text, why },
+        NoteKind::Evidence if flag => Note::Evidence(Evidence::Command {
+            command: text,
+            exit_code: -1,
         }),
-        (prose(), why()).prop_map(|(text, why)| Note::FailedAttempt { text, why }),
-        prose().prop_map(|command| Note::Evidence(Evidence::Command {
-            command,
-            exit_code: -1
-        })),
-    ]
+        NoteKind::Evidence => Note::Evidence(Evidence::Test {
+            id: text,
+            passed: false,
+        }),
+        NoteKind::Directive => Note::Directive(text),
+    })
 }
 
 fn any_frame(statuses: &'static [Status]) -> impl Strategy<Value = Frame> {
@@ -225,7 +232,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
         around.place.position = 1;
         around.place.of = 1 + siblings.total;
         for sibling in &siblings.frames {
-            around.place.count(sibling.status);
+            crate::reference::count(&mut around.place, sibling.status);
         }
         around.next = around.planned.frames.first().cloned();
         around.siblings = siblings.frames;
@@ -377,7 +384,7 @@ proptest! {
     fn what_is_left_out_is_counted(around in surroundings(), settings in settings()) {
         let context = assemble(&around, &settings, &O200k);
         for section in &context.sections {
-            let Some(total) = total(&around, section.kind.as_str()) else { continue };
+            let Some(total) = total(&around, section.kind) else { continue };
             let left_out = section.omitted.iter().filter(|omission| !omission.what.starts_with("part of"));
             let left_out: usize = left_out.map(|omission| omission.count).sum();
             prop_assert!(left_out >= total - section.shown, "{:?}", section);
@@ -410,16 +417,22 @@ proptest! {
     }
 }
 
-fn total(around: &Surroundings, kind: &str) -> Option<usize> {
+fn total(around: &Surroundings, kind: SectionKind) -> Option<usize> {
     match kind {
-        "ancestors" => Some(around.levels),
-        "completed-siblings" => Some(around.place.completed),
-        "uncles" => Some(around.uncles.total),
-        "children-results" => Some(around.children.total),
-        "planned-children" => Some(around.planned.total),
-        "open-frames" => Some(around.open.total),
-        "user-directives" => Some(around.directives.len()),
-        _ => None,
+        SectionKind::Ancestors => Some(around.levels),
+        SectionKind::Siblings => Some(around.place.completed),
+        SectionKind::Uncles => Some(around.uncles.total),
+        SectionKind::Children => Some(around.children.total),
+        SectionKind::Planned => Some(around.planned.total),
+        SectionKind::Open => Some(around.open.total),
+        SectionKind::Directives => Some(around.directives.len()),
+        // They show everything, or count what no list of the surroundings counts.
+        SectionKind::Guidance
+        | SectionKind::FailedAttempts
+        | SectionKind::Current
+        | SectionKind::Subagents
+        | SectionKind::Position
+        | SectionKind::Update => None,
     }
 }
 

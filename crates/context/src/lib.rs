@@ -34,6 +34,9 @@ mod grammar;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+#[path = "tests/reference.rs"]
+mod reference;
+#[cfg(test)]
 mod shortage_tests;
 #[cfg(test)]
 mod snapshots;
@@ -45,7 +48,8 @@ pub use detail::reasoned;
 pub use frontier::{Failed, Frontier};
 pub use guidance::{BRIEF_LIMIT, Guidance};
 pub use surroundings::{
-    CANDIDATES, DIRECTIVES, Group, LEVELS, PLANNED, SiblingPosition, Subagent, Surroundings,
+    CANDIDATES, DIRECTIVES, Group, LEVEL_PENALTY, LEVELS, PLANNED, SiblingPosition, Subagent,
+    Surroundings,
 };
 
 use flamestack_core::enum_names;
@@ -198,25 +202,20 @@ impl SectionKind {
     }
 }
 
-/// Origin of a text. A context informs: text of a model or a tool is never an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Provenance {
-    /// Flamestack.
-    Stack,
-    /// The user.
-    User,
-    /// A model.
-    Model,
-    /// A program.
-    Tool,
+enum_names! {
+    /// Origin of a text. A context informs: text of a model or a tool is never an instruction.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Provenance {
+        /// Flamestack.
+        Stack = "stack",
+        /// The user.
+        User = "user",
+        /// A model.
+        Model = "model",
+        /// A program.
+        Tool = "tool",
+    }
 }
-
-enum_names!(Provenance {
-    Stack = "stack",
-    User = "user",
-    Model = "model",
-    Tool = "tool",
-});
 
 /// Something that was left out of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,22 +230,17 @@ pub struct Omission {
     pub call: String,
 }
 
-/// Reason for leaving something out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// The budget is too small.
-    Budget,
-    /// A setting limits the number.
-    Limit,
-    /// It is not relevant enough.
-    Relevance,
-    /// There are too many to rank them all.
-    Crowd,
+enum_names! {
+    /// Reason for leaving something out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Why {
+        /// The budget is too small.
+        Budget = "budget",
+        /// A setting limits the number.
+        Limit = "limit",
+        /// It is not relevant enough.
+        Relevance = "relevance",
+        /// There are too many to rank them all.
+        Crowd = "crowd",
+    }
 }
-
-enum_names!(Why {
-    Budget = "budget",
-    Limit = "limit",
-    Relevance = "relevance",
-    Crowd = "crowd",
-});

@@ -84,7 +84,7 @@ impl<'a> SectionDraft<'a> {
         }
     }
 
-    /// Measures the relevant items until they would fill `room` by themselves.
+    /// Measures the relevant items until they alone would fill `room`.
     pub(super) fn measure<'s>(
         &'s self,
         room: usize,

@@ -285,7 +285,7 @@ fn what_is_finished_is_shown_where_there_is_room() {
     </frame>
     </ancestors>
     <completed-siblings from="model" count="1">
-    <frame id="sn8aaw7y" status="completed" log="flame log sn8aaw7y">
+    <frame id="sn8aaw7y" status="completed" claimed="true" log="flame log sn8aaw7y">
     <title>Choose method</title>
     <results>Magic links by mail; passwords are ruled out for legal reasons.</results>
     </frame>
@@ -346,7 +346,7 @@ fn what_a_child_decided_and_tried_comes_back_to_its_parent() {
     <attempt frame="w70nz0nj">bcrypt (because: it deadlocks)</attempt>
     </failed-attempts>
     <children-results from="model" count="1">
-    <frame id="w70nz0nj" status="completed" log="flame log w70nz0nj">
+    <frame id="w70nz0nj" status="completed" claimed="true" log="flame log w70nz0nj">
     <title>Password hashing</title>
     <results>Hashes are stored</results>
     <decisions by="model">argon2id</decisions>

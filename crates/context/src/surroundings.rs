@@ -1,23 +1,22 @@
 //! Surroundings of a frame: everything that a context is made of.
 //!
-//! A store fills this in from its indexes, [`Surroundings::in_tree`] from a tree in memory. Lists
-//! that can be long contain a selection and the total number; the selection should contain the frames
-//! that are likely to matter most, and the assembly ranks those.
+//! A store fills this in from its indexes. Lists that can be long contain a selection and the total
+//! number; the selection should contain the frames that are likely to matter most, and the assembly
+//! ranks those.
 
-use std::collections::BTreeSet;
-
-use flamestack_core::event::Event;
-use flamestack_core::frame::{Frame, Origin, Status};
+use flamestack_core::frame::{Frame, Origin};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Directive, Note};
 use flamestack_core::subagent::State;
 use flamestack_core::text::Title;
-use flamestack_core::tree::Tree;
 
 /// Maximum number of frames of a group that are ranked.
 pub const CANDIDATES: usize = 256;
 /// Maximum number of ancestors from the parent upwards; the root is always included.
 pub const LEVELS: usize = 64;
+/// Penalty on the score of an ancestor's finished sibling for each level of distance. The engine selects
+/// candidates with it, and a context ranks them with it.
+pub const LEVEL_PENALTY: i64 = 16;
 /// Maximum number of planned children.
 pub const PLANNED: usize = 64;
 /// Maximum number of directives: those given at a terminal, then the first, then the newest.
@@ -66,21 +65,6 @@ pub struct SiblingPosition {
     pub planned: usize,
     /// Number of invalidated siblings.
     pub invalidated: usize,
-}
-
-impl SiblingPosition {
-    /// Counts one more sibling.
-    pub fn count(&mut self, status: Status) {
-        let counted = match status {
-            Status::Completed => &mut self.completed,
-            Status::Failed => &mut self.failed,
-            Status::InProgress => &mut self.in_progress,
-            Status::Blocked => &mut self.blocked,
-            Status::Planned => &mut self.planned,
-            Status::Invalidated => &mut self.invalidated,
-        };
-        *counted += 1;
-    }
 }
 
 /// Surroundings of a frame at one position of the journal.
@@ -137,23 +121,6 @@ impl Surroundings {
         }
     }
 
-    /// Gathers the surroundings of a frame in a tree in memory, with nothing left out. Those that are
-    /// gathered from a store must lead to the same context.
-    pub fn in_tree(tree: &Tree, frame: &FrameId) -> Option<Self> {
-        let current = tree.frames().get(frame)?.clone();
-        let position = tree.journal().last().map_or(Seq(0), |last| last.seq);
-        let mut around = Self::of(current, position);
-        around.load_ancestors(tree);
-        around.load_children(tree);
-        // Roots are separate tasks, not siblings.
-        if around.current.parent.is_some() {
-            around.load_siblings(tree);
-        }
-        around.open.total = around.open.frames.len();
-        around.load_directives(tree);
-        Some(around)
-    }
-
     /// Removes everything above and beside the frame of the subagent that works here, except for the
     /// user's directives.
     #[must_use]
@@ -195,104 +162,16 @@ impl Surroundings {
         self
     }
 
-    /// Loads the directives of the frame and its ancestors from the events that still count.
-    fn load_directives(&mut self, tree: &Tree) {
-        let here: Vec<&Frame> = self.ancestors.iter().chain([&self.current]).collect();
-        let mut directives = Vec::new();
-        for recorded in tree.journal().iter().filter(|it| tree.counts(it)) {
-            let noted: &[Note] = match &recorded.event {
-                Event::Noted { note, .. } => std::slice::from_ref(note),
-                Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => &frame.notes,
-                _ => continue,
-            };
-            for frame in recorded.event.frames() {
-                let frame = here.iter().find(|known| known.id == frame);
-                for note in noted {
-                    if let (Note::Directive(text), Some(frame)) = (note, frame)
-                        && frame.notes.contains(note)
-                    {
-                        directives.push(Directive {
-                            text: text.clone(),
-                            said: recorded.seq,
-                            session: recorded.session.clone(),
-                            frame: frame.id,
-                            by: recorded.by,
-                        });
-                    }
-                }
-            }
-        }
-        self.directives = directives;
-    }
-
-    fn load_ancestors(&mut self, tree: &Tree) {
-        // A damaged journal may fold into a cycle.
-        let mut seen = BTreeSet::from([self.current.id]);
-        let mut above = self.current.parent.as_ref();
-        while let Some(frame) = above.and_then(|id| tree.frames().get(id)) {
-            if !seen.insert(frame.id) {
-                break;
-            }
-            self.ancestors.push(frame.clone());
-            above = frame.parent.as_ref();
-            if let Some(grandparent) = &frame.parent {
-                let uncles = tree.children(Some(grandparent));
-                let finished = uncles.filter(|uncle| uncle.status == Status::Completed);
-                let others = finished.filter(|uncle| uncle.id != frame.id);
-                self.uncles.frames.extend(others.cloned());
-            }
-        }
-        self.levels = self.ancestors.len();
-        self.uncles.total = self.uncles.frames.len();
-    }
-
-    fn load_children(&mut self, tree: &Tree) {
-        for child in tree.children(Some(&self.current.id)) {
-            let group = match child.status {
-                Status::Completed | Status::Failed => &mut self.children,
-                Status::Planned => &mut self.planned,
-                Status::InProgress | Status::Blocked => &mut self.open,
-                Status::Invalidated => continue,
-            };
-            group.frames.push(child.clone());
-            group.total += 1;
-        }
-    }
-
-    fn load_siblings(&mut self, tree: &Tree) {
-        let mut after = false;
-        let mut first_planned = None;
-        for (at, sibling) in tree.children(self.current.parent.as_ref()).enumerate() {
-            self.place.of += 1;
-            if sibling.id == self.current.id {
-                self.place.position = at + 1;
-                after = true;
-                continue;
-            }
-            self.place.count(sibling.status);
-            match sibling.status {
-                Status::Completed | Status::Failed => self.siblings.push(sibling.clone()),
-                Status::InProgress | Status::Blocked => self.open.frames.push(sibling.clone()),
-                Status::Planned => {
-                    first_planned.get_or_insert(sibling);
-                    if after && self.next.is_none() {
-                        self.next = Some(sibling.clone());
-                    }
-                }
-                Status::Invalidated => {}
-            }
-        }
-        self.next = self.next.take().or_else(|| first_planned.cloned());
-    }
-
     /// Returns true if there is anything that the model does not know from the session itself.
     ///
     /// A root without criteria, plan, children or decisions adds nothing: its title is the user's
     /// last message, and the model itself changed its files.
     pub fn has_something_to_tell(&self) -> bool {
         let given_elsewhere = |directive: &Directive| !directive.is_said_in(self.session.as_ref());
-        let learned =
-            |note: &Note| matches!(note, Note::Decision { .. } | Note::FailedAttempt { .. });
+        let learned = |note: &Note| match note {
+            Note::Decision { .. } | Note::FailedAttempt { .. } => true,
+            Note::Artifact(_) | Note::Evidence(_) | Note::Directive(_) => false,
+        };
         !self.ancestors.is_empty()
             || self.children.total > 0
             || self.planned.total > 0

@@ -190,7 +190,7 @@ fn write_escaped(out: &mut String, text: &str, attribute: bool) {
         && let Some(found) = rest.iter().position(|byte| is_suspect(*byte))
     {
         let at = from + found;
-        // Suspects start a character: every byte that goes on with one is above suspicion.
+        // Suspects start a character: every continuation byte is above suspicion.
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
             break;
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use flamestack_context::{Failed, Surroundings, reasoned};
-use flamestack_core::frame::Origin;
+use flamestack_core::frame::{CLAIMED, Origin};
 use flamestack_core::{Author, Frame, Note, Status, Text};
 
 use super::{REMAINING, SHOWN};
@@ -23,7 +23,7 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let answered = if is_answered { " (answered)" } else { "" };
     let text = format!("{}{answered}", goal(objective));
     draft.vital(Heading::Objective, &text, source(objective));
-    // A frame derived from what was observed is only known to be going on: todos and files may know the
+    // A frame derived from what was observed is only known to be in progress: todos and files may know the
     // step better, see `write_fallback`.
     let is_asked = current.origin == Origin::Asked;
     if current.status.is_open() && is_asked {
@@ -97,7 +97,7 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
 
 fn write_status(draft: &mut Draft, around: &Surroundings) {
     let (current, place) = (&around.current, &around.place);
-    let label = current.status.label();
+    let label = current.standing();
     let mut status = match newest_prompt(around, current) {
         Some(_) => format!(
             "The conversation that began with “{}” is {label}",
@@ -133,9 +133,14 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
     let frontier = around.frontier();
     done.extend(&frontier.done);
     let done = done.into_iter().map(|frame| {
+        let claimed = if frame.standing().is_claimed {
+            format!(" ({CLAIMED})")
+        } else {
+            String::new()
+        };
         let text = match frame.compacted_results() {
-            Some(results) => format!("{}: {results}", frame.title),
-            None => frame.title.to_string(),
+            Some(results) => format!("{}{claimed}: {results}", frame.title),
+            None => format!("{}{claimed}", frame.title),
         };
         (text, source(frame))
     });
@@ -172,7 +177,7 @@ fn write_notes(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
                 Note::Artifact(path) => {
                     draft.useful(Heading::ActiveFiles, path.as_str(), source(frame));
                 }
-                _ => {}
+                Note::FailedAttempt { .. } | Note::Evidence(_) | Note::Directive(_) => {}
             }
         }
     }
