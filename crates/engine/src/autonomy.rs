@@ -2,12 +2,17 @@
 //!
 //! `flamestack_core::autonomy` has the rules.
 
+mod aftermath;
 mod criteria;
 pub mod policy;
 pub mod reader;
+mod signals;
 mod suggestions;
+pub(crate) mod terms;
+mod wording;
 
 pub use criteria::criteria;
 pub use policy::AutonomyPolicy;
 pub use reader::SignalReader;
-pub use suggestions::{Announcement, Autonomy, advice, described};
+pub use suggestions::{Announcement, Autonomy};
+pub use wording::{advice, described};

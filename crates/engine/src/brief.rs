@@ -9,6 +9,7 @@ mod work_items;
 mod workflows;
 
 use std::iter::once;
+use std::path::Path;
 use std::time::Duration;
 
 use flamestack_brief::workflow::{Workflow, Workflows};
@@ -38,13 +39,13 @@ const MAX_PLANNED: usize = 64;
 /// are read below each.
 const MAX_PARENTS: usize = 16;
 const MAX_ENDED: usize = 16;
-/// Number of recent open tasks among which the one that a shell goes on with is looked for.
+/// Number of recent open tasks among which the one that a shell continues with is looked for.
 const RECENT_ROOTS: usize = 4;
 
 /// A request for a brief.
 #[derive(Clone, Debug)]
 pub struct BriefRequest {
-    /// The session that goes on; without one the brief has no frames.
+    /// The session that continues; without one the brief has no frames.
     pub session: Option<SessionRef>,
     /// The host's todo list.
     pub todos: Vec<Todo>,
@@ -74,10 +75,8 @@ pub struct Drift {
     pub now: Option<String>,
     /// The newest commits since; none if git does not know the earlier one any more.
     pub commits: Option<Vec<Commit>>,
-    /// Uncommitted files, as far as they are named.
-    pub dirty: Vec<String>,
-    /// Number of uncommitted files.
-    pub dirty_total: usize,
+    /// Number of uncommitted files, if they were counted.
+    pub dirty_total: Option<usize>,
 }
 
 impl Drift {
@@ -89,16 +88,30 @@ impl Drift {
 
 impl Engine {
     /// Returns the full hash of the commit that a name means in the project's repository, or `None` if
-    /// git knows no such commit, or this is no repository.
+    /// git knows no such commit, or this is not a repository.
     pub fn commit_named(&self, name: &str) -> Option<String> {
         git::commit(&self.project().root, name, GIT_TIMEOUT).ok()
     }
 
     /// Returns what changed in the repository since a recorded state; `None` if git does not answer.
-    pub(crate) fn drift_since(&self, head: Option<&str>) -> Option<Drift> {
-        let (root, redactor) = (&self.project().root, self.redactor());
-        let now = git::read(root, &[], GIT_TIMEOUT, redactor).ok()?;
+    ///
+    /// Uncommitted files are only counted if `with_files` is true: in a large repository git takes
+    /// seconds to find them.
+    pub(crate) fn drift_since(
+        &self,
+        root: &Path,
+        head: Option<&str>,
+        with_files: bool,
+    ) -> Option<Drift> {
+        let redactor = self.redactor();
+        let uncommitted = with_files
+            .then(|| git::read(root, &[], GIT_TIMEOUT, redactor))
+            .transpose()
+            .ok()?;
         let head_now = git::commit(root, "HEAD", GIT_TIMEOUT).ok();
+        if head_now.is_none() && uncommitted.is_none() {
+            return None;
+        }
         let commits = match (head, head_now.as_deref()) {
             (Some(before), Some(now)) if before != now => {
                 git::commits_since(root, before, GIT_TIMEOUT, redactor).ok()
@@ -109,8 +122,7 @@ impl Engine {
             before: head.map(str::to_owned),
             now: head_now,
             commits,
-            dirty: now.changed,
-            dirty_total: now.changed_total,
+            dirty_total: uncommitted.map(|git| git.changed_total),
         })
     }
 

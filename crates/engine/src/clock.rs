@@ -1,4 +1,4 @@
-//! Time and frame ids: the real ones, and those of a story that is the same each time.
+//! Time and frame ids: the real ones, and deterministic ones for demos and tests.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -66,8 +66,7 @@ impl Commands<'_> {
         let request = &summaries.with_dense_results(actor, request.clone());
         for _ in 1..DRAWS {
             match self.attempt(actor, request) {
-                Err(EngineError::Refused(refusal))
-                    if matches!(*refusal, Refusal::IdTaken { .. }) => {}
+                Err(EngineError::Refused(refusal)) if matches!(*refusal, Refusal::IdTaken(_)) => {}
                 answer => return answer,
             }
         }

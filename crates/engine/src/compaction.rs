@@ -212,7 +212,7 @@ impl Compactions<'_> {
     }
 
     /// Returns the state of a workflow for a session that is resumed after a pause, in at most
-    /// `request.budget` tokens; `None` if no workflow is going on.
+    /// `request.budget` tokens; `None` if no workflow is in progress.
     pub fn after_pause(
         &self,
         request: &BriefRequest,

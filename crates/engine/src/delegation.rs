@@ -22,10 +22,8 @@ pub(crate) fn call_stack(reading: &dyn Reading, session: &SessionRef) -> Result<
     {
         let known = reading.session(&key)?;
         let run = known.as_ref().and_then(|known| known.run.as_ref());
-        next = run.and_then(|run| run.parent.clone()).or_else(|| {
-            let described = known.as_ref().map(|known| &known.description);
-            described.and_then(|described| described.parent.clone())
-        });
+        // As levels are shown: the host's word, unless a command chose another parent.
+        next = reading.life(&key)?.and_then(|life| life.parent);
         let kind = run.and_then(|run| Some(run.kind.as_ref()?.as_str().to_owned()));
         let agent = known
             .as_ref()

@@ -160,7 +160,10 @@ impl Engine {
 
     /// Searches and recalls what left the prompt.
     pub fn recall(&self) -> Recall<'_> {
-        Recall { engine: self }
+        Recall {
+            engine: self,
+            is_gone: None,
+        }
     }
 
     /// Reads and changes sessions.

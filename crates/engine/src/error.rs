@@ -36,11 +36,8 @@ pub enum EngineError {
         candidates: Vec<(FrameId, String)>,
     },
     /// A name that no session has.
-    #[error("there is no session `{name}`")]
-    UnknownSession {
-        /// The name.
-        name: String,
-    },
+    #[error("there is no session `{0}`")]
+    UnknownSession(String),
     /// A name that several sessions have.
     #[error("`{name}` is the beginning of several sessions: {candidates}")]
     AmbiguousSession {
@@ -120,7 +117,7 @@ pub enum EngineError {
         source: StoreError,
     },
     /// The store was deleted while this process had it open. The number is that of its events.
-    #[error("the store of this project was deleted while it was in use, with {}", counted(*.0, "event", "events"))]
+    #[error("the store of this project was deleted while it was in use; it had {}", counted(*.0, "event", "events"))]
     StoreGone(u64),
     /// A directory without a store.
     #[error("there is no store in {}", .0.display())]
@@ -132,13 +129,13 @@ pub enum EngineError {
     #[error("no home directory to keep state in")]
     NoHome,
     /// A directory of the user that is not absolute, as with a relative HOME.
-    #[error("the directory `{}` would depend on where a command is run", .0.display())]
+    #[error("the directory `{}` is not an absolute path", .0.display())]
     RelativeHome(PathBuf),
     /// A name or path that no project has.
     #[error("there is no project `{0}`")]
     UnknownProject(String),
     /// A project that is still at its path.
-    #[error("{} is still there, with its frames", .0.display())]
+    #[error("{} still exists and has frames", .0.display())]
     ProjectInPlace(PathBuf),
     /// A project with frames, which another one would replace.
     #[error("{} has frames of its own", .0.display())]
@@ -149,8 +146,8 @@ pub enum EngineError {
     /// A text or expression that cannot be forgotten.
     #[error("{0}")]
     BadPattern(String),
-    /// A directory of state that belongs to another user.
-    #[error("the directory of state {} belongs to another user", .0.display())]
+    /// A state directory that belongs to another user.
+    #[error("the state directory {} belongs to another user", .0.display())]
     ForeignState(PathBuf),
     /// A raw text that a frame does not have.
     #[error("there is no {id}#{number}: {id} has {}", counted(*.pieces as u64, "raw text", "raw texts"))]
@@ -171,6 +168,14 @@ pub enum EngineError {
         number: usize,
         /// Number of entries that the session has.
         entries: usize,
+    },
+    /// An entry that is further on in a session than a request reads.
+    #[error("{id}#{number} is too far on in a very long session to be found by its number")]
+    EntryTooFar {
+        /// The frame.
+        id: FrameId,
+        /// Number of the entry.
+        number: usize,
     },
     /// A raw text that the journal refers to and that cannot be read.
     #[error("the raw text cannot be read: {}", problem(.0))]
@@ -230,18 +235,24 @@ impl EngineError {
             Self::AmbiguousFrame { .. } | Self::AmbiguousSession { .. } => {
                 "use the id, or more characters of it"
             }
-            Self::UnknownSession { .. } => match voice {
-                Voice::Cli => "`flame session list --all` shows the sessions there are",
-                Voice::Tool => "stack_session_status shows the sessions there are",
+            Self::UnknownSession(_) => match voice {
+                Voice::Cli => "`flame session list --all` lists the sessions",
+                Voice::Tool => "stack_session_status lists the sessions",
             },
             Self::UnboundSession(session) => {
-                return Some(format!(
-                    "`flame status --session {session}` shows what it works on, \
-                     `flame bind ID {session}` binds a frame to it"
-                ));
+                return Some(match voice {
+                    Voice::Cli => format!(
+                        "`flame status --session {session}` shows what it works on, \
+                         `flame bind ID {session}` binds a frame to it"
+                    ),
+                    Voice::Tool => "stack_session_status shows what it works on".to_owned(),
+                });
             }
             Self::GoneFrame(id) => {
-                return Some(format!("`flame log {id}` still shows its history"));
+                return Some(match voice {
+                    Voice::Cli => format!("`flame log {id}` still shows its history"),
+                    Voice::Tool => "stack_tree lists the frames".to_owned(),
+                });
             }
             Self::BadSession(problem) => return Some(problem.remedy()),
             Self::UnknownTool {
@@ -254,18 +265,41 @@ impl EngineError {
             } => {
                 return Some(format!("did you mean `{name}`?"));
             }
-            Self::UnknownTool { .. } => "`flame tool --list` lists all tools",
-            Self::UnknownSetting { .. } => "`flame config list` lists all settings",
+            Self::UnknownTool { .. } => match voice {
+                Voice::Cli => "`flame tool --list` lists all tools",
+                Voice::Tool => "use one of the tools that you were given",
+            },
+            Self::UnknownSetting { .. } => match voice {
+                Voice::Cli => "`flame config list` lists all settings",
+                Voice::Tool => return None,
+            },
             Self::BadArguments { tool, .. } => {
-                return Some(format!("`flame tool {tool} --schema` shows its arguments"));
+                return Some(match voice {
+                    Voice::Cli => format!("`flame tool {tool} --schema` shows its arguments"),
+                    Voice::Tool => format!("the schema of {tool} describes its arguments"),
+                });
             }
             Self::BadSetting { key, .. } => {
-                return Some(format!("`flame config list {key}` shows the valid values"));
+                return match voice {
+                    Voice::Cli => Some(format!("`flame config list {key}` shows the valid values")),
+                    // The problem says what is valid.
+                    Voice::Tool => None,
+                };
             }
             Self::BadSettingsFile { .. } => "fix the file, or delete it to return to the defaults",
             Self::BadQuery(BadQuery::Empty) => "give at least one word, or a frame",
             Self::BadQuery(_) => "look for a few words that the text contains",
             Self::BudgetTooSmall(_) => "omit the budget to use the one in the settings",
+            Self::SetAside { .. }
+            | Self::StoreGone(_)
+            | Self::NoStore(_)
+            | Self::UnknownProject(_)
+            | Self::ProjectInPlace(_)
+            | Self::ProjectNotEmpty(_)
+                if voice == Voice::Tool =>
+            {
+                ASK_THE_USER
+            }
             Self::SetAside { .. } => {
                 "nothing was deleted: `flame rebuild` recovers what can be read of it; \
                  otherwise the next command starts with an empty store"
@@ -277,9 +311,10 @@ impl EngineError {
             }
             Self::NoHome => "set HOME, XDG_STATE_HOME or FLAME_STATE_DIR",
             Self::RelativeHome(_) => "set HOME to an absolute path",
-            Self::BadPattern(_) => {
-                "name a more specific text; `--dry-run` shows the number of places"
-            }
+            Self::BadPattern(_) => match voice {
+                Voice::Cli => "use a more specific text; `--dry-run` shows the number of places",
+                Voice::Tool => "use a more specific text",
+            },
             Self::ForeignState(_) => "set FLAME_STATE_DIR to a directory of your own",
             Self::UnknownProject(_) => "`flame projects` lists all projects",
             Self::ProjectInPlace(_) => {
@@ -294,21 +329,35 @@ impl EngineError {
                 "close the agent programs that work on this project, such as OpenCode, and try again"
             }
             Self::NoSuchText { id, .. } => {
-                return Some(format!("`flame log {id}` lists its raw texts"));
+                return Some(match voice {
+                    Voice::Cli => format!("`flame log {id}` lists its raw texts"),
+                    Voice::Tool => format!("the query `{id}` lists what is recorded of it"),
+                });
+            }
+            Self::EntryTooFar { id, .. } => {
+                return Some(match voice {
+                    Voice::Cli => format!(
+                        "`flame search WORDS` finds it by its words; `flame log {id}` lists the raw texts of the frame"
+                    ),
+                    Voice::Tool => "words of it as the query find it".to_owned(),
+                });
             }
             Self::NoSuchEntry { id, .. } => {
                 return Some(match voice {
                     Voice::Cli => format!(
-                        "`flame recall {id}` shows the frame in short, `flame log {id}` in full"
+                        "`flame recall {id}` summarises the frame, `flame log {id}` shows it in full"
                     ),
-                    Voice::Tool => format!("the query `{id}` shows the frame in short"),
+                    Voice::Tool => format!("the query `{id}` summarises the frame"),
                 });
             }
-            Self::LostText(_) => {
-                "everything else is intact: `flame doctor` lists the raw texts that are lost"
-            }
+            Self::LostText(_) => match voice {
+                Voice::Cli => {
+                    "everything else is intact: `flame doctor` lists the raw texts that are lost"
+                }
+                Voice::Tool => "everything else is intact",
+            },
             Self::BadInput(_) | Self::Internal(_) | Self::Cancelled => return None,
-            Self::Store(error) => return store_hint(error),
+            Self::Store(error) => return store_hint(error, voice),
             Self::Io(error) => return io_hint(error),
         };
         Some(hint.to_owned())
@@ -318,22 +367,32 @@ impl EngineError {
 /// The remedy for a store that was deleted.
 const PUT_BACK: &str = "put `journal.db` back from a copy if there is one; otherwise the next command \
                         starts with an empty store, and `flame doctor` reports it";
+/// The hint to a model for a damaged or missing store: no tool mends it.
+const ASK_THE_USER: &str = "continue without the stack, and ask the user to run `flame doctor`";
 /// The remedy for a full disk.
 const FREE_SPACE: &str = "free some disk space, then try again: nothing in the store is damaged";
 
 /// Returns what to do about a store that failed.
-fn store_hint(error: &StoreError) -> Option<String> {
+fn store_hint(error: &StoreError, voice: Voice) -> Option<String> {
     let hint = match error {
-        StoreError::BadRow { .. } => "`flame rebuild` rebuilds the projections",
+        StoreError::BadRow(_)
+        | StoreError::BadEvent { .. }
+        | StoreError::TooNew { .. }
+        | StoreError::Unreadable { .. }
+        | StoreError::Sqlite(_)
+        | StoreError::OtherStore { .. }
+            if voice == Voice::Tool =>
+        {
+            ASK_THE_USER
+        }
+        StoreError::BadRow(_) => "`flame rebuild` rebuilds the projections",
         StoreError::BadEvent { .. } => {
             "`flame doctor` shows the extent of the damage, \
              `flame rebuild --recover` keeps everything that can be read"
         }
-        StoreError::BadBackup { .. } => "nothing was changed; name another backup",
-        StoreError::PartOfEvent { .. } => {
-            "name a longer or more specific text; nothing was changed"
-        }
-        StoreError::NotOurs { .. } => "move it away, or set FLAME_STATE_DIR to another directory",
+        StoreError::BadBackup { .. } => "nothing was changed; use another backup",
+        StoreError::PartOfEvent { .. } => "use a longer or more specific text; nothing was changed",
+        StoreError::NotOurs(_) => "move it away, or set FLAME_STATE_DIR to another directory",
         StoreError::TooNew { .. } => {
             "update Flamestack; if there is no newer version, the version number in the store is \
              damaged and `flame rebuild --recover` keeps everything that can be read"
@@ -344,18 +403,24 @@ fn store_hint(error: &StoreError) -> Option<String> {
         }
         StoreError::OtherStore { path, mark } => {
             return Some(format!(
-                "put the journal of this project back; to go on with `{}` instead, delete `{}`",
+                "put the journal of this project back; to continue with `{}` instead, delete `{}`",
                 path.display(),
                 mark.display()
             ));
         }
         StoreError::Replaced => "nothing was recorded: try again",
-        StoreError::LostCommit => "`flame status` shows what is recorded now; try again",
+        StoreError::LostCommit => match voice {
+            Voice::Cli => "`flame status` shows what is recorded now; try again",
+            Voice::Tool => "stack_status shows what is recorded now; try again",
+        },
         StoreError::DiskFull => FREE_SPACE,
-        StoreError::ReadOnly { .. } => {
+        StoreError::ReadOnly(_) => {
             "check the owner and the permissions of the file and its directory"
         }
-        StoreError::Busy => "the setting `store.busy_timeout_ms` is the time to wait for them",
+        StoreError::Busy => match voice {
+            Voice::Cli => "try again, or raise `store.busy_timeout_ms`",
+            Voice::Tool => "try again",
+        },
         StoreError::Io(error) => return io_hint(error),
     };
     Some(hint.to_owned())
@@ -368,7 +433,7 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
             "check the path"
         }
-        ErrorKind::AlreadyExists => "name another file, or delete it first",
+        ErrorKind::AlreadyExists => "choose another file name, or delete it first",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "check the permissions; FLAME_STATE_DIR sets another directory for state"
         }
@@ -431,3 +496,6 @@ fn listed(candidates: &[(FrameId, String)]) -> String {
     }
     list.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,36 +6,26 @@ use std::collections::BTreeMap;
 
 use flamestack_context::xml::Element;
 use flamestack_core::folding::{Finished, Folding, PromptMessages, SpanEnd, fold};
-use flamestack_core::frame::Origin;
+use flamestack_core::frame::{CLAIMED, Origin};
 use flamestack_core::id::{Seq, Timestamp};
-use flamestack_core::{Event, FrameId, SessionRef};
+use flamestack_core::{Event, FrameId, SessionRef, enum_names};
 use flamestack_store::{FinishedSpan, Reading, StoreError};
 
 use crate::Engine;
 use crate::error::Result;
 use crate::readers::JournalVersion;
 
-/// Selects the frames that are folded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FoldPolicy {
-    /// None.
-    Off,
-    /// Frames that were pushed or started, and popped.
-    #[default]
-    Explicit,
-    /// Those, and observed frames once the user speaks again.
-    Auto,
-}
-
-impl FoldPolicy {
-    /// Parses the value of a setting.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "off" => Some(Self::Off),
-            "explicit" => Some(Self::Explicit),
-            "auto" => Some(Self::Auto),
-            _ => None,
-        }
+enum_names! {
+    /// Selects the frames that are folded.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum FoldPolicy {
+        /// None.
+        Off = "off",
+        /// Frames that were pushed or started, and popped.
+        #[default]
+        Explicit = "explicit",
+        /// Those, and observed frames once the user speaks again.
+        Auto = "auto",
     }
 }
 
@@ -161,7 +151,7 @@ fn moments(
 ) -> Result<(Timestamp, Timestamp), StoreError> {
     let never = Timestamp(i64::MAX);
     let (mut begun, mut ended) = (never, never);
-    for recorded in reading.history(frame)? {
+    reading.visit_history(frame, &mut |recorded| {
         match &recorded.event {
             Event::FrameOpened { planned: false, .. } | Event::FrameStarted { .. }
                 if recorded.session == *session || begun == never =>
@@ -177,7 +167,8 @@ fn moments(
             Event::FrameClosed { .. } => ended = recorded.at,
             _ => {}
         }
-    }
+        Ok(true)
+    })?;
     Ok((begun, ended))
 }
 
@@ -194,6 +185,11 @@ fn results(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
         .with("id", id.as_str())
         .with("title", frame.title.as_str())
         .with("status", frame.status.as_str());
+    let element = if frame.standing().is_claimed {
+        element.with(CLAIMED, "true")
+    } else {
+        element
+    };
     let mut text = String::new();
     element.write(&mut text);
     Ok(text)

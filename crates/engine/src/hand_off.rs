@@ -1,4 +1,4 @@
-//! Hand-offs: the work of a frame goes on in another session, worktree, machine or host.
+//! Hand-offs: the work of a frame continues in another session, worktree, machine or host.
 //!
 //! A hand-off is a Markdown file. A few lines in a comment at its beginning say where it comes from; the
 //! rest is for readers and may be edited freely: the first heading is the title of the work, a
@@ -8,14 +8,15 @@
 use std::fmt::Write as _;
 
 use flamestack_brief::workflow::Workflows;
+use flamestack_core::id::Fingerprint;
 use flamestack_core::session::link::LinkKind;
 use flamestack_core::text::condense;
-use flamestack_core::{Actor, Command, FrameId, SessionRef};
+use flamestack_core::{Actor, Command, Frame, FrameId, SessionRef};
 
 use crate::Engine;
 use crate::brief::BriefRequest;
 use crate::error::Result;
-use crate::request::{GoalInput, ParentInput, Request};
+use crate::request::{EditInput, GoalInput, ParentInput, Request};
 
 /// Beginning of the comment that says where a hand-off comes from.
 const MARK: &str = "<!-- flamestack hand-off";
@@ -39,12 +40,14 @@ pub struct HandOff {
     pub criteria: Option<String>,
     /// State of the work.
     pub state: String,
+    /// Fingerprint of the state as it was described, before anyone edited it.
+    pub described: Option<Fingerprint>,
 }
 
 /// Work that was taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOver {
-    /// The frame in which it goes on.
+    /// The frame in which it continues.
     pub frame: FrameId,
     /// True if the frame was opened for it; false if it is the one that was handed off.
     pub is_new: bool,
@@ -65,6 +68,10 @@ impl HandOff {
                 match line.split_once(':') {
                     Some(("from", value)) => hand_off.from = value.trim().parse().ok(),
                     Some(("frame", value)) => hand_off.frame = value.trim().parse().ok(),
+                    Some(("state", value)) => {
+                        let number = u64::from_str_radix(value.trim(), 16).ok();
+                        hand_off.described = number.map(Fingerprint);
+                    }
                     _ => {}
                 }
             }
@@ -102,16 +109,44 @@ impl HandOff {
         if let Some(frame) = &self.frame {
             let _ = writeln!(text, "frame: {frame}");
         }
+        if let Some(described) = &self.described {
+            let _ = writeln!(text, "state: {:016x}", described.0);
+        }
         let _ = writeln!(text, "-->\n# {}\n", self.title.replace('\n', " "));
         if let Some(criteria) = &self.criteria {
-            // An empty line would end the paragraph.
-            let criteria = criteria.replace("\n\n", "\n");
-            let _ = writeln!(text, "{CRITERIA} {}\n", criteria.trim());
+            let _ = writeln!(text, "{CRITERIA} {}\n", one_paragraph(criteria));
         }
         text.push_str(self.state.trim());
         text.push('\n');
         text
     }
+
+    /// Returns true if the state is not the one that was described.
+    fn is_edited(&self) -> bool {
+        self.described.is_some() && self.described != self.fingerprint()
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        let from = self.from.as_ref()?;
+        Some(Fingerprint::of(from, "hand-off", self.state.trim()))
+    }
+
+    /// Returns the success criteria of a frame that begins with this state.
+    fn criteria_with_state(&self, criteria: &str) -> String {
+        let state = self.state.as_str();
+        let end = state.floor_char_boundary(STATE_LIMIT);
+        let from = self.from.as_ref();
+        let from = from.map_or(String::new(), |from| format!(" by {from}"));
+        match state.get(..end).unwrap_or(state) {
+            "" => criteria.to_owned(),
+            state => format!("{criteria}\n\nState when it was handed off{from}:\n{state}"),
+        }
+    }
+}
+
+/// Returns a text without the empty lines that would end its paragraph.
+fn one_paragraph(text: &str) -> String {
+    text.replace("\n\n", "\n").trim().to_owned()
 }
 
 impl Engine {
@@ -143,18 +178,27 @@ impl Engine {
         if let Some(open) = self.resumption(session)? {
             state = format!("{}{state}", open.for_hand_off());
         }
+        let mut hand_off = self.goal_of(&frame);
+        hand_off.from = Some(session.clone());
+        hand_off.frame = Some(frame.id);
+        hand_off.state = self.redactor().redact(&state).into_owned();
+        hand_off.described = hand_off.fingerprint();
+        Ok(Some(hand_off))
+    }
+
+    /// Describes the goal of a frame, without secrets.
+    fn goal_of(&self, frame: &Frame) -> HandOff {
         let clean = |text: &str| self.redactor().redact(text).into_owned();
-        Ok(Some(HandOff {
-            from: Some(session.clone()),
-            frame: Some(frame.id),
+        HandOff {
             title: clean(frame.title.as_str()),
             criteria: frame.criteria.as_ref().map(|text| clean(text.as_str())),
-            state: clean(&state),
-        }))
+            ..HandOff::default()
+        }
     }
 
     /// Takes over work in the acting session: goes on with the frame if it is one of this project, else
-    /// opens one for it. A session of this project is linked to the one that takes over.
+    /// opens one for it. A session of this project is linked to the one that takes over. Texts that were
+    /// edited on the way become those of the frame.
     pub fn take_over(&self, actor: &Actor, hand_off: &HandOff) -> Result<TakenOver> {
         let known = self.read(|reading| {
             let frame = match &hand_off.frame {
@@ -172,6 +216,7 @@ impl Engine {
             Some(frame) => {
                 let activate = Request::Activate(frame.id.to_string());
                 self.commands().execute(actor, &activate)?;
+                self.edit_for(actor, &frame.id, hand_off)?;
                 (frame.id, false)
             }
             None => (self.open_for(actor, hand_off)?, true),
@@ -193,22 +238,43 @@ impl Engine {
         })
     }
 
+    /// Gives a frame the texts that were edited on the way.
+    fn edit_for(&self, actor: &Actor, frame: &FrameId, hand_off: &HandOff) -> Result<()> {
+        let Some(whole) = self.read(|reading| Ok(reading.whole_frame(frame)?))? else {
+            return Ok(());
+        };
+        let known = HandOff::parse(&self.goal_of(&whole).to_markdown()).unwrap_or_default();
+        let criteria = hand_off.criteria.as_deref().unwrap_or(&hand_off.title);
+        let has_new_criteria = hand_off.criteria.is_some() && hand_off.criteria != known.criteria;
+        let edit = EditInput {
+            title: (hand_off.title != known.title).then(|| hand_off.title.clone()),
+            criteria: (has_new_criteria || hand_off.is_edited()).then(|| {
+                if hand_off.is_edited() {
+                    hand_off.criteria_with_state(criteria)
+                } else {
+                    criteria.to_owned()
+                }
+            }),
+            criteria_compacted: has_new_criteria.then(|| condense(criteria, 200)),
+            ..EditInput::default()
+        };
+        if edit.title.is_none() && edit.criteria.is_none() {
+            return Ok(());
+        }
+        let frame = Some(frame.to_string());
+        self.commands()
+            .execute(actor, &Request::Edit { frame, edit })?;
+        Ok(())
+    }
+
     /// Opens a frame for work that was handed off elsewhere.
     fn open_for(&self, actor: &Actor, hand_off: &HandOff) -> Result<FrameId> {
-        let state = hand_off.state.as_str();
-        let end = state.floor_char_boundary(STATE_LIMIT);
-        let state = state.get(..end).unwrap_or(state);
-        let from = hand_off.from.as_ref();
-        let from = from.map_or(String::new(), |from| format!(" by {from}"));
         let criteria = hand_off.criteria.as_deref().unwrap_or(&hand_off.title);
         let request = Request::Push {
             parent: ParentInput::Active,
             goal: GoalInput {
                 title: hand_off.title.clone(),
-                criteria: Some(match state {
-                    "" => criteria.to_owned(),
-                    state => format!("{criteria}\n\nState when it was handed off{from}:\n{state}"),
-                }),
+                criteria: Some(hand_off.criteria_with_state(criteria)),
                 criteria_compacted: Some(condense(criteria, 200)),
             },
         };
@@ -236,6 +302,7 @@ mod tests {
             title: "Parse tokens".to_owned(),
             criteria: Some("cargo test passes\nand the docs say so".to_owned()),
             state: "## State\n\n- src/lex.rs is half done".to_owned(),
+            described: Some(Fingerprint(0x2a)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Hints: what to do about a refusal, as a command line or a tool call.
 //!
 //! Core refuses in the words of the domain; the fronts add the call that would work. The CLI and the
-//! tools share these hints, so that both name calls that exist.
+//! tools share these hints, so that both name calls that exist. A hint for a model names a tool; it
+//! names a command line only for what no tool does, as something to ask the user for.
 
 use flamestack_core::text::TextProblem;
 use flamestack_core::{FrameHead, FrameId, Refusal, Status};
@@ -29,23 +30,23 @@ impl Voice {
 #[expect(clippy::too_many_lines, reason = "one arm a refusal")]
 pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
     let hint = match refusal {
-        Refusal::IdTaken { .. } | Refusal::BadImport { .. } => return None,
+        Refusal::IdTaken(_) | Refusal::BadImport(_) => return None,
         Refusal::BadText { problem, .. } => text_hint(problem, voice).to_owned(),
-        Refusal::NotACommit { .. } => "give its hash, or in a repository HEAD, a branch or a tag".to_owned(),
+        Refusal::NotACommit(_) => "give its hash, or in a repository HEAD, a branch or a tag".to_owned(),
         Refusal::OnlyTheUser => voice.pick(
             "record it as a decision (`flame note decision TEXT`), or ask the user to say it or to run this in a terminal",
             "record it as a decision with stack_add_decision, or ask the user to say it",
         ),
-        Refusal::NoSuchFrame { .. } => voice.pick(
-            "`flame tree` shows the frames there are",
-            "stack_tree shows the frames there are",
+        Refusal::NoSuchFrame(_) => voice.pick(
+            "`flame tree` lists the frames",
+            "stack_tree lists the frames",
         ),
-        Refusal::NoSuchSession { .. } => voice.pick(
-            "`flame session list --all` shows the sessions there are",
-            "stack_session_status shows the sessions there are",
+        Refusal::NoSuchSession(_) => voice.pick(
+            "`flame session list --all` lists the sessions",
+            "stack_session_status lists the sessions",
         ),
         Refusal::SessionLoop { .. } => "link it to a session that is not below it".to_owned(),
-        Refusal::NoActiveFrame { .. } => voice.pick(
+        Refusal::NoActiveFrame(_) => voice.pick(
             "name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`",
             "name a frame, start one with stack_frame_push, or switch to one with stack_frame_activate",
         ),
@@ -59,20 +60,20 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             }
             (Voice::Tool, None) => "call stack_frame_push to start a new tree".to_owned(),
         },
-        Refusal::ParentPlanned { parent: frame } | Refusal::NotBegun { frame } => {
+        Refusal::ParentPlanned(frame) | Refusal::NotBegun(frame) => {
             format!(
                 "start it with {}, or abandon it with {}",
                 call(voice, "activate", &frame.id),
                 call(voice, "invalidate", &frame.id)
             )
         }
-        Refusal::Blocked { frame } | Refusal::AlreadyBlocked { frame } => {
+        Refusal::Blocked(frame) | Refusal::AlreadyBlocked(frame) => {
             format!(
-                "when the wait is over, take it up again with {}",
+                "once it is no longer blocked, resume it with {}",
                 call(voice, "activate", &frame.id)
             )
         }
-        Refusal::NotBlocked { frame } => match frame.status {
+        Refusal::NotBlocked(frame) => match frame.status {
             Status::Planned | Status::InProgress => {
                 format!("switch to it with {}", call(voice, "activate", &frame.id))
             }
@@ -85,7 +86,7 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
                         format!("start it with {}", call(voice, "activate", &child.id))
                     }
                     Status::Blocked => {
-                        format!("take it up again with {}", call(voice, "activate", &child.id))
+                        format!("resume it with {}", call(voice, "activate", &child.id))
                     }
                     _ => format!("finish it with {}", call(voice, "pop", &child.id)),
                 };
@@ -96,39 +97,52 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             }
             None => return None,
         },
-        Refusal::AlreadyFinished { .. } | Refusal::GoalIsHistory { .. } => redo(voice),
-        Refusal::NoResultsYet { frame } => {
+        Refusal::AlreadyFinished(_) | Refusal::GoalIsHistory(_) => redo(voice),
+        Refusal::NoResultsYet(frame) => {
             format!(
                 "results are given when it ends: {}",
                 call(voice, "pop", &frame.id)
             )
         }
-        Refusal::FinishedStands { frame } => format!(
-            "correct what it says with `flame edit {} --results TEXT`, or {}",
-            frame.id,
-            redo(voice)
+        Refusal::FinishedStands(frame) => match voice {
+            Voice::Cli => format!(
+                "correct its results with `flame edit {} --results TEXT`, or {}",
+                frame.id,
+                redo(voice)
+            ),
+            Voice::Tool => redo(voice),
+        },
+        Refusal::NothingToEdit => voice.pick(
+            "give what changes: `--title`, `--criteria`, `--criteria-compacted`, `--results` or \
+             `--results-compacted`",
+            "give what changes: the title, the criteria or the results",
         ),
-        Refusal::NothingToEdit => {
-            "name what changes: `--title`, `--criteria`, `--criteria-compacted`, \
-                 `--results` or `--results-compacted`"
-                .to_owned()
-        }
-        Refusal::PlanTooDeep => "plan the rest below its deepest frame afterwards".to_owned(),
-        Refusal::EmptyPlan => "name at least one title".to_owned(),
-        Refusal::NotPlanned { frame } => undeletable(frame, voice),
-        Refusal::NotMovable { .. } => "what is to be done elsewhere can be planned there".to_owned(),
+        Refusal::PlanTooDeep => "plan the deeper levels afterwards, below its deepest frame".to_owned(),
+        Refusal::EmptyPlan => "give at least one title".to_owned(),
+        Refusal::NotPlanned(frame) => undeletable(frame, voice),
+        Refusal::NotMovable(_) => "plan new work in the other place instead".to_owned(),
         Refusal::Cycle { .. } => "choose a place outside of it".to_owned(),
-        Refusal::BesideItself { .. } => "name another frame".to_owned(),
-        Refusal::NoRoom { .. } => "move one of its neighbours away first, then back".to_owned(),
+        Refusal::BesideItself(_) => "choose another frame".to_owned(),
+        Refusal::NoRoom(_) => "move one of its siblings elsewhere and back to make room".to_owned(),
         Refusal::SessionBound { session, .. } | Refusal::FrameBound { session, .. } => {
-            format!("unbind it first: `flame unbind {session}`")
+            match voice {
+                Voice::Cli => format!("unbind it first: `flame unbind {session}`"),
+                Voice::Tool => "choose another frame or session".to_owned(),
+            }
         }
-        Refusal::NotBound { session } => format!("`flame bind ID {session}` binds it to a frame"),
+        Refusal::NotBound(session) => match voice {
+            Voice::Cli => format!("`flame bind ID {session}` binds it to a frame"),
+            Voice::Tool => "stack_frame_activate starts work on a frame".to_owned(),
+        },
         Refusal::PopBesidePush => "call one now and the other in the next message".to_owned(),
-        Refusal::NothingToUndo { .. } => "undo reverses only what this session did".to_owned(),
-        Refusal::BuiltUpon { .. } | Refusal::EndedMeanwhile { .. } => {
-            "change what is there now instead: `flame log ID` shows what happened".to_owned()
-        }
+        Refusal::NothingToUndo(_) => voice.pick(
+            "undo reverses only what this session did; `--session` undoes for another one",
+            "undo reverses only what this session did",
+        ),
+        Refusal::BuiltUpon { .. } | Refusal::EndedMeanwhile { .. } => voice.pick(
+            "change the current state instead: `flame log ID` shows what happened",
+            "change the current state instead: stack_frame_details shows it",
+        ),
     };
     Some(hint)
 }
@@ -147,14 +161,14 @@ fn undeletable(frame: &FrameHead, voice: Voice) -> String {
 fn text_hint(problem: &TextProblem, voice: Voice) -> &'static str {
     match (problem, voice) {
         (TextProblem::Empty, _) => "say it in a few words",
-        (TextProblem::TitleTooLong { .. }, _) => "put the detail into the success criteria",
-        (TextProblem::ProseTooLong { .. }, Voice::Cli) => {
+        (TextProblem::TitleTooLong(_), _) => "put the detail into the success criteria",
+        (TextProblem::ProseTooLong(_), Voice::Cli) => {
             "keep the long text in the frame's log: `flame note log FILE`"
         }
-        (TextProblem::ProseTooLong { .. }, Voice::Tool) => {
+        (TextProblem::ProseTooLong(_), Voice::Tool) => {
             "say it shorter, and name the file that holds the rest"
         }
-        (TextProblem::Nul { .. }, _) => "remove it",
+        (TextProblem::Nul(_), _) => "remove it",
     }
 }
 
@@ -235,24 +249,20 @@ mod tests {
                 "use `--root` to start a new tree",
             ),
             (
-                Refusal::ParentPlanned { parent: planned() },
+                Refusal::ParentPlanned(planned()),
                 "start it with `flame activate abcdefgh`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
-                Refusal::NotBegun { frame: planned() },
+                Refusal::NotBegun(planned()),
                 "start it with `flame activate abcdefgh`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
-                Refusal::Blocked {
-                    frame: frame(Status::Blocked),
-                },
-                "when the wait is over, take it up again with `flame activate abcdefgh`",
+                Refusal::Blocked(frame(Status::Blocked)),
+                "once it is no longer blocked, resume it with `flame activate abcdefgh`",
             ),
             (
-                Refusal::AlreadyBlocked {
-                    frame: frame(Status::Blocked),
-                },
-                "when the wait is over, take it up again with `flame activate abcdefgh`",
+                Refusal::AlreadyBlocked(frame(Status::Blocked)),
+                "once it is no longer blocked, resume it with `flame activate abcdefgh`",
             ),
             (
                 Refusal::ChildrenOpen {
@@ -263,26 +273,99 @@ mod tests {
                 "finish it with `flame pop --frame abcdefgh RESULTS`, or abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
-                Refusal::AlreadyFinished { frame: done() },
+                Refusal::AlreadyFinished(done()),
                 "push a new frame to do it again",
             ),
             (
-                Refusal::GoalIsHistory { frame: done() },
+                Refusal::GoalIsHistory(done()),
                 "push a new frame to do it again",
             ),
             (
-                Refusal::NoActiveFrame { session: session() },
+                Refusal::NoActiveFrame(session()),
                 "name a frame, start one with `flame push TITLE`, or switch to one with `flame activate ID`",
             ),
         ]);
+    }
+
+    /// Declares one example of each refusal, in a match that the compiler keeps complete.
+    macro_rules! examples {
+        ($($pattern:pat => $example:expr,)+) => {
+            fn examples() -> Vec<Refusal> {
+                vec![$($example),+]
+            }
+
+            #[expect(dead_code, reason = "fails to compile if a refusal has no example")]
+            fn has_example(refusal: &Refusal) {
+                match refusal { $($pattern)|+ => {} }
+            }
+        };
+    }
+
+    examples! {
+        Refusal::BadText { .. } => Refusal::BadText {
+            field: "the title",
+            problem: TextProblem::ProseTooLong(9),
+        },
+        Refusal::NotACommit(_) => Refusal::NotACommit("x".to_owned()),
+        Refusal::OnlyTheUser => Refusal::OnlyTheUser,
+        Refusal::NoSuchFrame(_) => Refusal::NoSuchFrame(done().id),
+        Refusal::NoActiveFrame(_) => Refusal::NoActiveFrame(session()),
+        Refusal::IdTaken(_) => Refusal::IdTaken(done().id),
+        Refusal::ParentFinished { .. } => Refusal::ParentFinished { parent: done(), open_above: None },
+        Refusal::ParentPlanned(_) => Refusal::ParentPlanned(planned()),
+        Refusal::Blocked(_) => Refusal::Blocked(frame(Status::Blocked)),
+        Refusal::AlreadyBlocked(_) => Refusal::AlreadyBlocked(frame(Status::Blocked)),
+        Refusal::NotBlocked(_) => Refusal::NotBlocked(planned()),
+        Refusal::NotBegun(_) => Refusal::NotBegun(planned()),
+        Refusal::AlreadyFinished(_) => Refusal::AlreadyFinished(done()),
+        Refusal::ChildrenOpen { .. } => Refusal::ChildrenOpen {
+            frame: frame(Status::InProgress),
+            children: vec![planned()],
+            total: 1,
+        },
+        Refusal::GoalIsHistory(_) => Refusal::GoalIsHistory(done()),
+        Refusal::NoResultsYet(_) => Refusal::NoResultsYet(planned()),
+        Refusal::FinishedStands(_) => Refusal::FinishedStands(done()),
+        Refusal::NothingToEdit => Refusal::NothingToEdit,
+        Refusal::EmptyPlan => Refusal::EmptyPlan,
+        Refusal::PlanTooDeep => Refusal::PlanTooDeep,
+        Refusal::NotPlanned(_) => Refusal::NotPlanned(frame(Status::InProgress)),
+        Refusal::NotMovable(_) => Refusal::NotMovable(done()),
+        Refusal::Cycle { .. } => Refusal::Cycle { frame: planned(), into: planned() },
+        Refusal::BesideItself(_) => Refusal::BesideItself(planned()),
+        Refusal::NoRoom(_) => Refusal::NoRoom(planned()),
+        Refusal::SessionBound { .. } => Refusal::SessionBound { session: session(), frame: planned() },
+        Refusal::FrameBound { .. } => Refusal::FrameBound { session: session(), frame: planned() },
+        Refusal::NotBound(_) => Refusal::NotBound(session()),
+        Refusal::NoSuchSession(_) => Refusal::NoSuchSession(session()),
+        Refusal::SessionLoop { .. } => Refusal::SessionLoop { session: session(), to: session() },
+        Refusal::NothingToUndo(_) => Refusal::NothingToUndo(session()),
+        Refusal::BuiltUpon { .. } => Refusal::BuiltUpon { session: session(), by: session() },
+        Refusal::EndedMeanwhile { .. } => Refusal::EndedMeanwhile {
+            session: session(),
+            frame: planned(),
+        },
+        Refusal::PopBesidePush => Refusal::PopBesidePush,
+        Refusal::BadImport(_) => Refusal::BadImport("x".to_owned()),
+    }
+
+    #[test]
+    fn models_are_given_no_command_lines() {
+        for refusal in examples() {
+            let hint = refusal_hint(&refusal, Voice::Tool).unwrap_or_default();
+            assert!(
+                !hint.contains("flame ") && !hint.contains("`--"),
+                "{refusal:?}: {hint}"
+            );
+        }
     }
 
     #[test]
     fn models_are_given_tools_for_blocked_work() {
         let blocked = || frame(Status::Blocked);
         let refusals = [
-            Refusal::Blocked { frame: blocked() },
-            Refusal::AlreadyBlocked { frame: blocked() },
+            Refusal::Blocked(blocked()),
+            Refusal::AlreadyBlocked(blocked()),
             Refusal::ChildrenOpen {
                 frame: frame(Status::InProgress),
                 children: vec![blocked()],
@@ -300,8 +383,8 @@ mod tests {
     fn hints_about_sessions_and_edits_name_a_call_that_works() {
         check([
             (
-                Refusal::FinishedStands { frame: done() },
-                "correct what it says with `flame edit abcdefgh --results TEXT`, or push a new frame to do it again",
+                Refusal::FinishedStands(done()),
+                "correct its results with `flame edit abcdefgh --results TEXT`, or push a new frame to do it again",
             ),
             (
                 Refusal::Cycle {
@@ -311,9 +394,7 @@ mod tests {
                 "choose a place outside of it",
             ),
             (
-                Refusal::NotPlanned {
-                    frame: frame(Status::InProgress),
-                },
+                Refusal::NotPlanned(frame(Status::InProgress)),
                 "abandon it with `flame invalidate abcdefgh --reason WHY`",
             ),
             (
@@ -331,27 +412,27 @@ mod tests {
                 "unbind it first: `flame unbind opencode:ses_1`",
             ),
             (
-                Refusal::NotBound { session: session() },
+                Refusal::NotBound(session()),
                 "`flame bind ID opencode:ses_1` binds it to a frame",
             ),
-            (Refusal::EmptyPlan, "name at least one title"),
+            (Refusal::EmptyPlan, "give at least one title"),
             (
                 Refusal::BuiltUpon {
                     session: session(),
                     by: session(),
                 },
-                "change what is there now instead: `flame log ID` shows what happened",
+                "change the current state instead: `flame log ID` shows what happened",
             ),
             (
                 Refusal::EndedMeanwhile {
                     session: session(),
                     frame: planned(),
                 },
-                "change what is there now instead: `flame log ID` shows what happened",
+                "change the current state instead: `flame log ID` shows what happened",
             ),
             (
-                Refusal::NothingToUndo { session: session() },
-                "undo reverses only what this session did",
+                Refusal::NothingToUndo(session()),
+                "undo reverses only what this session did; `--session` undoes for another one",
             ),
             (
                 Refusal::PopBesidePush,

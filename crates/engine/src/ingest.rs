@@ -7,9 +7,8 @@
 //!             one transaction: observe each entry, log each text ─▶ events ─▶ journal
 //! ```
 //!
-//! [`Observer`] derives the events; it and the files below this one are pure. This file keeps what
-//! must be remembered between calls, calls without an answer and raw text of a turn that has not
-//! ended, and commits.
+//! [`Observer`] derives the events; it and the files below this one are pure. This file commits, and
+//! keeps state between calls: tool calls without an answer, and raw text of a turn that has not ended.
 
 mod calls;
 mod observer;
@@ -22,6 +21,7 @@ mod subagents;
 mod tests;
 mod todos;
 mod tools;
+pub mod topics;
 mod words;
 
 use std::borrow::Cow;
@@ -44,6 +44,7 @@ pub(crate) use self::spoken::asked_words;
 use crate::Engine;
 use crate::autonomy::SignalReader;
 use crate::error::Result;
+use crate::subagents::Tracking;
 
 /// Raw text is stored in pieces of about this many bytes, or a turn at a time.
 const PIECE: usize = 256 * 1024;
@@ -89,15 +90,16 @@ impl Ingest {
 /// Properties of an ingested session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngestOptions {
-    /// True for the record of a past session, which works on nothing.
+    /// True for the import of a past session, which has no active frame.
     pub past: bool,
     /// The session that started it, where it is known.
     pub parent: Option<SessionRef>,
-    /// True if the host does not say which session started which: titles tell subagents.
+    /// True if the host does not say which session started which: subagents are recognised by their
+    /// titles.
     pub without_ids: bool,
     /// True if every subagent that ends here keeps its frame, however short its run.
     pub keeps_frames: bool,
-    /// Source of the news that a subagent ended.
+    /// Origin of the report that a subagent ended.
     pub ended_by: EndedBy,
 }
 
@@ -108,7 +110,7 @@ enum IngestStep<'e> {
 }
 
 impl Engine {
-    /// Ingests entries of a session that is going on.
+    /// Ingests entries of a session that is in progress.
     ///
     /// The same entry may come any number of times. An answer is understood if its call came
     /// before, in this or an earlier call of this engine, and a turn's end if the model's last
@@ -130,6 +132,11 @@ impl Engine {
         let entries = entries.map(|entry| transcript::redacted(entry, self.redactor()));
         let entries = &*entries.collect::<Vec<Entry>>();
         let mut ingest = self.ingest_of(&actor.session, options);
+        if !options.past
+            && let Some(known) = self.session(&actor.session)?
+        {
+            self.autonomy().follow(&mut ingest.signals, &known)?;
+        }
         let mut steps = self.plan(actor, &mut ingest, entries)?;
         if options.without_ids && options.parent.is_none() {
             steps.extend(self.subagent_by_title(actor, entries));
@@ -303,7 +310,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Follows a host that forked a session: the fork goes on with what was open in the original and
+    /// Follows a host that forked a session: the fork continues with what was open in the original and
     /// knows what was finished. `messages` pairs the original's messages with those of the fork, and
     /// `later` names the original's messages that the fork does not have.
     pub fn fork(
@@ -341,7 +348,8 @@ impl Engine {
         ingest.observer.set_ended_by(options.ended_by);
         // A past session keeps the frames of all its subagents: it will not be asked again.
         if !options.past {
-            let framing = self.tracking().framing;
+            let Tracking { framing, track, .. } = self.tracking();
+            ingest.observer.set_track(track);
             ingest.observer.set_framing(if options.keeps_frames {
                 Framing {
                     enabled: framing.enabled,

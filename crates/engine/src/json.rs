@@ -2,6 +2,7 @@
 //!
 //! Names are in the camel case of the predecessors. These keys are a contract with programs.
 
+use flamestack_core::note::NoteKind;
 use flamestack_core::stall::Stall;
 use flamestack_core::transcript::TodoStatus;
 use flamestack_core::{Evidence, Frame, FrameHead, FrameId, Note, Status, Text};
@@ -63,13 +64,6 @@ pub fn work_state(state: &WorkState) -> Value {
 
 /// Renders a frame in full. What it does not have has no key.
 pub fn frame(frame: &Frame) -> Value {
-    let notes = |wanted: fn(&Note) -> Option<Value>| -> Vec<Value> {
-        frame.notes.iter().filter_map(wanted).collect()
-    };
-    let directives = notes(|note| match note {
-        Note::Directive(said) => Some(json!(said.as_str())),
-        _ => None,
-    });
     let log = (1..).zip(&frame.log).map(|(n, entry)| {
         json!({
             "pointer": format!("{}#{n}", frame.id),
@@ -77,10 +71,11 @@ pub fn frame(frame: &Frame) -> Value {
             "bytes": entry.bytes,
         })
     });
-    present(json!({
+    let mut value = json!({
         "id": frame.id.as_str(),
         "parent": frame.parent.as_ref().map(FrameId::as_str),
         "status": frame.status.as_str(),
+        "claimed": frame.standing().is_claimed.then_some(true),
         "origin": frame.origin.as_str(),
         "title": frame.title.as_str(),
         "successCriteria": frame.criteria.as_ref().map(Text::as_str),
@@ -89,29 +84,6 @@ pub fn frame(frame: &Frame) -> Value {
         "resultsCompacted": frame.compacted_results(),
         "summary": frame.summary.as_ref().map(Text::as_str),
         "awaitsSummary": frame.awaiting.as_ref().map(|_| true),
-        "artifacts": notes(|note| match note {
-            Note::Artifact(path) => Some(json!(path.as_str())),
-            _ => None,
-        }),
-        "decisions": notes(|note| match note {
-            Note::Decision { text, why, by } => {
-                let mut decision = reasoned(text, why.as_ref());
-                if let Value::Object(fields) = &mut decision {
-                    fields.insert("by".to_owned(), json!(by.as_str()));
-                }
-                Some(decision)
-            }
-            _ => None,
-        }),
-        "failedAttempts": notes(|note| match note {
-            Note::FailedAttempt { text, why } => Some(reasoned(text, why.as_ref())),
-            _ => None,
-        }),
-        "evidence": notes(|note| match note {
-            Note::Evidence(evidence) => Some(proof(evidence)),
-            _ => None,
-        }),
-        "directives": unless_empty(directives),
         "blockedOn": frame.blocked_on.as_ref().map(Text::as_str),
         "invalidationReason": frame.invalidation.as_ref().map(|known| known.reason.as_str()),
         "invalidatedAt": frame.invalidation.as_ref().map(|known| known.at.0),
@@ -125,7 +97,33 @@ pub fn frame(frame: &Frame) -> Value {
         "log": unless_empty(log.collect()),
         "createdAt": frame.created_at.0,
         "updatedAt": frame.updated_at.0,
-    }))
+    });
+    if let Value::Object(fields) = &mut value {
+        for kind in NoteKind::ALL {
+            let notes = frame.notes.iter().filter(|note| note.kind() == kind);
+            let notes: Vec<Value> = notes.map(note).collect();
+            // Scripts rely on the other lists, which are there even if they are empty.
+            if kind != NoteKind::Directive || !notes.is_empty() {
+                fields.insert(kind.key().to_owned(), Value::Array(notes));
+            }
+        }
+    }
+    present(value)
+}
+
+fn note(note: &Note) -> Value {
+    match note {
+        Note::Artifact(text) | Note::Directive(text) => json!(text.as_str()),
+        Note::Decision { text, why, by } => {
+            let mut decision = reasoned(text, why.as_ref());
+            if let Value::Object(fields) = &mut decision {
+                fields.insert("by".to_owned(), json!(by.as_str()));
+            }
+            decision
+        }
+        Note::FailedAttempt { text, why } => reasoned(text, why.as_ref()),
+        Note::Evidence(evidence) => proof(evidence),
+    }
 }
 
 /// Removes the keys of absent values.
@@ -166,6 +164,7 @@ pub fn row(row: &FrameRow) -> Value {
         "successCriteriaCompacted": frame.compacted_criteria(),
         "resultsCompacted": frame.compacted_results(),
         "blockedOn": frame.blocked_on.as_ref().map(Text::as_str),
+        "claimed": row.standing().is_claimed,
         "proofs": row.proofs,
         "failures": row.failures,
     })

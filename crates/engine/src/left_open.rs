@@ -1,7 +1,7 @@
 //! Work that an earlier session left open and that a new one may be about.
 //!
 //! A new session is compared with the open tasks of the project whose session was cut off, is stale or
-//! was closed: a running one goes on by itself. Most sessions concern none of them, and learn nothing.
+//! was closed: a running one continues anyway. Most sessions concern none of them, and learn nothing.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,12 @@ const COMPARED: usize = 64;
 const SHARED: usize = 2;
 /// Maximum number of tasks that are named.
 const NAMED: usize = 3;
+/// Maximum number of decisions and directives that are named of each.
+const ANCHORS: usize = 3;
+/// Maximum length of a title, in characters.
+const TITLE_LENGTH: usize = 100;
+/// Maximum length of a decision or directive, in characters.
+const ANCHOR_LENGTH: usize = 160;
 
 impl Engine {
     /// Returns a text about open work that the first prompt of a new session may concern; `None` if the
@@ -88,20 +94,41 @@ fn text(mut found: Vec<(usize, Frame)>) -> Option<String> {
     }
     let mut lines = vec!["An earlier session left work open that this may concern:".to_owned()];
     for (_, frame) in found.iter().take(NAMED) {
-        let decisions = frame.notes.iter();
-        let decisions = decisions.filter(|note| note.kind() == NoteKind::Decision);
-        let decisions = match decisions.count() {
-            0 => String::new(),
-            1 => "; 1 decision is recorded".to_owned(),
-            count => format!("; {count} decisions are recorded"),
-        };
         lines.push(format!(
-            "- {} “{}” ({}{decisions})",
+            "- {} “{}” ({})",
             frame.id,
-            one_line(frame.title.as_str(), 100),
+            one_line(frame.title.as_str(), TITLE_LENGTH),
             frame.status
         ));
+        lines.extend(anchors(frame));
     }
-    lines.push("stack_frame_activate goes on with one of them, if the user wants that.".to_owned());
+    lines.push("stack_frame_activate continues one of them, if the user wants that.".to_owned());
     Some(resumption(&lines.join("\n")).replacen("after=\"resume\"", "after=\"start\"", 1))
+}
+
+/// Describes the newest decisions and directives of a task, one line each.
+fn anchors(frame: &Frame) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    let mut count = 0;
+    for note in frame.notes.iter().rev() {
+        let name = match note.kind() {
+            NoteKind::Decision => "decided",
+            NoteKind::Directive => "the user said",
+            _ => continue,
+        };
+        count += 1;
+        if count <= ANCHORS {
+            let words = one_line(note.text().as_str(), ANCHOR_LENGTH);
+            known.push(format!("  {name}: {words}"));
+        }
+    }
+    known.reverse();
+    if count > ANCHORS {
+        let more = count - ANCHORS;
+        known.push(format!(
+            "  and {more} more; stack_recall {} shows them",
+            frame.id
+        ));
+    }
+    known
 }

@@ -1,9 +1,10 @@
 //! Logs of frames: raw texts that are appended, read back, and rendered as Markdown files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use flamestack_core::frame::LogEntry;
-use flamestack_core::id::BlobId;
+use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::{Actor, Frame, FrameId, Refusal, Title};
 use flamestack_store::{Kept, StoreError, TextHold, transcript};
 
@@ -48,7 +49,7 @@ impl Logs<'_> {
             let session = self.engine.session(&actor.session)?;
             if session.is_none_or(|session| session.active.is_none()) {
                 let session = actor.session.clone();
-                return Err(Refusal::NoActiveFrame { session }.into());
+                return Err(Refusal::NoActiveFrame(session).into());
             }
         }
         let hold = self.hold()?;
@@ -80,14 +81,14 @@ impl Logs<'_> {
         let log = self.engine.read(|reading| log::gather(reading, id))?;
         let mut text = log::markdown(&log);
         if let Some(frame) = &log.frame {
-            text.push_str(&log::session(&frame.id, &self.turns(frame)));
+            text.push_str(&log::session(&frame.id, &self.turns(frame, &log.dropped)));
         }
         let dir = self.engine.project().logs_dir();
         let path = dir.join(format!("{id}.md"));
         let written = flamestack_store::private_dir(&dir)
             .map_err(EngineError::from)
             .and_then(|()| write_private(&path, &text));
-        // The file is only a copy of what is returned: a read-only state directory is no obstacle.
+        // The file is only a copy of what is returned: a read-only state directory is not an obstacle.
         if let Err(failed) = written {
             tracing::warn!("log not written: {failed}");
         }
@@ -96,20 +97,27 @@ impl Logs<'_> {
 
     /// Returns the recorded turns of a frame: the first ones as Markdown, those beyond the limit
     /// by number only. Turns that were dropped are listed among the raw texts instead.
-    fn turns(&self, frame: &Frame) -> Vec<log::LoggedTurn> {
+    fn turns(&self, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) -> Vec<log::ShownTurn> {
         let blobs = self.engine.blobs().reader();
         let is_turn = |(_, entry): &(usize, &LogEntry)| entry.label.as_str() == transcript::LABEL;
         let mut room = Some(MAX_SESSION);
         let mut turns = Vec::new();
         for (number, entry) in (1..).zip(&frame.log).filter(is_turn) {
-            let Ok(Some(raw)) = blobs.get(&entry.blob) else {
+            if dropped.contains_key(&entry.blob) {
                 continue;
+            }
+            // What is only named need not be read: there may be gigabytes of it.
+            let raw = match room.map(|_| blobs.get(&entry.blob)) {
+                None => None,
+                Some(Ok(Some(raw))) => Some(raw),
+                Some(_) => continue,
             };
-            let text = room.map(|room| (transcript::markdown(&raw), room));
+            let text = raw.zip(room);
+            let text = text.map(|(raw, room)| (transcript::markdown(&raw), room));
             let text = text.filter(|(text, room)| !text.is_empty() && text.len() <= *room);
             room = text.as_ref().map(|(text, room)| room - text.len());
             let text = text.map(|(text, _)| text);
-            turns.push(log::LoggedTurn { number, text });
+            turns.push(log::ShownTurn { number, text });
         }
         turns
     }

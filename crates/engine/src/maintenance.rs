@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flamestack_core::id::BlobId;
+use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::{Actor, Command};
 use flamestack_store::{
-    Collected, Mark, Orphans, Rebuilt, Recovered, StoreError, Verified, collect,
+    Collected, Mark, Orphans, Rebuilt, Recovered, Retention, StoreError, Verified, collect,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,7 @@ use crate::workspace::{if_exists, write_private};
 const COLLECTED: &str = "collected";
 /// Number of raw texts that are dropped in one step.
 const STEP: usize = 200;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Findings of an examination.
 #[derive(Debug, Default)]
@@ -103,7 +104,11 @@ impl Maintenance<'_> {
             .unwrap_or_default();
         // Texts of a store that waits to be recovered are expected.
         if examined.set_aside.is_empty() && examined.missing_journal.is_none() {
-            let plan = self.plan_collection(u64::MAX, Orphans::Careful);
+            let everything = Retention {
+                bytes: u64::MAX,
+                since: None,
+            };
+            let plan = self.plan_collection(&everything, Orphans::Careful);
             examined.abandoned_texts = plan.map_err(&mut noted).map_or(0, |plan| plan.kept);
         }
         // A file that cannot be written is a finding already.
@@ -204,8 +209,8 @@ impl Maintenance<'_> {
         Ok(found)
     }
 
-    /// Plans what to drop for the project to stay below a size. Changes nothing.
-    pub fn plan_collection(&self, limit: u64, orphans: Orphans) -> Result<Collected> {
+    /// Plans what to drop of what a project is not to keep. Changes nothing.
+    pub fn plan_collection(&self, keep: &Retention, orphans: Orphans) -> Result<Collected> {
         let dir = &self.engine.project().dir;
         let mut policy = || match self.set_aside_stores() {
             // Its texts are needed once it is recovered.
@@ -216,17 +221,17 @@ impl Maintenance<'_> {
             Err(_) => Ok(Orphans::Keep),
         };
         self.engine
-            .read(|reading| Ok(collect(dir, reading, limit, &mut policy)?))
+            .read(|reading| Ok(collect(dir, reading, keep, &mut policy)?))
     }
 
-    /// Drops what is needed for the project to stay below a size. The journal records what is
+    /// Drops what a project is not to keep. The journal records what is
     /// dropped before it is. `go_on` is asked between two steps, none of which takes long.
     ///
     /// Fails as busy if other processes are storing raw text for longer than `patience`.
     pub fn collect(
         &self,
         actor: &Actor,
-        limit: u64,
+        keep: &Retention,
         orphans: Orphans,
         patience: Duration,
         go_on: &dyn Fn() -> bool,
@@ -237,7 +242,7 @@ impl Maintenance<'_> {
             return Ok(Collected::default());
         }
         let sweep = blobs.sweep(patience)?;
-        let plan = self.plan_collection(limit, orphans)?;
+        let plan = self.plan_collection(keep, orphans)?;
         if plan.drop_index {
             workspace.drop_indexes()?;
             if_exists(fs_err::remove_dir_all(self.engine.project().logs_dir()))?;
@@ -247,7 +252,8 @@ impl Maintenance<'_> {
                 blobs.drop_all(&sweep, some)?;
             }
         }
-        for some in plan.drop_blobs.chunks(STEP) {
+        let dropped = plan.expired.chunks(STEP);
+        for some in dropped.chain(plan.drop_blobs.chunks(STEP)) {
             if go_on() {
                 let command = Command::DropBlobs(some.to_vec());
                 self.engine.commands().run(actor, &command)?;
@@ -274,11 +280,11 @@ impl Maintenance<'_> {
     pub fn collect_if_due(
         &self,
         actor: &Actor,
-        limit: u64,
+        keep: &Retention,
         interval: Duration,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Option<Collected>> {
-        let now = self.engine.workspace.clock.now();
+        let now = self.engine.clock().now();
         let interval = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         let is_due = match self.last_collection()? {
             // A clock that was set back does not postpone it for years.
@@ -288,9 +294,19 @@ impl Maintenance<'_> {
         if !is_due || !self.engine.workspace.has_store() {
             return Ok(None);
         }
-        match self.collect(actor, limit, Orphans::Careful, Duration::ZERO, go_on) {
+        match self.collect(actor, keep, Orphans::Careful, Duration::ZERO, go_on) {
             Err(EngineError::Store(StoreError::Busy)) => Ok(None),
             collected => collected.map(Some),
+        }
+    }
+
+    /// Returns what a project of this size limit and age limit (in days, 0 for none) keeps as of now.
+    pub fn retention(&self, bytes: u64, days: u64) -> Retention {
+        let age = i64::try_from(days.saturating_mul(DAY_MS)).unwrap_or(i64::MAX);
+        let now = self.engine.clock().now();
+        Retention {
+            bytes,
+            since: (days > 0).then(|| Timestamp(now.0.saturating_sub(age))),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flamestack_core::enum_names;
 use flamestack_core::id::Timestamp;
 
 use crate::error::{EngineError, Result};
@@ -27,25 +28,16 @@ pub struct KnownProject {
     record: Record,
 }
 
-/// State of the path that a project has on record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
-    /// The project is there.
-    Present,
-    /// Another project is there now.
-    Moved,
-    /// Nothing is there.
-    Missing,
-}
-
-impl Whereabouts {
-    /// Returns the word for it: `ok`, `moved` or `missing`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Present => "ok",
-            Self::Moved => "moved",
-            Self::Missing => "missing",
-        }
+enum_names! {
+    /// State of the path that a project has on record.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Whereabouts {
+        /// The project is there.
+        Present = "ok",
+        /// Another project is there now.
+        Moved = "moved",
+        /// Nothing is there.
+        Missing = "missing",
     }
 }
 
@@ -66,7 +58,7 @@ impl KnownProject {
     }
 
     /// Returns true if a user means this project: by its path, its id, the beginning of its id, or
-    /// the name of its folder of state.
+    /// the name of its state folder.
     fn is_called(&self, name: &str) -> bool {
         let path = std::path::absolute(name).unwrap_or_default();
         let path = path.components().collect::<PathBuf>();
@@ -100,7 +92,7 @@ pub fn orphans(home: &Home) -> (u64, u64) {
     })
 }
 
-/// Returns the project that a user means by a path, an id or the name of a folder of state.
+/// Returns the project that a user means by a path, an id or the name of a state folder.
 pub fn find(home: &Home, name: &str) -> Result<KnownProject> {
     let mut called = list(home).into_iter().filter(|known| known.is_called(name));
     match (called.next(), called.next()) {
@@ -164,7 +156,7 @@ pub fn forget(project: &KnownProject) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a directory of state that no process has open.
+/// Deletes a state directory that no process has open.
 fn delete(dir: &Path) -> Result<()> {
     if flamestack_store::is_in_use(dir)? {
         return Err(EngineError::InUse(dir.to_owned()));

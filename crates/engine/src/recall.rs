@@ -34,6 +34,8 @@ const PASSAGES: usize = 60;
 #[derive(Clone, Copy)]
 pub struct Recall<'e> {
     pub(crate) engine: &'e Engine,
+    /// Set once the caller is gone, if it can go before its answer.
+    pub(crate) is_gone: Option<&'e AtomicBool>,
 }
 
 /// The amount of indexing that a search does before it answers from what is indexed.
@@ -41,7 +43,7 @@ pub struct Recall<'e> {
 pub enum Patience {
     /// A fraction of a second: a model waits.
     Request,
-    /// About a second: a user waits.
+    /// A fraction of a second: a user waits, and may ask again.
     Command,
     /// All of it.
     Unlimited,
@@ -53,7 +55,7 @@ impl Patience {
     fn budget(self) -> IndexBudget {
         let (events, bytes, seconds) = match self {
             Self::Request => (500, 512 * 1024, 1),
-            Self::Command => (20_000, 6 * 1024 * 1024, 1),
+            Self::Command => (20_000, 3 * 1024 * 1024, 1),
             Self::Unlimited => {
                 return IndexBudget {
                     events: usize::MAX,
@@ -119,7 +121,24 @@ impl SearchResults {
     }
 }
 
-impl Recall<'_> {
+impl<'e> Recall<'e> {
+    /// Returns a handle whose searches end early once `is_gone` is set.
+    #[must_use]
+    pub fn for_caller(self, is_gone: &'e AtomicBool) -> Self {
+        Self {
+            is_gone: Some(is_gone),
+            ..self
+        }
+    }
+
+    /// Returns true if no caller waits for an answer any more.
+    fn is_unwanted(&self) -> bool {
+        self.engine.indexing.stop.load(Ordering::Relaxed)
+            || self
+                .is_gone
+                .is_some_and(|gone| gone.load(Ordering::Relaxed))
+    }
+
     /// Finds texts that contain all words of a query. `progress` is called while the index catches
     /// up with the journal.
     pub fn search(
@@ -130,7 +149,7 @@ impl Recall<'_> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<SearchResults> {
         let query = SearchQuery::new(query)?;
-        // An empty index would be the first trace of a project that has no store.
+        // Do not create an index for a project without a store.
         if self.engine.workspace.is_empty() {
             return Ok(SearchResults::default());
         }
@@ -140,9 +159,8 @@ impl Recall<'_> {
         if !indexed.is_whole() {
             self.engine.indexing.want();
         }
-        let stop = &self.engine.indexing.stop;
-        let mut searched = index.search(&query, limit, stop)?;
-        if stop.load(Ordering::Relaxed) {
+        let mut searched = index.search(&query, limit, &|| self.is_unwanted())?;
+        if self.is_unwanted() {
             return Err(EngineError::Cancelled);
         }
         let titles = self.engine.read(|reading| {
@@ -183,8 +201,7 @@ impl Recall<'_> {
                 );
             let (indexed, is_busy) = step?;
             progress(indexed.done.0.unsigned_abs(), indexed.end.0.unsigned_abs());
-            let is_stopped = self.engine.indexing.stop.load(Ordering::Relaxed);
-            if indexed.is_whole() || is_busy || is_stopped || budget.is_spent() {
+            if indexed.is_whole() || is_busy || self.is_unwanted() || budget.is_spent() {
                 return Ok(indexed);
             }
         }
@@ -229,7 +246,7 @@ impl Recall<'_> {
 
     /// Returns at most `limit` tokens of text, or `None` if nothing is found:
     ///
-    /// - for the name of a frame, its record in short and then its transcript;
+    /// - for the name of a frame, a summary of its record and then its transcript;
     /// - for `ID#n`, the n-th entry of the frame's session, and for `ID#logn` the n-th raw text of
     ///   the frame; `@position` at the end begins further on;
     /// - for anything else, passages that contain the words of the query, best first.
@@ -341,18 +358,26 @@ impl Recall<'_> {
         let session = self.engine.read(|reading| session_of(reading, frame))?;
         let mut entries = 0;
         let mut found = None;
+        let mut goes_on = false;
         if let Some(session) = session {
-            self.engine.summaries().each_line(&session, &mut |line| {
+            let summaries = self.engine.summaries();
+            goes_on = summaries.visit_lines(&session, &mut |line| {
                 entries += 1;
                 if entries == number {
                     found = Some(transcript::whole_markdown(line));
                 }
+                entries != number
             })?;
         }
-        found.ok_or(EngineError::NoSuchEntry {
-            id: *frame,
-            number,
-            entries,
+        let id = *frame;
+        found.ok_or(if goes_on {
+            EngineError::EntryTooFar { id, number }
+        } else {
+            EngineError::NoSuchEntry {
+                id,
+                number,
+                entries,
+            }
         })
     }
 }

@@ -193,11 +193,11 @@ pub struct EditInput {
     pub title: Option<String>,
     /// New success criteria.
     pub criteria: Option<String>,
-    /// New dense form of the criteria.
+    /// New compacted form of the criteria.
     pub criteria_compacted: Option<String>,
     /// New results.
     pub results: Option<String>,
-    /// New dense form of the results.
+    /// New compacted form of the results.
     pub results_compacted: Option<String>,
 }
 
@@ -285,16 +285,12 @@ impl Request {
                     .map(|item| item.check(clock, DEEPEST_PLAN))
                     .collect::<Result<_, _>>()?,
             },
-            Self::Activate(frame) => Command::Activate {
-                frame: named(frame)?,
-            },
+            Self::Activate(frame) => Command::Activate(named(frame)?),
             Self::Block { frame, reason } => Command::Block {
                 frame: optional_frame(frame)?,
                 reason: text("the reason", reason)?,
             },
-            Self::Unblock(frame) => Command::Unblock {
-                frame: named(frame)?,
-            },
+            Self::Unblock(frame) => Command::Unblock(named(frame)?),
             Self::Edit { frame, edit } => Command::Edit {
                 frame: optional_frame(frame)?,
                 edit: edit.check()?,
@@ -323,16 +319,12 @@ impl Request {
                     MoveTarget::After(sibling) => Place::After(named(sibling)?),
                 },
             },
-            Self::Delete(frame) => Command::Delete {
-                frame: named(frame)?,
-            },
+            Self::Delete(frame) => Command::Delete(named(frame)?),
             Self::Bind { frame, session } => Command::Bind {
                 frame: named(frame)?,
                 session: session.clone(),
             },
-            Self::Unbind(session) => Command::Unbind {
-                session: session.clone(),
-            },
+            Self::Unbind(session) => Command::Unbind(session.clone()),
             Self::UseModel { name, window } => Command::UseModel(Model {
                 name: short("the model's name", name)?,
                 window: *window,
@@ -428,12 +420,12 @@ impl NoteInput {
             Self::Directive(directive) => Note::Directive(text("the directive", directive)?),
             Self::Commit(hash) => {
                 let commit = text("the commit", hash)?;
-                // Hosts append the subject.
+                // Some hosts append the subject of the commit to the hash.
                 let name = hash.split_whitespace().next().unwrap_or_default();
                 let is_hash = (4..=64).contains(&name.len())
                     && name.bytes().all(|byte| byte.is_ascii_hexdigit());
                 if !is_hash {
-                    return Err(Refusal::NotACommit { text: hash.clone() }.into());
+                    return Err(Refusal::NotACommit(hash.clone()).into());
                 }
                 Note::Evidence(Evidence::Commit(commit))
             }

@@ -1,5 +1,4 @@
-//! Resumes: what a session that goes on after an interruption or a pause has to know, and what the next
-//! message costs.
+//! Resuming: the context and the cost of continuing an interrupted or paused session.
 //!
 //! Everything is read: nothing here sends a prompt, and no file is touched. A call whose outcome is
 //! unknown is neither repeated nor reported as failed.
@@ -13,7 +12,7 @@ use flamestack_core::session::life::Life;
 use flamestack_core::session::state::{SessionState, Signal};
 use flamestack_core::session::status::Thresholds;
 use flamestack_core::transcript::{Entry, EntryKind};
-use flamestack_core::{Actor, Command, Event, FrameHead, Session, SessionRef, Text};
+use flamestack_core::{Actor, Command, Event, FrameHead, Session, SessionRef, Text, enum_names};
 use serde_json::{Value, json};
 
 use crate::Engine;
@@ -29,41 +28,32 @@ const RETURNED: usize = 1_200;
 /// Maximum length of a quoted input, in characters.
 const QUOTED: usize = 300;
 
-/// Rule for sessions that were cut off with their host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ResumeRule {
-    /// Nothing is said with the next message, and nothing is sent.
-    Never,
-    /// The next message of the user is accompanied by what was cut off.
-    #[default]
-    Ask,
-    /// The session is continued once when its host starts again.
-    Auto,
-}
-
-impl ResumeRule {
-    /// Returns the name in the settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Ask => "ask",
-            Self::Auto => "auto",
-        }
+enum_names! {
+    /// Rule for sessions that were cut off with their host.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum ResumeRule {
+        /// Nothing is said with the next message, and nothing is sent.
+        Never = "never",
+        /// The next message of the user is accompanied by what was cut off.
+        #[default]
+        Ask = "ask",
+        /// The session is continued once when its host starts again.
+        Auto = "auto",
     }
 }
 
-/// State of a session that is about to go on.
+/// State of a session that is about to continue.
 #[derive(Clone, Debug)]
 pub struct Resumption {
     /// Everything recorded about the session.
     pub session: Session,
     /// Its life.
     pub life: Life,
-    /// Time of the look at it.
+    /// Time at which the state was read.
     pub now: Timestamp,
     /// Times after which its prompt is cold and its work stale.
     pub thresholds: Thresholds,
-    /// The interruption that it was not continued after, with its time.
+    /// The last interruption that was not followed by a continuation, with its time.
     pub interruption: Option<(Timestamp, InterruptionCheckpoint)>,
     /// The frame that it works on.
     pub frame: Option<FrameHead>,
@@ -77,22 +67,26 @@ impl Engine {
     /// Returns the rule for sessions that were cut off.
     pub fn resume_rule(&self) -> Result<ResumeRule> {
         let settings = self.settings()?;
-        Ok(match settings.get("session.resume")?.text.trim() {
-            "never" => ResumeRule::Never,
-            "auto" => ResumeRule::Auto,
-            _ => ResumeRule::Ask,
-        })
+        let rule = settings.get("session.resume")?.text.trim();
+        Ok(ResumeRule::from_name(rule).unwrap_or_default())
     }
 
-    /// Returns the state of a session that is about to go on; `None` if it is unknown.
+    /// Returns the state of a session that is about to continue; `None` if it is unknown.
     pub fn resumption(&self, session: &SessionRef) -> Result<Option<Resumption>> {
+        self.resumption_with(session, true)
+    }
+
+    fn resumption_with(
+        &self,
+        session: &SessionRef,
+        with_files: bool,
+    ) -> Result<Option<Resumption>> {
         let found = self.read(|reading| {
             let (Some(known), Some(life)) = (reading.session(session)?, reading.life(session)?)
             else {
                 return Ok(None);
             };
-            let is_cut = life.state == SessionState::Interrupted;
-            let interruption = if is_cut {
+            let interruption = if is_cut(&life) {
                 reading.interruptions(session, 1)?.pop()
             } else {
                 None
@@ -111,7 +105,7 @@ impl Engine {
             .and_then(|(_, kept)| kept.git.as_ref())
             .and_then(|git| git.head.as_deref());
         Ok(Some(Resumption {
-            drift: self.drift_since(head),
+            drift: self.drift_since(&self.sessions().directory(&session), head, with_files),
             rule: self.resume_rule()?,
             thresholds: self.sessions().thresholds()?,
             now: self.clock().now(),
@@ -122,10 +116,15 @@ impl Engine {
         }))
     }
 
-    /// Returns the text for a model whose session goes on after an interruption, if there is anything
+    /// Returns the text for a model whose session continues after an interruption, if there is anything
     /// that it has to know. Subagents that ended meanwhile hand over their results first.
     pub fn resume_notice(&self, actor: &Actor) -> Result<Option<String>> {
-        let Some(state) = self.resumption(&actor.session)? else {
+        // Asked with every prompt, and most follow an ordinary turn: git is not asked then.
+        let life = self.read(|reading| Ok(reading.life(&actor.session)?))?;
+        if !life.is_some_and(|life| is_cut(&life)) {
+            return Ok(None);
+        }
+        let Some(state) = self.resumption_with(&actor.session, false)? else {
             return Ok(None);
         };
         let finished = if state.is_cut_off() {
@@ -247,7 +246,7 @@ impl Resumption {
         Some(resumption(&text))
     }
 
-    /// Returns the prompt of a session that is continued by itself.
+    /// Returns the prompt of a session that is continued automatically.
     fn continuation(&self) -> String {
         let goal = self.frame.as_ref().map(|frame| frame.title.as_str());
         let goal = goal.map_or(String::new(), |goal| format!(" on “{goal}”"));
@@ -356,7 +355,7 @@ impl Resumption {
                 &format!("{tries}, none of which has ended a turn"),
             );
         }
-        fact("go on", &self.way_on());
+        fact("continue", &self.way_on());
         if self.session.key.host() == "opencode" {
             fact(
                 "go back",
@@ -461,6 +460,11 @@ impl Resumption {
             "model": self.session.model.as_ref().map(|model| model.name.to_string()),
         })
     }
+}
+
+/// Returns true if the last turn of a session did not end by itself.
+fn is_cut(life: &Life) -> bool {
+    matches!(life.state, SessionState::Interrupted | SessionState::Failed)
 }
 
 fn cause(cause: InterruptionCause) -> &'static str {

@@ -7,9 +7,9 @@
 //! - `interruption`: checkpoints, and the search for turns whose process is gone;
 //! - [`listing`]: sessions with their state, level and frame;
 //! - `making`: sessions made and linked by a command;
-//! - `care`: orphans and subagents that ended long ago.
+//! - `clean_up`: closes orphans and subagents that ended long ago.
 
-mod care;
+mod clean_up;
 mod interruption;
 pub mod json;
 pub mod listing;
@@ -89,8 +89,6 @@ fn named(reading: &dyn Reading, name: &str) -> Result<SessionRef> {
             name: name.chars().take(80).collect(),
             candidates: format!("{one}, {other}"),
         }),
-        _ => Err(EngineError::UnknownSession {
-            name: name.chars().take(80).collect(),
-        }),
+        _ => Err(EngineError::UnknownSession(name.chars().take(80).collect())),
     }
 }

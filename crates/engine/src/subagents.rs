@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::session::Activity;
-use flamestack_core::subagent::{self, EndedBy, Framing, Run, State};
+use flamestack_core::subagent::{self, EndedBy, Framing, State, SubagentRun};
 use flamestack_core::transcript::{Entry, EntryKind, Usage};
 use flamestack_core::{Actor, Author, FrameHead, Session, SessionRef};
 use flamestack_store::Reading;
@@ -15,6 +15,7 @@ use flamestack_store::Reading;
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::ingest::IngestOptions;
+use crate::ingest::topics::Track;
 use crate::settings::{self, Change, Patterns, Settings};
 
 /// Maximum depth of a tree of subagents.
@@ -26,6 +27,8 @@ pub type Gather = Box<dyn Fn() -> Result<Settings> + Send + Sync>;
 /// Ways to track subagents.
 #[derive(Clone, Debug)]
 pub struct Tracking {
+    /// Selects the work that becomes a frame without a tool call.
+    pub track: Track,
     /// Selects the subagents that become frames.
     pub framing: Framing,
     /// Titles that identify subagents where a host gives no ids.
@@ -40,6 +43,7 @@ impl Default for Tracking {
     /// Makes every subagent a frame, and identifies none by its title.
     fn default() -> Self {
         Self {
+            track: Track::default(),
             framing: Framing::ALL,
             patterns: Patterns::default(),
             complete_after: None,
@@ -56,9 +60,11 @@ impl Tracking {
             Ok(i64::try_from(number).unwrap_or(i64::MAX))
         };
         let idle_delay = number("idle_delay")?;
+        let track = Track::from_name(settings.get("track")?.text.trim()).unwrap_or_default();
         Ok(Self {
+            track,
             framing: Framing {
-                enabled: settings.switch("subagents.enabled")?,
+                enabled: settings.switch("subagents.enabled")? && track != Track::Off,
                 min_duration: number("min_duration")?,
                 min_messages: settings.number("subagents.min_messages")?,
             },
@@ -75,7 +81,7 @@ impl Tracking {
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The subagent.
-    pub run: Run,
+    pub run: SubagentRun,
     /// Number of subagents above it.
     pub depth: usize,
     /// Its frame, if it has one.
@@ -206,7 +212,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Lists a subagent and those that it started, and returns their cost.
-    fn add(&mut self, run: Run, depth: usize) -> Result<Usage> {
+    fn add(&mut self, run: SubagentRun, depth: usize) -> Result<Usage> {
         let session = run.session.clone();
         let known = self.reading.session(&session)?;
         let known = known.unwrap_or_else(|| Session::new(session.clone()));

@@ -9,13 +9,12 @@ mod record;
 
 use flamestack_core::event::{Edit, Results};
 use flamestack_core::frame::Origin;
-use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_core::{Actor, Event, Frame, FrameId, Recorded, SessionRef, Text};
 use flamestack_extract::state::WorkState;
 use flamestack_extract::summary::{self, SummaryInput};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
-use flamestack_store::{Reading, Slice, Step, transcript};
+use flamestack_store::{BlobReader, LogEnd, LoggedTurn, Reading, Step, WantedTurns, transcript};
 
 use crate::Engine;
 use crate::error::Result;
@@ -25,12 +24,17 @@ use crate::request::Request;
 
 /// Default length of a brief that accompanies a host's own summary, in tokens.
 pub const BESIDE_SUMMARY_TOKENS: usize = 1000;
-/// Length of a derived result, in tokens. Given results longer than this get a dense form.
+/// Length of a derived result, in tokens. Given results longer than this get a compacted form.
 pub const RESULT_TOKENS: usize = 300;
-/// Length of the dense form of a result, in tokens. Many of them share a context.
+/// Length of the compacted form of a result, in tokens. Many of them share a context.
 pub const DENSE_TOKENS: usize = 150;
 /// Size of the newest part of a transcript that a summary is made of, in bytes.
-const RESULT_SOURCE: usize = 8 * 1024 * 1024;
+const RESULT_SOURCE: u64 = 8 * 1024 * 1024;
+/// Size of the oldest part of a transcript that its beginning is rendered from, in bytes: outputs of
+/// tools are shown in part.
+const START_SOURCE: u64 = 16 * 1024 * 1024;
+/// Size of the part of a transcript in which an entry is looked for by its number, in bytes.
+const VISITED: u64 = 256 * 1024 * 1024;
 
 /// Summarises recorded sessions and frames.
 #[derive(Clone, Copy)]
@@ -74,17 +78,26 @@ impl Summaries<'_> {
     ///
     /// Tokens are estimated: the text goes into the journal, which must not depend on a tokenizer.
     pub fn derived_result(&self, frame: &FrameId, limit: usize) -> Result<Option<String>> {
-        self.result(frame, None, limit)
+        self.result(frame, None, limit, &self.engine.blobs().reader())
     }
 
-    /// Derives the dense form of long results: their beginning, and the names that came up in the
+    /// Derives the compacted form of long results: their beginning, and the names that came up in the
     /// frame. Returns `None` for short results, and if nothing of the frame is recorded; contexts
     /// then use the first sentences.
     pub fn dense_result(&self, frame: &FrameId, results: &str) -> Result<Option<String>> {
+        self.dense_result_from(frame, results, &self.engine.blobs().reader())
+    }
+
+    fn dense_result_from(
+        &self,
+        frame: &FrameId,
+        results: &str,
+        blobs: &BlobReader,
+    ) -> Result<Option<String>> {
         if Estimate.count(results) <= RESULT_TOKENS {
             return Ok(None);
         }
-        self.result(frame, Some(results), DENSE_TOKENS)
+        self.result(frame, Some(results), DENSE_TOKENS, blobs)
     }
 
     fn result(
@@ -92,10 +105,11 @@ impl Summaries<'_> {
         frame: &FrameId,
         results: Option<&str>,
         limit: usize,
+        blobs: &BlobReader,
     ) -> Result<Option<String>> {
         let engine = self.engine;
-        let turns = engine.read(|reading| recorded_turns(reading, frame, None))?;
-        let mut entries = self.decode(newest(&turns))?;
+        let turns = engine.read(|reading| newest_turns(reading, frame, None))?;
+        let mut entries = decode(&turns, blobs)?;
         let frame = engine.read(|reading| Ok(reading.whole_frame(frame)?))?;
         if entries.is_empty() {
             return match frame.filter(|_| results.is_none()) {
@@ -111,7 +125,7 @@ impl Summaries<'_> {
         Ok(Some(text).filter(|text| !text.trim().is_empty()))
     }
 
-    /// Adds a dense form to a pop whose results are long and have none.
+    /// Adds a compacted form to a pop whose results are long and have none.
     pub(crate) fn with_dense_results(&self, actor: &Actor, mut request: Request) -> Request {
         if let Request::Pop {
             frame,
@@ -133,7 +147,7 @@ impl Summaries<'_> {
         request
     }
 
-    /// Adds results to the frames that some events closed without any, and dense forms to long
+    /// Adds results to the frames that some events closed without any, and compacted forms to long
     /// results.
     pub(crate) fn complete_results(
         &self,
@@ -141,11 +155,13 @@ impl Summaries<'_> {
         recorded: &[Recorded],
     ) -> Result<Vec<Recorded>> {
         let mut steps = Vec::new();
+        // One for all: thousands of prompts may come at once.
+        let blobs = self.engine.blobs().reader();
         for event in recorded {
             let Event::FrameClosed { frame, results, .. } = &event.event else {
                 continue;
             };
-            let Some(edit) = self.missing_results(frame, results)? else {
+            let Some(edit) = self.missing_results(frame, results, &blobs)? else {
                 continue;
             };
             let edited = Event::FrameEdited {
@@ -183,20 +199,25 @@ impl Summaries<'_> {
         })
     }
 
-    fn missing_results(&self, frame: &FrameId, results: &Results) -> Result<Option<Edit>> {
+    fn missing_results(
+        &self,
+        frame: &FrameId,
+        results: &Results,
+        blobs: &BlobReader,
+    ) -> Result<Option<Edit>> {
         if results.compacted.is_some() {
             return Ok(None);
         }
         let full = results.full.as_str();
         if !is_wordless(full) {
-            let dense = self.dense_result(frame, full)?;
+            let dense = self.dense_result_from(frame, full, blobs)?;
             let dense = dense.and_then(|dense| Text::new(&dense).ok());
             return Ok(dense.map(|dense| Edit {
                 results_compacted: Some(dense),
                 ..Edit::default()
             }));
         }
-        let derived = self.derived_result(frame, RESULT_TOKENS)?;
+        let derived = self.result(frame, None, RESULT_TOKENS, blobs)?;
         let derived = derived.and_then(|text| Text::new(&format!("{full}\n{text}")).ok());
         Ok(derived.map(|results| Edit {
             results: Some(results),
@@ -209,10 +230,10 @@ impl Summaries<'_> {
         let turns = self.engine.read(|reading| {
             let own = reading.session(session)?.and_then(|known| known.own);
             own.map_or(Ok(Vec::new()), |own| {
-                recorded_turns(reading, &own, Some(session))
+                newest_turns(reading, &own, Some(session))
             })
         })?;
-        let mut entries = self.decode(newest(&turns))?;
+        let mut entries = decode(&turns, &self.engine.blobs().reader())?;
         let pending = self.engine.pending_text(session);
         entries.extend(pending.lines().filter_map(transcript::decode));
         // Within its own session a subagent is the main speaker.
@@ -222,35 +243,52 @@ impl Summaries<'_> {
         Ok(entries)
     }
 
-    /// Passes each line of a session's transcript to `each`, in order, one text in memory at a time.
-    pub(crate) fn each_line(&self, session: &SessionRef, each: &mut dyn FnMut(&str)) -> Result<()> {
+    /// Passes lines of a session's transcript to `each`, in order, one text in memory at a time, until
+    /// it returns false. Returns true if the transcript goes on beyond what a request reads.
+    pub(crate) fn visit_lines(
+        &self,
+        session: &SessionRef,
+        each: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<bool> {
         let turns = self.engine.read(|reading| {
             let own = reading.session(session)?.and_then(|known| known.own);
             own.map_or(Ok(Vec::new()), |own| {
-                recorded_turns(reading, &own, Some(session))
+                Ok(reading.turns(&WantedTurns {
+                    frame: &own,
+                    session: Some(session),
+                    end: LogEnd::Oldest,
+                    bytes: VISITED,
+                })?)
             })
         })?;
         let blobs = self.engine.blobs().reader();
-        for RecordedTurn { blob, .. } in &turns {
+        for LoggedTurn { blob, .. } in &turns {
             let text = blobs.get(blob)?.unwrap_or_default();
-            text.lines().for_each(&mut *each);
+            if !text.lines().all(&mut *each) {
+                return Ok(false);
+            }
         }
-        self.engine
-            .pending_text(session)
-            .lines()
-            .for_each(&mut *each);
-        Ok(())
+        if turns.iter().map(|turn| turn.bytes).sum::<u64>() >= VISITED {
+            return Ok(true);
+        }
+        let pending = self.engine.pending_text(session);
+        let _ended = pending.lines().all(each);
+        Ok(false)
     }
 
     /// Returns the beginning of the transcript of a frame and those below it as Markdown, at least
     /// `bytes` long unless it ends before.
     pub(crate) fn transcript_start(&self, frame: &FrameId, bytes: usize) -> Result<String> {
-        let turns = self
-            .engine
-            .read(|reading| recorded_turns(reading, frame, None))?;
+        let wanted = WantedTurns {
+            frame,
+            session: None,
+            end: LogEnd::Oldest,
+            bytes: START_SOURCE,
+        };
+        let turns = self.engine.read(|reading| Ok(reading.turns(&wanted)?))?;
         let blobs = self.engine.blobs().reader();
         let mut text = String::new();
-        for RecordedTurn { blob, .. } in &turns {
+        for LoggedTurn { blob, .. } in &turns {
             if text.len() > bytes {
                 break;
             }
@@ -260,23 +298,23 @@ impl Summaries<'_> {
         }
         Ok(text)
     }
+}
 
-    fn decode(&self, turns: &[RecordedTurn]) -> Result<Vec<Entry>> {
-        let blobs = self.engine.blobs().reader();
-        let mut entries = Vec::new();
-        for RecordedTurn { blob, .. } in turns {
-            // Raw text may have been dropped to save space; the rest still counts.
-            if let Some(text) = blobs.get(blob)? {
-                entries.extend(text.lines().filter_map(transcript::decode));
-            }
+/// Reads the entries of turns.
+fn decode(turns: &[LoggedTurn], blobs: &BlobReader) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for LoggedTurn { blob, .. } in turns {
+        // Raw text may have been dropped to save space; the rest still counts.
+        if let Some(text) = blobs.get(blob)? {
+            entries.extend(text.lines().filter_map(transcript::decode));
         }
-        Ok(entries)
     }
+    Ok(entries)
 }
 
 /// The subject of a summary, from what is recorded of its frame.
 pub(crate) fn subject<'a>(frame: Option<&'a Frame>, already: &'a str) -> SummaryInput<'a> {
-    // A session without a prompt has the name of its id, which is no goal.
+    // A session without a prompt has the name of its id, which is not a goal.
     let is_named = |frame: &&Frame| {
         let unnamed = frame.title.as_str().starts_with("Session ");
         frame.origin != Origin::Session || !unnamed
@@ -287,59 +325,22 @@ pub(crate) fn subject<'a>(frame: Option<&'a Frame>, already: &'a str) -> Summary
         notes: frame.map_or(&[], |frame| &frame.notes),
         log: frame.map(|frame| frame.id.as_str()),
         already,
+        has_summary: summary::is_summary(already),
         has_state: false,
     }
 }
 
-/// A turn of a session in a frame's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RecordedTurn {
-    seq: Seq,
-    blob: BlobId,
-    bytes: u64,
-}
-
-/// Returns the newest turns that together have at most [`RESULT_SOURCE`] bytes.
-fn newest(turns: &[RecordedTurn]) -> &[RecordedTurn] {
-    let mut room = RESULT_SOURCE as u64;
-    let fits = |turn: &&RecordedTurn| {
-        let left = room.checked_sub(turn.bytes);
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    let count = turns.iter().rev().take_while(fits).count();
-    turns.get(turns.len() - count..).unwrap_or_default()
-}
-
-/// Returns the turns in the logs of a frame and those below it, in order; only those of `session`,
-/// if one is given.
-fn recorded_turns(
+/// Returns the newest turns in the logs of a frame and those below it, in order; only those of
+/// `session`, if one is given.
+fn newest_turns(
     reading: &dyn Reading,
     frame: &FrameId,
     session: Option<&SessionRef>,
-) -> Result<Vec<RecordedTurn>> {
-    let mut turns = Vec::new();
-    let mut open = vec![*frame];
-    while let Some(frame) = open.pop() {
-        for recorded in reading.history(&frame)? {
-            if let Event::Logged { entry, .. } = &recorded.event
-                && entry.label.as_str() == transcript::LABEL
-                && session.is_none_or(|session| *session == recorded.session)
-            {
-                turns.push(RecordedTurn {
-                    seq: recorded.seq,
-                    blob: entry.blob.clone(),
-                    bytes: entry.bytes,
-                });
-            }
-        }
-        let below = Slice {
-            parent: Some(frame),
-            ..Slice::default()
-        };
-        open.extend(reading.rows(&below)?.into_iter().map(|row| row.frame.id));
-    }
-    turns.sort_by_key(|turn| turn.seq);
-    turns.dedup();
-    Ok(turns)
+) -> Result<Vec<LoggedTurn>> {
+    Ok(reading.turns(&WantedTurns {
+        frame,
+        session,
+        end: LogEnd::Newest,
+        bytes: RESULT_SOURCE,
+    })?)
 }

@@ -16,8 +16,8 @@ mod subagents;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use flamestack_core::Actor;
 use flamestack_core::text::{QUOTE_LIMIT, quoted, shortened};
+use flamestack_core::{Actor, enum_names};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -39,6 +39,8 @@ pub struct Tool {
     pub description: &'static str,
     /// Arguments as JSON Schema without references, formats or unions: some hosts refuse those.
     pub schema: fn() -> Value,
+    /// True if it changes nothing, so that a call whose caller is gone need not be made.
+    pub only_reads: bool,
     run: fn(&Engine, &Actor, Value) -> Result<String>,
     escapes_records: bool,
 }
@@ -49,6 +51,8 @@ trait ToolArgs: DeserializeOwned + JsonSchema {
     const DESCRIPTION: &'static str;
     /// True if the answer is in a format in which texts from records are escaped already.
     const ESCAPES_RECORDS: bool = false;
+    /// True if the tool changes nothing.
+    const ONLY_READS: bool = false;
 
     /// Calls the tool and returns the answer for the model.
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String>;
@@ -68,6 +72,7 @@ impl Tool {
             name: A::NAME,
             description: A::DESCRIPTION,
             schema: schema::<A>,
+            only_reads: A::ONLY_READS,
             run: |engine, actor, arguments| parse::<A>(A::NAME, arguments)?.call(engine, actor),
             escapes_records: A::ESCAPES_RECORDS,
         }
@@ -111,16 +116,18 @@ pub const ALL: &[Tool] = &[
     Tool::of::<autonomy::AutonomyStatsArgs>(),
 ];
 
-/// The tools that a model is offered. Every tool can be called whatever the profile is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    /// The few that matter; their schemas are short enough to be sent with every request.
-    #[default]
-    Core,
-    /// All of them.
-    Full,
-    /// None.
-    Off,
+enum_names! {
+    /// The tools that a model is offered. Every tool can be called whatever the profile is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Profile {
+        /// The few that matter; their schemas are short enough to be sent with every request.
+        #[default]
+        Core = "core",
+        /// All of them.
+        Full = "full",
+        /// None.
+        Off = "off",
+    }
 }
 
 /// The tools of [`Profile::Core`].
@@ -136,16 +143,6 @@ const CORE: &[&str] = &[
 ];
 
 impl Profile {
-    /// Parses the value of the setting `tools`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "core" => Some(Self::Core),
-            "full" => Some(Self::Full),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-
     /// Returns the tools of the profile.
     pub fn tools(self) -> impl Iterator<Item = &'static Tool> {
         ALL.iter().filter(move |tool| match self {

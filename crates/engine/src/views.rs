@@ -86,7 +86,7 @@ pub(crate) fn level(
     Ok(rows)
 }
 
-/// Returns the dense form of the results of a frame that was finished and not given up.
+/// Returns the compacted form of the results of a frame that was finished and not invalidated.
 pub(crate) fn finished_results(frame: &Frame) -> Option<String> {
     let finished = matches!(frame.status, Status::Completed | Status::Failed);
     finished.then(|| frame.compacted_results()).flatten()

@@ -50,8 +50,8 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
         .filter(|part| !part.is_empty())
 }
 
-/// Returns true if evidence that speaks for the work names what a criterion does, and none speaks
-/// against it.
+/// Returns true if positive evidence names what a criterion does, and no negative evidence does
+/// the same.
 fn is_covered(item: &str, evidence: &BTreeMap<&str, bool>) -> bool {
     let about: Vec<bool> = evidence
         .iter()

@@ -1,4 +1,4 @@
-//! The user's choices: how far Flamestack goes by itself, and on which evidence.
+//! The user's choices: how much Flamestack does unasked, and on which evidence.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use flamestack_core::autonomy::{AdviceKind, AutonomyLevel, Heuristic};
 use crate::error::Result;
 use crate::settings::Settings;
 
-/// Cases from which on the precision of a heuristic in this project counts.
+/// Minimum number of cases for the precision of a heuristic in this project to count.
 pub const FEWEST_CASES: u64 = 20;
 
 /// Value of `autonomy.heuristics` for those whose precision was measured to be high enough.
@@ -16,7 +16,7 @@ pub const MEASURED: &str = "measured";
 /// The settings of autonomy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AutonomyPolicy {
-    /// The extent to which Flamestack acts by itself.
+    /// The extent to which Flamestack acts unasked.
     pub level: AutonomyLevel,
     /// Least score of a push that is suggested, in percent.
     pub push_threshold: u8,
@@ -68,7 +68,7 @@ impl AutonomyPolicy {
         }
     }
 
-    /// Returns true if a heuristic speaks by itself.
+    /// Returns true if a heuristic is on.
     pub fn speaks(&self, heuristic: Heuristic) -> bool {
         match &self.chosen {
             Some(chosen) => chosen.contains(&heuristic),

@@ -10,23 +10,18 @@ use flamestack_core::autonomy::{
 };
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Todo, TodoStatus};
 use flamestack_extract::failure::error_line;
-use flamestack_extract::lex::{NameKind, names, path_key, terms};
+use flamestack_extract::lex::{NameKind, names, path_key};
 use flamestack_extract::shell::{CommandKind, command_kind, commits, file_changes};
 
+use super::terms::{KnownTerms, READ_OF_MODEL, READ_OF_PROMPT, beginning};
 use crate::ingest::asked_words;
 
-/// Length of a text of the model whose words count as known, in bytes.
-const READ_OF_MODEL: usize = 1_500;
-/// Length of a prompt that is compared, in bytes.
-const READ_OF_PROMPT: usize = 4_000;
 /// Length of an answer that is read for commits and errors, in bytes.
 const READ_OF_ANSWER: usize = 8_000;
-/// Maximum number of terms and files that are known.
+/// Maximum number of files and items that are known.
 const KNOWN: usize = 4_000;
 /// Maximum number of calls without an answer that are remembered.
 const OPEN_CALLS: usize = 64;
-/// A prompt with fewer terms is a direct continuation.
-const FEWEST_TERMS: usize = 4;
 
 /// Reads the signals of one session.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +30,8 @@ pub struct SignalReader {
     pub signals: WorkSignals,
     /// Calls without an answer.
     calls: BTreeMap<String, Call>,
-    /// Fingerprints of the terms of goal, prompts and answers.
-    terms: BTreeSet<u64>,
+    /// The terms of goal, prompts and answers.
+    terms: KnownTerms,
     /// Fingerprints of the files that were touched.
     files: BTreeSet<u64>,
     todos: Vec<Todo>,
@@ -51,29 +46,53 @@ pub struct SignalReader {
 }
 
 impl SignalReader {
-    /// Begins the work on another frame, with the words of its goal.
-    pub fn begin_frame(&mut self, goal: &str) {
-        self.signals.begin_frame();
+    /// Begins the work on another frame, with the words of its goal. `is_return` says that the frame
+    /// before was closed.
+    pub fn begin_frame(&mut self, goal: &str, is_return: bool) {
+        if is_return {
+            self.signals.return_to_frame();
+        } else {
+            self.signals.begin_frame();
+        }
         self.terms.clear();
         self.files.clear();
-        self.learn(goal, READ_OF_PROMPT);
+        self.terms.learn(goal, READ_OF_PROMPT);
     }
 
     /// Returns the share of the terms of a text that the work does not know, in percent; none if the
     /// text is too short to compare.
     pub fn divergence(&self, text: &str) -> Option<u8> {
-        let terms = terms(beginning(text, READ_OF_PROMPT));
-        if terms.len() < FEWEST_TERMS || self.terms.is_empty() {
-            return None;
-        }
-        let unknown = terms.iter().filter(|term| !self.knows(term)).count();
-        u8::try_from(unknown * 100 / terms.len()).ok()
+        self.terms.divergence(text)
     }
 
     /// Reads an entry of the session's own thread, and returns the boundary that it is.
     pub fn read(&mut self, entry: &Entry) -> Option<Boundary> {
-        let sighting = self.sighting(entry)?;
-        self.signals.see(&sighting)
+        let stacked = self.stacked(entry);
+        let sighting = self.sighting(entry);
+        if let Some((goal, is_return)) = stacked {
+            self.begin_frame(&goal, is_return);
+            // The store knows which one it is.
+            self.frame = None;
+            return is_return.then_some(Boundary::Pop);
+        }
+        self.signals.see(&sighting?)
+    }
+
+    /// Returns the arguments of an answered call that changed the frame, and whether it closed one.
+    fn stacked(&self, entry: &Entry) -> Option<(String, bool)> {
+        let EntryKind::Answer(answer) = &entry.kind else {
+            return None;
+        };
+        let call = self.calls.get(&answer.call).filter(|_| answer.ok)?;
+        // Some hosts put the name of a server before that of the tool.
+        let tool = call.tool.rsplit("__").next().unwrap_or_default();
+        let is_return = match tool {
+            "stack_frame_push" | "stack_frame_activate" => false,
+            "stack_frame_pop" => true,
+            _ => return None,
+        };
+        let goal = beginning(&call.arguments, READ_OF_PROMPT);
+        Some((goal.to_owned(), is_return))
     }
 
     /// Reads an entry without folding it into the signals.
@@ -86,11 +105,11 @@ impl SignalReader {
                 let words = asked_words(*speaker, text)?;
                 let signs = self.prompt(&words);
                 beginning(&words, READ_OF_MODEL).clone_into(&mut self.asked);
-                self.learn(&words, READ_OF_PROMPT);
+                self.terms.learn(&words, READ_OF_PROMPT);
                 Sighting::Prompt(signs)
             }
             EntryKind::Assistant { text } => {
-                self.learn(text, READ_OF_MODEL);
+                self.terms.learn(text, READ_OF_MODEL);
                 return None;
             }
             EntryKind::Call(call) => {
@@ -206,28 +225,10 @@ impl SignalReader {
         signs
     }
 
-    fn knows(&self, term: &str) -> bool {
-        self.terms.contains(&fingerprint(&[term]))
-    }
-
-    fn learn(&mut self, text: &str, limit: usize) {
-        for term in terms(beginning(text, limit)) {
-            if self.terms.len() >= KNOWN {
-                return;
-            }
-            self.terms.insert(fingerprint(&[&term]));
-        }
-    }
-
     fn touch(&mut self, files: &[u64]) {
         let room = KNOWN.saturating_sub(self.files.len());
         self.files.extend(files.iter().take(room));
     }
-}
-
-/// Returns the beginning of a text, cut at a character.
-fn beginning(text: &str, limit: usize) -> &str {
-    text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
 }
 
 fn prints(paths: &[String]) -> Vec<u64> {
@@ -289,7 +290,7 @@ fn is_provider_trouble(answer: &Answer) -> bool {
     !answer.ok && is_trouble
 }
 
-/// Returns true if a call only waits for something that is going on elsewhere.
+/// Returns true if a call only waits for something that is in progress elsewhere.
 fn is_waiting(call: &Call) -> bool {
     let command = call.command.as_deref().unwrap_or_default();
     let tool = call.tool.to_ascii_lowercase();

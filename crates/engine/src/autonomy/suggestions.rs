@@ -10,19 +10,18 @@ use flamestack_core::autonomy::{
     AdviceKind, Assessment, AutonomyLevel, Boundary, Calibration, Heuristic, Judgement, Suggestion,
     SuggestionState, Tally, WorkSignals, judge,
 };
-use flamestack_core::frame::{Frame, Origin};
+use flamestack_core::frame::Origin;
 use flamestack_core::id::{Fingerprint, Seq};
 use flamestack_core::text::condense;
 use flamestack_core::{Actor, Command, Event, Outcome, Recorded, Session, SessionRef, Text, Title};
-use flamestack_store::Reading;
 
-use super::criteria::criteria;
+use super::aftermath::{became, undone};
 use super::policy::{AutonomyPolicy, FEWEST_CASES};
 use super::reader::SignalReader;
+use super::wording::{acted, announced};
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::request::{GoalInput, ParentInput, Request};
-use crate::views::grouped;
 
 /// Prompts after which a suggestion that was left alone expires.
 const PROMPTS: u64 = 3;
@@ -66,18 +65,6 @@ impl Autonomy<'_> {
         let mut found: Vec<_> = self.tallies()?.into_iter().collect();
         found.retain(|(_, tally)| tally.is_too_low(least, FEWEST_CASES));
         Ok(found)
-    }
-
-    /// Returns the signals of a session as they are now.
-    pub fn signals(&self, session: &SessionRef) -> Result<WorkSignals> {
-        let reader = match self.engine.known_signals(session) {
-            Some(reader) => reader,
-            None => self.read_again(session)?,
-        };
-        let known = self.engine.session(session)?;
-        known.map_or(Ok(WorkSignals::default()), |known| {
-            self.completed(&known, reader.signals)
-        })
     }
 
     /// Judges signals for a caller that asks: every heuristic answers that the user did not turn off.
@@ -391,75 +378,6 @@ impl Autonomy<'_> {
             None => Ok(()),
         }
     }
-
-    /// Reads the signals of a session from its transcript.
-    fn read_again(&self, session: &SessionRef) -> Result<SignalReader> {
-        let mut reader = SignalReader::default();
-        for entry in &self.engine.summaries().transcript(session)? {
-            reader.read(entry);
-        }
-        Ok(reader)
-    }
-
-    /// Returns the reader of a session. It starts again where the session works on another frame, and
-    /// from the transcript where this process has not seen the session from its start.
-    fn reader(&self, known: &Session) -> Result<SignalReader> {
-        let (mut reader, is_whole) = match self.engine.known_signals(&known.key) {
-            Some(reader) if reader.is_whole => (reader, true),
-            _ => (self.read_again(&known.key)?, false),
-        };
-        let frame = known.frame();
-        let has_moved = reader.frame.is_some() && reader.frame != frame;
-        if has_moved || reader.frame != frame {
-            let goal = self.engine.read(|reading| goal(reading, known))?;
-            if has_moved {
-                reader.begin_frame(&goal);
-            }
-            reader.frame = frame;
-        }
-        reader.is_whole = true;
-        if !is_whole || has_moved {
-            self.engine.keep_signals(&known.key, &reader);
-        }
-        Ok(reader)
-    }
-
-    /// Adds what the store knows better than a fold of entries.
-    fn completed(&self, known: &Session, mut signals: WorkSignals) -> Result<WorkSignals> {
-        signals.window = known.window();
-        signals.is_interrupted |= known.activity.interrupted;
-        signals.compactions = u32::try_from(known.activity.compactions).unwrap_or(u32::MAX);
-        if signals.tokens.is_none() && known.activity.size > 0 && signals.compactions == 0 {
-            signals.tokens = Some(known.activity.size);
-        }
-        self.engine.read(|reading| {
-            let running = reading.runs_of(&known.key)?;
-            let running = running
-                .iter()
-                .filter(|run| run.state.is_in_flight())
-                .count();
-            signals.children = u32::try_from(running).unwrap_or(u32::MAX);
-            if let Some(frame) = known.frame()
-                && let Some(frame) = reading.whole_frame(&frame)?
-            {
-                signals.criteria = criteria(&frame);
-            }
-            Ok(())
-        })?;
-        Ok(signals)
-    }
-}
-
-/// Returns the words of the goal that a session works towards.
-fn goal(reading: &dyn Reading, known: &Session) -> Result<String> {
-    let Some(id) = known.frame() else {
-        return Ok(String::new());
-    };
-    let frame: Option<Frame> = reading.whole_frame(&id)?;
-    Ok(frame.map_or(String::new(), |frame| {
-        let criteria = frame.criteria.as_ref().map_or("", Text::as_str);
-        format!("{}\n{criteria}", frame.title.as_str())
-    }))
 }
 
 /// Identifies evidence in a session: the same evidence in another frame is another one.
@@ -477,118 +395,4 @@ fn key_of(known: &Session, first: &Assessment) -> Option<Fingerprint> {
 
 fn nothing_pending() -> EngineError {
     EngineError::BadInput("no suggestion is pending in this session".to_owned())
-}
-
-/// Returns what the events after a suggestion made of it.
-fn became<'e>(
-    suggestion: &Suggestion,
-    following: impl Iterator<Item = &'e Recorded>,
-) -> Option<SuggestionState> {
-    let is_of_window = matches!(
-        suggestion.heuristic,
-        Heuristic::ContextOverflow | Heuristic::Duration
-    );
-    for recorded in following {
-        match &recorded.event {
-            Event::FrameOpened {
-                parent,
-                origin: Origin::Asked,
-                ..
-            } if suggestion.kind == AdviceKind::Push && *parent == suggestion.frame => {
-                return Some(SuggestionState::Acted);
-            }
-            Event::FrameClosed { frame, .. } | Event::FrameBlocked { frame, .. }
-                if Some(*frame) == suggestion.frame =>
-            {
-                return Some(match suggestion.kind {
-                    AdviceKind::Pop => SuggestionState::Acted,
-                    AdviceKind::Push => SuggestionState::Expired,
-                });
-            }
-            Event::FrameInvalidated { frame, .. } if Some(*frame) == suggestion.frame => {
-                return Some(SuggestionState::Expired);
-            }
-            Event::SessionCompacted { .. } if is_of_window => {
-                return Some(SuggestionState::Confirmed);
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Returns that an automatic act was contradicted if it was undone.
-fn undone<'e>(following: impl Iterator<Item = &'e Recorded>) -> Option<SuggestionState> {
-    let mut act = None;
-    for recorded in following {
-        match &recorded.event {
-            Event::FrameOpened { .. } | Event::FrameClosed { .. } if act.is_none() => {
-                act = Some(recorded.batch);
-            }
-            Event::CommandUndone { batch } if Some(*batch) == act => {
-                return Some(SuggestionState::Contradicted);
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Describes what a suggestion advises.
-pub fn advice(suggestion: &Suggestion) -> String {
-    match suggestion.kind {
-        AdviceKind::Push => match &suggestion.title {
-            Some(title) => format!("open a frame for “{}”", title.as_str()),
-            None => "open a frame".to_owned(),
-        },
-        AdviceKind::Pop => {
-            let status = suggestion.outcome.unwrap_or(Outcome::Completed).status();
-            format!("close this frame as {}", status.as_str())
-        }
-    }
-}
-
-/// Describes a suggestion with its evidence, the project's own baseline and what acting would save.
-pub fn described(suggestion: &Suggestion) -> String {
-    let mut text = format!(
-        "{}: {} ({}%)",
-        advice(suggestion),
-        suggestion.evidence.as_str(),
-        suggestion.score
-    );
-    if suggestion.sessions > 0 {
-        text.push_str(&format!(
-            "; {} of your {} sessions got this far",
-            grouped(suggestion.reached),
-            grouped(suggestion.sessions)
-        ));
-    }
-    if suggestion.saves > 0 {
-        text.push_str(&format!(
-            "; this would take {} tokens out of the prompt",
-            grouped(suggestion.saves)
-        ));
-    }
-    text
-}
-
-fn announced(suggestion: &Suggestion) -> String {
-    format!(
-        "Suggestion: {}. `flame autonomy accept` does it, `flame autonomy dismiss` does not.",
-        described(suggestion)
-    )
-}
-
-fn acted(suggestion: &Suggestion) -> String {
-    let what = match suggestion.kind {
-        AdviceKind::Push => "Opened a frame",
-        AdviceKind::Pop => "Closed the frame",
-    };
-    let title = suggestion.title.as_ref();
-    let title = title.map_or(String::new(), |title| format!(" for “{}”", title.as_str()));
-    format!(
-        "{what}{title}: {} ({}%). `flame undo` takes it back.",
-        suggestion.evidence.as_str(),
-        suggestion.score
-    )
 }

@@ -71,7 +71,7 @@ pub(super) fn commits_since(
 ) -> Result<Vec<Commit>, String> {
     // A hash of our own record; anything else could be an option.
     if !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err("that is no commit.".to_owned());
+        return Err("that is not a commit.".to_owned());
     }
     let range = format!("{commit}..HEAD");
     let log = Query::start(root, LOG_SINCE, &[&range])?;

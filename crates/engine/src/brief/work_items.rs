@@ -96,7 +96,7 @@ fn list(files: &mut Files, workflow: &Workflow) -> Vec<String> {
     names
 }
 
-/// Chooses the work items to read. A finished item is no answer to a weak mention: then the next
+/// Chooses the work items to read. A finished item does not answer a weak mention: then the next
 /// mention counts, and in the end the files themselves.
 fn choose<'a>(files: &mut Files, listings: &'a [Listing<'a>], plan: &ReadPlan) -> Vec<ItemRef<'a>> {
     let mut chosen = mentioned(files, listings, &plan.candidates);

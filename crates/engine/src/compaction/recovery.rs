@@ -176,6 +176,7 @@ impl CompactionSources<'_> {
             let known = format!("{visible}\n{text}");
             let subject = SummaryInput {
                 has_state,
+                has_summary: summary::is_summary(self.usable_summary()),
                 ..subject(self.own.as_ref(), &known)
             };
             if !text.is_empty() {

@@ -1,12 +1,13 @@
 //! Gathers the surroundings of a frame from the indexes of a store.
 //!
-//! The result leads to the same context as [`Surroundings::in_tree`], but its cost follows the
+//! The result leads to the same context as a walk over the whole tree, but its cost follows the
 //! surroundings and not the history: of long lists only the part that can matter is read.
 
 use std::cell::OnceCell;
 
 use flamestack_context::{
-    CANDIDATES, DIRECTIVES, Group, LEVELS, PLANNED, SiblingPosition, Subagent, Surroundings,
+    CANDIDATES, DIRECTIVES, Group, LEVEL_PENALTY, LEVELS, PLANNED, SiblingPosition, Subagent,
+    Surroundings,
 };
 use flamestack_core::frame::Rank;
 use flamestack_core::id::Seq;
@@ -20,9 +21,6 @@ use crate::subagents::family;
 /// Maximum number of directives read from one frame. Those beyond what a context shows are counted
 /// as left out.
 const DIRECTIVES_READ: usize = 8 * DIRECTIVES;
-
-/// Penalty of an ancestor's sibling for each level of distance; a context ranks with the same one.
-const LEVEL_PENALTY: i64 = 16;
 
 /// Gathers the surroundings of a frame. `siblings` ranks the finished children of frames that have
 /// more than [`CANDIDATES`] of them; without it the most recently finished are taken.

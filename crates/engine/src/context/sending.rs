@@ -242,10 +242,10 @@ fn of_batch(reading: &dyn Reading, batch: Seq) -> Result<Vec<Recorded>, StoreErr
     let mut last = Seq(batch.0 - 1);
     loop {
         let some = reading.events_after(last, STEP)?;
-        let full = some.len() == STEP;
+        let read = some.len();
         let before = events.len();
         events.extend(some.into_iter().take_while(|entry| entry.batch == batch));
-        if !full || events.len() - before < STEP {
+        if read == 0 || events.len() - before < read {
             return Ok(events);
         }
         last = events.last().map_or(last, |entry| entry.seq);

@@ -1,9 +1,10 @@
 //! Calls while they run, and prompts that wait for the end of a step.
 //!
-//! Only a session that is going on has calls in flight: in the record of a past one, every call has its
+//! Only a session that is in progress has calls in flight: in the record of a past one, every call has its
 //! answer beside it or never got one.
 
 use flamestack_core::decide::DecideResult;
+use flamestack_core::delegation::NOT_MADE;
 use flamestack_core::session::checkpoint::{CallOutcome, CallStart, PROMPT_LIMIT};
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{Answer, Call};
@@ -18,6 +19,7 @@ const REFUSED: &[&str] = &[
     "specified a rule which prevents you from using",
     "doesn't want to proceed with this tool use",
     "dismissed this question",
+    NOT_MADE,
 ];
 /// Words with which hosts answer a call that was cut off.
 const CUT: &[&str] = &[
@@ -93,6 +95,8 @@ mod tests {
         };
         let refused = "The user rejected permission to use this specific tool call.";
         assert_eq!(of(false, refused), CallOutcome::Refused);
+        let too_deep = format!("{NOT_MADE}: it would be 4 deep");
+        assert_eq!(of(false, &too_deep), CallOutcome::Refused);
         assert_eq!(of(false, "Tool execution aborted"), CallOutcome::Cut);
         assert_eq!(of(false, "no such file"), CallOutcome::Failed);
         assert_eq!(of(true, "grep: Tool execution aborted"), CallOutcome::Done);

@@ -7,6 +7,8 @@
 //! - A session has its own frame from the first entry that matters, named after the first prompt
 //!   until the host has a title for it. The first prompt needs no other frame; from the second one
 //!   on, each prompt is a frame below the session's.
+//! - Where topics are tracked ([`Track::Auto`]), a prompt of the same topic belongs to the frame of the
+//!   one before it. Where nothing is tracked, prompts, items and subagents have no frames.
 //! - A prompt's frame ends at the next prompt: with the model's last words as its results, or as
 //!   failed if the user interrupted it.
 //! - No session works on such derived frames. While a session works on a frame that was pushed, a
@@ -14,7 +16,7 @@
 //! - The user's words are kept verbatim in the frame that the session works on; text that the host
 //!   adds on the user's side is not.
 //! - A parent's instructions to its subagent are not the user's words.
-//! - Messages that a session got from the one it was forked from happened there.
+//! - Messages that a fork copied belong to the original session and are not recorded again.
 //! - An entry that was recorded before informs later ones and is not recorded again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,15 +34,18 @@ use super::recorder::EntryRecorder;
 use super::results::ended_by_error;
 use super::spoken::spoken;
 use super::thread_of;
+use super::topics::{TopicReader, Track};
 
 /// Memory of one session from one entry to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observer {
-    /// True if the session is going on. A past session works on nothing.
+    /// True if the session is in progress. A past session works on nothing.
     live: bool,
     /// The session that started this one.
     parent: Option<SessionRef>,
     pub(super) framing: Framing,
+    track: Track,
+    topics: TopicReader,
     ended_by: EndedBy,
     /// Calls without an answer so far.
     calls: BTreeMap<String, Call>,
@@ -70,7 +75,7 @@ pub(super) struct ObservedTurn {
     is_begun: bool,
     /// True if the model called a tool.
     is_busy: bool,
-    /// True if it ended by itself.
+    /// True if it ended without being stopped.
     is_ended: bool,
 }
 
@@ -108,7 +113,7 @@ pub struct StoredText {
 }
 
 impl Observer {
-    /// Observes a session that is going on.
+    /// Observes a session that is in progress.
     pub fn live(parent: Option<SessionRef>) -> Self {
         Self {
             live: true,
@@ -132,6 +137,11 @@ impl Observer {
     /// Sets which subagents become frames; by default all of them do.
     pub fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
+    }
+
+    /// Sets the work that becomes a frame without a tool call.
+    pub fn set_track(&mut self, track: Track) {
+        self.track = track;
     }
 
     /// Sets the source of the news that a subagent ended.
@@ -171,6 +181,7 @@ impl Observer {
         // A prompt clears the last words, which are the results of the turn that it ends.
         let said = self.said.get(&thread).cloned();
         let turn = self.turns.get(&thread).copied().unwrap_or_default();
+        let begins_topic = self.track == Track::Auto && self.topics.read(entry);
         let call = self.remember(&thread, entry);
         self.watch(&thread, entry, mark, call.as_ref());
         self.latest = entry.at.or(self.latest);
@@ -187,10 +198,11 @@ impl Observer {
         let mut recorder = self.recorder(tree, &actor.session, &acting, entry.at, draw)?;
         recorder.said = said;
         recorder.turn = turn;
+        recorder.begins_topic = begins_topic;
         let is_answer = matches!(entry.kind, EntryKind::Answer(_));
         match recorder.record(entry, call.as_ref()) {
             Ok(()) => {}
-            // The tree was arranged so that this has no place in it.
+            // The user has rearranged the tree, so this no longer applies.
             Err(Rejected::Refused(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Err(unreadable),
         }
@@ -329,6 +341,8 @@ impl Observer {
             live: self.live,
             at,
             framing: self.framing,
+            track: self.track,
+            begins_topic: false,
             ended_by: self.ended_by,
             parent,
             inside,

@@ -3,10 +3,12 @@
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
 use super::results::{closed, derived_results, is_error, unanswered};
 use super::spoken::{Spoken, spoken};
+use super::topics::Track;
 use super::words::{self, prose, title};
 use flamestack_core::decide::{Beginning, DecideResult};
 use flamestack_core::event::{Closing, Results};
 use flamestack_core::frame::Origin;
+use flamestack_core::id::Fingerprint;
 use flamestack_core::session::Activity;
 use flamestack_core::transcript::Speaker;
 use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, Text, TreeQuery};
@@ -95,10 +97,18 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             self.name(own, text);
             return Ok(());
         }
+        let goes_on = match self.track {
+            Track::Off => true,
+            Track::Prompts => false,
+            Track::Auto => !self.begins_topic,
+        };
+        if goes_on {
+            return Ok(());
+        }
         let open = self.open_prompt(&own.id)?;
         match open {
             Some(open) => self.end_turn(&open, seen)?,
-            None if seen.prompts == 1 && own.origin == Origin::Session => {
+            None if own.origin == Origin::Session && self.is_first_end(seen)? => {
                 self.first_turn(own, seen)?;
             }
             None => {}
@@ -114,6 +124,19 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         Ok(())
     }
 
+    /// Returns true if no prompt or topic of the session has ended before.
+    fn is_first_end(&mut self, seen: &Activity) -> DecideResult<bool, N> {
+        if self.track != Track::Auto {
+            return Ok(seen.prompts == 1);
+        }
+        let mark = Fingerprint::of(&self.session(), "topic", "first");
+        if self.recent.contains(&mark) || self.decider.tree.is_seen(mark)? {
+            return Ok(false);
+        }
+        self.noticed.push(mark);
+        Ok(true)
+    }
+
     /// Names a session that was opened before the first prompt after that prompt.
     fn name(&mut self, own: &FrameHead, text: &str) {
         let unnamed = own.origin == Origin::Session && own.title == words::unnamed(&self.session());
@@ -126,7 +149,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     /// The turn that a prompt began ends: as completed, unless the user or an error stopped it.
     fn end_turn(&mut self, prompt: &FrameHead, seen: &Activity) -> DecideResult<(), N> {
         let (closing, results) = self.ending(seen);
-        // Pushed work below it goes on; then the prompt stays open above it.
+        // Pushed work below it continues; then the prompt stays open above it.
         match self.decider.close(prompt, closing, &results) {
             Err(Rejected::Refused(_)) => Ok(()),
             other => other,

@@ -18,6 +18,7 @@ use flamestack_core::{
 
 use super::observer::ObservedTurn;
 use super::results;
+use super::topics::Track;
 use super::words::{self, prose, title};
 
 /// Maximum length of a title derived from a prompt, in characters.
@@ -34,6 +35,9 @@ pub(super) struct EntryRecorder<'a, 't, N: TreeQuery + ?Sized> {
     /// Time of the entry, where it is known.
     pub(super) at: Option<Timestamp>,
     pub(super) framing: Framing,
+    pub(super) track: Track,
+    /// True for a prompt that begins another topic, where topics are tracked.
+    pub(super) begins_topic: bool,
     /// Source of the news that a subagent ended.
     pub(super) ended_by: EndedBy,
     /// The session that started this one.
@@ -380,7 +384,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         match decider.frame(own) {
             Ok(own) => Ok(Some(own)),
-            Err(Rejected::Refused(refusal)) if matches!(*refusal, Refusal::NoSuchFrame { .. }) => {
+            Err(Rejected::Refused(refusal)) if matches!(*refusal, Refusal::NoSuchFrame(_)) => {
                 Ok(None)
             }
             Err(error) => Err(error),

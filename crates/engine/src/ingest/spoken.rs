@@ -59,7 +59,7 @@ const CONTINUED: &str = "This session is being continued from a previous convers
 pub(super) struct Spoken<'t> {
     /// The user's own words; empty for a command without an argument.
     pub(super) words: Cow<'t, str>,
-    /// True if it is one of Flamestack's own commands, which begins no piece of work by itself.
+    /// True if it is one of Flamestack's own commands, which does not begin a piece of work on its own.
     pub(super) is_own_command: bool,
 }
 

@@ -8,7 +8,7 @@ use flamestack_core::decide::{Beginning, DecideResult};
 use flamestack_core::event::{Closing, Edit, Goal};
 use flamestack_core::frame::Origin;
 use flamestack_core::session::Activity;
-use flamestack_core::subagent::{self, End, Run, Start};
+use flamestack_core::subagent::{self, End, Start, SubagentRun};
 use flamestack_core::{Event, FrameHead, FrameId, SessionRef, Status, Text, Title, TreeQuery};
 
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
@@ -209,8 +209,11 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             (None, None) => return Ok(()),
             (None, Some(_)) => prose(text, LAST_WORDS),
             (Some(frame), _) if frame.origin != Origin::Subagent && child != me => None,
+            // A failure is worth a frame, however short the run was.
             (Some(frame), Some(run))
-                if self.is_short(run, &known.activity) && self.withdraw(&child, frame)? =>
+                if end != End::Failed
+                    && self.is_short(run, &known.activity)
+                    && self.withdraw(&child, frame)? =>
             {
                 prose(text, LAST_WORDS)
             }
@@ -312,7 +315,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         Ok(true)
     }
 
-    fn is_short(&self, run: &Run, seen: &Activity) -> bool {
+    fn is_short(&self, run: &SubagentRun, seen: &Activity) -> bool {
         let messages = seen.prompts.saturating_add(seen.calls);
         let last = self.at.map_or(run.active, |at| at.max(run.active));
         let duration = last.0.saturating_sub(run.started.0).max(0);
@@ -332,7 +335,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     }
 
     /// Returns this session's run as a subagent.
-    pub(super) fn run(&self) -> Option<&Run> {
+    pub(super) fn run(&self) -> Option<&SubagentRun> {
         self.decider.session.run.as_ref()
     }
 

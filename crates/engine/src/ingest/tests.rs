@@ -698,6 +698,7 @@ fn words_of_any_size_become_a_title_and_a_directive() {
 
 mod stalls;
 mod subagents;
+mod topics;
 
 #[test]
 fn the_noise_of_a_host_is_neither_a_goal_nor_said() {

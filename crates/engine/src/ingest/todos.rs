@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::recorder::EntryRecorder;
-use super::results::{closed, plain};
-use super::words::{self, title};
+use super::results::{LAST_WORDS, as_is, closed, plain};
+use super::topics::Track;
+use super::words::{self, prose, title};
 use flamestack_core::decide::{Beginning, DecideResult};
-use flamestack_core::event::Closing;
+use flamestack_core::event::{Closing, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::transcript::{Todo, TodoStatus};
 use flamestack_core::{Event, FrameHead, FrameId, Rejected, Status, Text, Title, TreeQuery};
@@ -22,6 +23,9 @@ const ITEMS: usize = 200;
 
 impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     pub(super) fn todos(&mut self, items: &[Todo]) -> DecideResult<(), N> {
+        if self.track == Track::Off {
+            return Ok(());
+        }
         let own = self.own(None)?;
         let homes = self.homes(&own)?;
         let shared = self.shared(&own)?;
@@ -132,10 +136,8 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
                     self.start(known)?;
                 }
                 // Pushed work below it goes on; then the item stays open above it.
-                match self
-                    .decider
-                    .close(known, Closing::Completed, &plain(TICKED_OFF))
-                {
+                let results = self.ticked_off();
+                match self.decider.close(known, Closing::Completed, &results) {
                     Err(Rejected::Refused(_)) => Ok(()),
                     other => other,
                 }
@@ -198,9 +200,20 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             });
         }
         if status == TodoStatus::Done {
-            self.emit(closed(id, Closing::Completed, plain(TICKED_OFF)));
+            let results = self.ticked_off();
+            self.emit(closed(id, Closing::Completed, results));
         }
         Ok(())
+    }
+
+    /// Returns the results of an item that is done: where its messages may leave the prompt, the model's
+    /// last words take their place.
+    fn ticked_off(&self) -> Results {
+        let said = self.said.as_deref().filter(|_| self.track == Track::Auto);
+        match said.and_then(|said| prose(said, LAST_WORDS)) {
+            Some(said) => as_is(said),
+            None => plain(TICKED_OFF),
+        }
     }
 
     fn drop_item(&mut self, item: &FrameHead, reason: &str) -> DecideResult<(), N> {

@@ -18,7 +18,7 @@ use super::words::prose;
 
 /// Maximum length of a command line, in bytes.
 const COMMAND_LENGTH: usize = 1000;
-/// Number of runs of commands from which on a frame keeps only failures.
+/// Number of runs of commands after which a frame keeps only failures.
 const RUNS: u64 = 100;
 /// Maximum number of runs that a frame keeps.
 const MAX_RUNS: u64 = 300;

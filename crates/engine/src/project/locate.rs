@@ -8,7 +8,7 @@
 //!        └─▶ state of the same folder before it was a repository ──▶ moved
 //! ```
 //!
-//! The folder of state keeps its name when a project is moved, since other processes may have files
+//! The state folder keeps its name when a project is moved, since other processes may have files
 //! in it open. Nothing is written here: [`Project::settle`](super::Project::settle) does that when
 //! the store is opened.
 
@@ -115,7 +115,7 @@ pub(super) fn of_folder(projects: &Path, directory: &Path) -> (PathBuf, PathBuf,
     (directory.to_owned(), dir, perhaps(&all, directory))
 }
 
-/// Returns every folder of state that has a record.
+/// Returns every state folder that has a record.
 pub(crate) fn scan(projects: &Path) -> Vec<(PathBuf, Record)> {
     let mut found: Vec<(PathBuf, Record)> = fs_err::read_dir(projects)
         .into_iter()

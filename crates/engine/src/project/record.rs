@@ -37,7 +37,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads the record in a directory of state.
+    /// Reads the record in a state directory.
     pub(crate) fn read(dir: &Path) -> Option<Self> {
         let record = read_pointer(&dir.join(RECORD));
         if let Some(record) = record.and_then(|text| serde_json::from_str(&text).ok()) {

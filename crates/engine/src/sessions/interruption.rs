@@ -11,7 +11,7 @@ use flamestack_core::session::checkpoint::{
 };
 use flamestack_core::session::life::Life;
 use flamestack_core::session::state::SessionState;
-use flamestack_core::{Actor, Author, Command, Event, Recorded, SessionRef, Text};
+use flamestack_core::{Actor, Author, Command, Event, Recorded, Session, SessionRef, Text};
 
 use super::Sessions;
 use super::process::{Liveness, Processes, liveness};
@@ -128,10 +128,7 @@ impl Sessions<'_> {
         let (Some(life), Some(known)) = known else {
             return Ok(Vec::new());
         };
-        let directory = known.description.directory.as_ref();
-        let directory = directory.map(|directory| PathBuf::from(directory.as_str()));
-        let directory = directory.filter(|directory| directory.is_dir());
-        let root = directory.unwrap_or_else(|| self.engine.project().root.clone());
+        let root = self.directory(&known);
         let checkpoint = InterruptionCheckpoint {
             cause,
             frame: known.frame(),
@@ -144,6 +141,14 @@ impl Sessions<'_> {
         let keep = Command::KeepInterruption(Box::new(checkpoint));
         let receipt = self.engine.commands().run(&acting(session), &keep)?;
         Ok(receipt.events)
+    }
+
+    /// Returns the directory that a session works in: another worktree may be checked out there.
+    pub(crate) fn directory(&self, session: &Session) -> PathBuf {
+        let directory = session.description.directory.as_ref();
+        let directory = directory.map(|directory| PathBuf::from(directory.as_str()));
+        let directory = directory.filter(|directory| directory.is_dir());
+        directory.unwrap_or_else(|| self.engine.project().root.clone())
     }
 
     /// Asks git for the state of a repository; none outside of one, or if git does not answer in time.

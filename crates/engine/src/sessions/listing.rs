@@ -112,9 +112,7 @@ impl Sessions<'_> {
         self.engine.read(|reading| {
             let mut around = Around::read(self.engine, reading, thresholds)?;
             let Some(life) = around.lives.remove(session) else {
-                return Err(EngineError::UnknownSession {
-                    name: session.to_string(),
-                });
+                return Err(EngineError::UnknownSession(session.to_string()));
             };
             let mut children = Vec::new();
             for child in around.forest.children(session).to_vec() {

@@ -76,15 +76,11 @@ impl Sessions<'_> {
         let life = self.engine.read(|reading| Ok(reading.life(custom)?))?;
         let creation = life.and_then(|life| life.creation);
         let Some(creation) = creation.filter(|_| custom.host() == CUSTOM) else {
-            return Err(EngineError::UnknownSession {
-                name: custom.to_string(),
-            });
+            return Err(EngineError::UnknownSession(custom.to_string()));
         };
         let commands = self.engine.commands();
         if creation.frame.is_some() {
-            let unbind = Command::Unbind {
-                session: custom.clone(),
-            };
+            let unbind = Command::Unbind(custom.clone());
             commands.run(actor, &unbind)?;
         }
         let create = Command::CreateSession {
@@ -133,8 +129,6 @@ impl Sessions<'_> {
             }
             drawn = Some(name);
         }
-        drawn.ok_or_else(|| EngineError::UnknownSession {
-            name: CUSTOM.to_owned(),
-        })
+        drawn.ok_or_else(|| EngineError::UnknownSession(CUSTOM.to_owned()))
     }
 }

@@ -21,22 +21,23 @@ pub struct Setting {
     pub kind: Kind,
     /// Value if it is not set.
     pub default: &'static str,
+    /// Origin that it is accepted from.
+    pub set_by: SetBy,
     /// Environment variables of a predecessor that set it, too.
     pub former: &'static [&'static str],
     /// Description for the user.
     pub about: &'static str,
 }
 
-impl Setting {
-    /// Returns true if only the user may set it, not a file in the repository: a clone would decide
-    /// what is deleted, or which secrets are kept.
-    pub fn is_personal(&self) -> bool {
-        PERSONAL.iter().any(|room| self.key.starts_with(room))
-    }
+/// Origin that a setting is accepted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// Only the user, in files of their own and in the environment. Everything that acts, sends,
+    /// prompts, deletes, permits or waits is one of these: a cloned repository must not decide it.
+    User,
+    /// Also the team file of a repository: what shapes contexts and briefs, and further redaction.
+    Team,
 }
-
-/// Beginnings of the keys that only the user may set.
-const PERSONAL: &[&str] = &["diagnostics.", "gc.", "redact.allow"];
 
 /// Kind of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +70,17 @@ pub enum Kind {
     Heuristics,
 }
 
-/// Declares [`KNOWN`]: the description of each setting, its key, its default, the kind of its
-/// values, and the environment variable of a predecessor where there was one.
+/// Declares [`KNOWN`]: the description of each setting, who may set it, its key, its default, the kind
+/// of its values, and the environment variable of a predecessor where there was one.
 macro_rules! settings {
-    ($($(#[doc = $about:literal])+ $key:literal = $default:literal: $kind:expr
+    ($($(#[doc = $about:literal])+ $by:ident $key:literal = $default:literal: $kind:expr
         $(, also $former:literal)?;)+) => {
         /// All settings, sorted by key.
         pub const KNOWN: &[Setting] = &[$(Setting {
             key: $key,
             kind: $kind,
             default: $default,
+            set_by: SetBy::$by,
             former: &[$($former)?],
             about: concat!($($about),+).trim_ascii_start(),
         }),+];
@@ -86,149 +88,161 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Heuristics that suggest or act by themselves: those that were right in at least 90% of the
-    /// cases on recordings that they were not fitted to (`measured`), `all`, `none`, or a list of names.
-    /// A heuristic that is not listed does not answer questions either.
-    "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
-    /// Initiative of Flamestack: nothing (`manual`), show suggestions to the user at boundaries
-    /// of the work (`suggest`), or also open and close frames there (`auto`).
-    "autonomy.level" = "suggest": Kind::Word(&["manual", "suggest", "auto"]), also "STACK_AUTONOMY_LEVEL";
-    /// Least share of a heuristic's suggestions in this project that proved right. Below it, on at
-    /// least 20 cases, the heuristic turns itself off.
-    "autonomy.min_precision" = "0.9": Kind::Share;
-    /// Least score of a suggestion to close a frame, in percent. A score is the probability that the
+    /// Heuristics that suggest or act without being asked: those that were right in at least 90% of the
+    /// cases on recordings that they were not fitted to (`measured`: none so far), `all`, `none`, or a
+    /// list of names.
+    /// `should-push` and `should-pop` ignore a heuristic that is not listed, too.
+    User "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
+    /// Level of autonomy: do nothing unasked (`manual`), show suggestions to the user at
+    /// boundaries of the work (`suggest`), or also open and close frames there (`auto`).
+    User "autonomy.level" = "suggest": Kind::Word(&["manual", "suggest", "auto"]), also "STACK_AUTONOMY_LEVEL";
+    /// Minimum share of a heuristic's suggestions in this project that must prove right. Below it,
+    /// after at least 20 cases, the heuristic turns itself off.
+    User "autonomy.min_precision" = "0.9": Kind::Share;
+    /// Minimum score of a suggestion to close a frame, in percent. A score is the probability that the
     /// suggestion is right.
-    "autonomy.pop_threshold" = "90": number(0, 100), also "STACK_POP_THRESHOLD";
-    /// Least score of a suggestion to open a frame, in percent.
-    "autonomy.push_threshold" = "90": number(0, 100), also "STACK_PUSH_THRESHOLD";
+    User "autonomy.pop_threshold" = "90": number(0, 100), also "STACK_POP_THRESHOLD";
+    /// Minimum score of a suggestion to open a frame, in percent.
+    User "autonomy.push_threshold" = "90": number(0, 100), also "STACK_PUSH_THRESHOLD";
     /// Adds the pending suggestion to the context, as one line for the model.
-    "autonomy.suggest_in_context" = "off": Kind::Switch, also "STACK_SUGGEST_IN_CONTEXT";
+    User "autonomy.suggest_in_context" = "off": Kind::Switch, also "STACK_SUGGEST_IN_CONTEXT";
     /// Maximum length of a continuation brief, in tokens.
-    "brief.budget" = "2000": number(256, 1_000_000);
+    Team "brief.budget" = "2000": number(256, 1_000_000);
     /// Time that a frame popped without results waits for a summary, in milliseconds. After that
     /// its results are derived from its record.
-    "compaction.completion_timeout_ms" = "120000": number(0, 86_400_000);
+    User "compaction.completion_timeout_ms" = "120000": number(0, 86_400_000);
     /// The summary that a compacted session continues with: the host's, with what it lost appended
     /// (`assist`), or one written by Flamestack without calling a model (`own`).
-    "compaction.mode" = "assist": Kind::Word(&["assist", "own"]);
+    User "compaction.mode" = "assist": Kind::Word(&["assist", "own"]);
     /// Maximum length of a summary written by Flamestack, in tokens.
-    "compaction.own_budget" = "4000": number(256, 1_000_000);
+    Team "compaction.own_budget" = "4000": number(256, 1_000_000);
     /// Maximum length of what is appended to a host's summary to restore what it lost, in tokens.
-    "compaction.restore_budget" = "1000": number(256, 1_000_000);
-    /// Share of a model's usable window, in percent. Once a prompt is larger, the end of a frame is
-    /// reported as a good place to compact; 0 for never.
-    "compaction.soft_threshold" = "70": number(0, 100);
+    Team "compaction.restore_budget" = "1000": number(256, 1_000_000);
+    /// When a prompt exceeds this share of the model's usable window, in percent, the end of a frame
+    /// is reported as a good point to compact. 0 turns this off.
+    User "compaction.soft_threshold" = "70": number(0, 100);
     /// Tokens reserved for ancestors. Tokens that one part does not need are used by the others.
-    "context.budget.ancestors" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_ANCESTORS";
+    Team "context.budget.ancestors" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_ANCESTORS";
     /// Tokens reserved for the current frame, the results of its children, its plan and the user's
     /// directives.
-    "context.budget.current" = "800": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_CURRENT";
+    Team "context.budget.current" = "800": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_CURRENT";
     /// Tokens reserved for guidance and tags.
-    "context.budget.overhead" = "200": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_OVERHEAD";
+    Team "context.budget.overhead" = "200": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_OVERHEAD";
     /// Tokens reserved for finished siblings, finished siblings of ancestors, and failed attempts.
-    "context.budget.siblings" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_SIBLINGS";
+    Team "context.budget.siblings" = "1500": number(0, 1_000_000), also "STACK_TOKEN_BUDGET_SIBLINGS";
     /// Maximum length of a context, in tokens.
-    "context.budget.total" = "4000": number(256, 1_000_000), also "STACK_TOKEN_BUDGET_TOTAL";
+    Team "context.budget.total" = "4000": number(256, 1_000_000), also "STACK_TOKEN_BUDGET_TOTAL";
     /// Amount of guidance about the stack itself in a context.
-    "context.guidance" = "brief": Kind::Word(&["off", "brief", "full"]);
+    Team "context.guidance" = "brief": Kind::Word(&["off", "brief", "full"]);
     /// Maximum number of ancestors in a context. The parent and the grandparent are always
     /// included.
-    "context.max_ancestors" = "0": limit(2);
+    Team "context.max_ancestors" = "0": limit(2);
     /// Maximum number of finished siblings in a context.
-    "context.max_siblings" = "0": limit(1);
+    Team "context.max_siblings" = "0": limit(1);
     /// Minimum relevance score of finished siblings and of finished siblings of ancestors; those
     /// below it are left out.
-    "context.minimum_relevance" = "30": number(0, 1_000_000);
+    Team "context.minimum_relevance" = "30": number(0, 1_000_000);
     /// Tokenizer that counts tokens: the o200k vocabulary, or an estimate of four characters per
     /// token.
-    "context.tokenizer" = "o200k": Kind::Word(&["o200k", "estimate"]);
-    /// Maximum share of a model's usable window that a context takes, in thousandths. Applies if
-    /// the host reports the size of the window.
-    "context.window_share" = "20": number(1, 1000);
-    /// Answer to a delegation that would be deeper than `delegation.max_depth`: the user is informed
-    /// (`warn`), or the call is refused and the model reads why (`deny`).
-    "delegation.at_limit" = "warn": Kind::Word(&["warn", "deny"]);
+    Team "context.tokenizer" = "o200k": Kind::Word(&["o200k", "estimate"]);
+    /// Maximum share of a model's usable window that a context takes, in thousandths: 20 means 2 %.
+    /// Applies if the host reports the size of the window.
+    Team "context.window_share" = "20": number(1, 1000);
+    /// Inform the user when a delegation would exceed `delegation.max_depth` (`warn`), or
+    /// refuse the call and give the model the reason (`deny`).
+    User "delegation.at_limit" = "warn": Kind::Word(&["warn", "deny"]);
     /// Maximum number of agents above a subagent, derived from the tree of sessions. While this is not
-    /// set, a limit that the host was given (`subagent_depth` in OpenCode) counts instead. 0 for no
+    /// set, the host's own limit (`subagent_depth` in OpenCode) applies. 0 for no
     /// limit.
-    "delegation.max_depth" = "3": limit(1);
+    User "delegation.max_depth" = "3": limit(1);
     /// Level of detail in the diagnostics file.
-    "diagnostics.level" = "info": Kind::Word(&["off", "info", "debug"]);
+    User "diagnostics.level" = "info": Kind::Word(&["off", "info", "debug"]);
     /// Maximum size of the diagnostics file. A file that reaches it is renamed to
     /// `diagnostics.log.1`.
-    "diagnostics.max_size" = "1 MB": Kind::Size;
+    User "diagnostics.max_size" = "1 MB": Kind::Size;
+    /// Sends what a host's sessions finish to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names, as
+    /// `flame export --otlp` does: amounts and statuses (`on`), or titles and results too (`content`). A
+    /// process of its own sends them, which delays nothing.
+    User "export.otlp" = "off": Kind::Word(&["off", "on", "content"]);
     /// Finished work that is folded out of the prompt: none (`off`), frames that were pushed and
     /// popped (`explicit`), or also frames that were only observed, once the user sends the next
     /// message (`auto`).
-    "fold" = "explicit": Kind::Word(&["off", "explicit", "auto"]);
-    /// Session in which the work on a planned frame takes place once a model activates it: the same
-    /// one (`inline`) or one of its own (`session`).
-    "frames.isolation" = "inline": Kind::Word(&["inline", "session"]);
-    /// Time between two clean-ups that happen by themselves, in idle moments of a host's session, in
-    /// hours. They keep a project below `gc.max_size` as `flame gc` does. 0 turns them off.
-    "gc.interval_hours" = "24": number(0, 8760);
+    User "fold" = "explicit": Kind::Word(&["off", "explicit", "auto"]);
+    /// Session for the work on a planned frame that a model activates: the same session (`inline`), or a
+    /// new one for that frame (`session`).
+    User "frames.isolation" = "inline": Kind::Word(&["inline", "session"]);
+    /// Hours between automatic clean-ups, which run while a host's session is idle. Like `flame gc`,
+    /// they keep a project below `gc.max_size`. 0 turns them off.
+    User "gc.interval_hours" = "24": number(0, 8760);
+    /// Age in days at which raw text (messages and outputs of tools) is deleted by `flame gc` and by
+    /// automatic clean-ups, that of open frames too. Results, notes and the journal stay. 0 keeps it.
+    User "gc.max_age_days" = "0": number(0, 36_500);
     /// Maximum size of a project's state after `flame gc`.
-    "gc.max_size" = "50 MB": Kind::Size;
-    /// Place of the context in the prompt: a fixed header with updates appended to later messages
+    User "gc.max_size" = "50 MB": Kind::Size;
+    /// Position of the context in the prompt: a fixed header with updates appended to later messages
     /// (`auto`), or the whole context with each request, in the system prompt (`system`) or in the
     /// newest user message (`message`).
-    "inject.placement" = "auto": Kind::Word(&["auto", "system", "message"]);
+    User "inject.placement" = "auto": Kind::Word(&["auto", "system", "message"]);
     /// Exceptions from redaction: a secret that one of these patterns matches as a whole is kept,
-    /// such as a key that is only used in tests. Ignored in a file of the repository.
-    "redact.allow" = "": Kind::Rules;
-    /// Redaction rules of your own, which apply besides the built-in ones: what a pattern matches is
-    /// replaced by `[redacted:NAME]` before it is written. Rules of all files apply together.
-    "redact.rules" = "": Kind::Rules;
-    /// Place of a frame's context in its session during `flame run`: a first message that the model does
-    /// not answer (`message`), or the system prompt of each turn (`system`).
-    "run.context" = "message": Kind::Word(&["message", "system"]);
-    /// Treatment of a turn that a crash cut off after it had used tools, so that its effects are
-    /// unknown: you are asked (`ask`; without a terminal, the frame is blocked), the frame is blocked
-    /// (`stop`), or the session is asked to look and go on (`continue`).
-    "run.interrupted" = "ask": Kind::Word(&["ask", "stop", "continue"]);
+    /// such as a key that is only used in tests.
+    User "redact.allow" = "": Kind::Rules;
+    /// Your own redaction rules, in addition to the built-in ones: text that a pattern matches is
+    /// replaced with `[redacted:NAME]` before it is written. Rules of all files apply together.
+    Team "redact.rules" = "": Kind::Rules;
+    /// Position of a frame's context in its session during `flame run`: a first message that the model
+    /// does not answer (`message`), or the system prompt of each turn (`system`).
+    User "run.context" = "message": Kind::Word(&["message", "system"]);
+    /// After a crash cut off a turn that had used tools, so that its effects are unknown:
+    /// ask you (`ask`; without a terminal, block the frame), block the frame (`stop`), or
+    /// prompt the session to check the state and continue (`continue`).
+    User "run.interrupted" = "ask": Kind::Word(&["ask", "stop", "continue"]);
     /// Number of reminders to a session that ends its turn without saying that its frame is finished,
     /// before its last message is taken as the result.
-    "run.reminders" = "0": number(0, 10);
+    User "run.reminders" = "0": number(0, 10);
     /// Number of further attempts at a frame whose attempt failed.
-    "run.retries" = "1": number(0, 10);
+    User "run.retries" = "1": number(0, 10);
     /// Time that a provider keeps a prompt in its cache, in minutes. A session that was silent for longer is
     /// shown as idle: its next prompt is paid for in full.
-    "session.cold_after" = "5": number(1, 10_080);
-    /// Answer to a turn that was cut off with its host: nothing at all (`never`); the next message of the
-    /// user is accompanied by what was in flight, half done and changed since (`ask`); or the session is
-    /// continued, once, when its host starts again (`auto`).
-    "session.resume" = "ask": Kind::Word(&["never", "ask", "auto"]);
+    User "session.cold_after" = "5": number(1, 10_080);
+    /// After a turn was cut off because its host ended: do nothing (`never`); add a note on
+    /// what was in flight, half done and changed since to the user's next message (`ask`); or continue
+    /// the session, once, when its host starts again (`auto`).
+    User "session.resume" = "ask": Kind::Word(&["never", "ask", "auto"]);
     /// Time without a sign of life after which a session is shown as stale, in hours.
-    "session.stale_after" = "48": number(1, 87_600);
-    /// Shows the model too that its work repeats itself, in the answer of `stack_status`. The user
-    /// always sees it, in `flame status`.
-    "stalls.show_model" = "off": Kind::Switch;
+    User "session.stale_after" = "48": number(1, 87_600);
+    /// Also tells the model that its work is repeating itself, in the answer of `stack_status`. The
+    /// user always sees it in `flame status`.
+    User "stalls.show_model" = "off": Kind::Switch;
     /// Time that a command waits for other processes that are writing, in milliseconds.
-    "store.busy_timeout_ms" = "30000": number(1, 600_000);
+    User "store.busy_timeout_ms" = "30000": number(1, 600_000);
     /// Completes a subagent that has been idle for `subagents.idle_delay`, on hosts that give
     /// subagents no ids. With ids, a subagent ends only when the host reports it.
-    "subagents.auto_complete" = "on": Kind::Switch, also "STACK_SUBAGENT_AUTO_COMPLETE";
+    User "subagents.auto_complete" = "on": Kind::Switch, also "STACK_SUBAGENT_AUTO_COMPLETE";
     /// Time after which an ended subagent is no longer listed by default, in milliseconds.
-    "subagents.cleanup_after" = "3600000": number(0, 31_536_000_000);
+    User "subagents.cleanup_after" = "3600000": number(0, 31_536_000_000);
     /// Tracks subagents and gives them frames. If off, their work is recorded in the frame of the
     /// session that started them.
-    "subagents.enabled" = "on": Kind::Switch, also "STACK_SUBAGENT_ENABLED";
+    User "subagents.enabled" = "on": Kind::Switch, also "STACK_SUBAGENT_ENABLED";
     /// Idle time after which a subagent without an id counts as complete, in milliseconds.
-    "subagents.idle_delay" = "5000": number(0, 86_400_000), also "STACK_SUBAGENT_IDLE_DELAY";
+    User "subagents.idle_delay" = "5000": number(0, 86_400_000), also "STACK_SUBAGENT_IDLE_DELAY";
     /// Shows the work of the parent in the context of a subagent.
-    "subagents.inject_parent_context" = "on": Kind::Switch;
-    /// Duration from which a subagent gets a frame, in milliseconds, however few messages it has. A
-    /// shorter one with fewer messages is only logged.
-    "subagents.min_duration" = "60000": number(0, 86_400_000), also "STACK_SUBAGENT_MIN_DURATION";
-    /// Number of messages from which a subagent gets a frame, however short its run is.
-    "subagents.min_messages" = "3": number(0, 1_000_000), also "STACK_SUBAGENT_MIN_MESSAGES";
+    Team "subagents.inject_parent_context" = "on": Kind::Switch;
+    /// Minimum run time for a subagent to get a frame, in milliseconds, however few messages it has. A
+    /// shorter one with fewer messages than `subagents.min_messages` is only logged.
+    User "subagents.min_duration" = "60000": number(0, 86_400_000), also "STACK_SUBAGENT_MIN_DURATION";
+    /// Minimum number of messages for a subagent to get a frame, however short its run is.
+    User "subagents.min_messages" = "3": number(0, 1_000_000), also "STACK_SUBAGENT_MIN_MESSAGES";
     /// Patterns of the titles of subagents, for hosts that give them no ids. Case is ignored.
-    "subagents.patterns" = r"@.*subagent,subagent,\[Task\]": Kind::Patterns, also "STACK_SUBAGENT_PATTERNS";
+    User "subagents.patterns" = r"@.*subagent,subagent,\[Task\]": Kind::Patterns, also "STACK_SUBAGENT_PATTERNS";
     /// Shows the results of subagents in the context of their parent.
-    "subagents.propagate_summaries" = "on": Kind::Switch;
+    Team "subagents.propagate_summaries" = "on": Kind::Switch;
     /// Tools that are offered to the model: the most important ones (`core`), all of them (`full`),
     /// or none (`off`).
-    "tools" = "core": Kind::Word(&["core", "full", "off"]);
+    User "tools" = "core": Kind::Word(&["core", "full", "off"]);
+    /// Work that becomes a frame without a tool call: each prompt, item of the host's to-do list and
+    /// subagent (`prompts`), the same with one frame for all prompts of a topic (`auto`), or nothing but
+    /// the session itself (`off`).
+    User "track" = "prompts": Kind::Word(&["off", "prompts", "auto"]);
 }
 
 const fn number(least: u64, most: u64) -> Kind {
@@ -416,8 +430,7 @@ pub fn pattern(text: &str) -> Result<regex::Regex, String> {
     })
 }
 
-/// Parses a size as settings write it: a number with a unit, or of bytes. Returns the number of
-/// bytes.
+/// Parses a size: a number with a unit. Returns the number of bytes.
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text

@@ -10,7 +10,7 @@ use flamestack_redact::Redactor;
 
 use super::file::{flat, read, user_file};
 use super::known::{
-    KNOWN, Kind, Patterns, Setting, nearest, parse_patterns, setting, share, size, switch,
+    KNOWN, Kind, Patterns, SetBy, Setting, nearest, parse_patterns, setting, share, size, switch,
 };
 use super::rules::{RedactionRule, compile, listed, parse_rules};
 use crate::error::{EngineError, Result};
@@ -50,7 +50,7 @@ pub struct Value {
     pub origin: ValueOrigin,
 }
 
-/// Maximum number of unknown keys that are reported.
+/// Maximum number of unknown or ignored keys that are reported.
 const PROBLEMS_LIMIT: usize = 20;
 
 /// The settings in force.
@@ -106,7 +106,7 @@ impl Settings {
         }
     }
 
-    /// Adds all layers to the built-in values. `bad` decides about an invalid value or file.
+    /// Adds all layers to the built-in values. `bad` handles an invalid value or file.
     fn layered(
         home: &Home,
         project: &Project,
@@ -136,8 +136,10 @@ impl Settings {
                     }
                     continue;
                 };
-                if is_shared && setting.is_personal() {
-                    settings.problems.push(Problem::of_shared(setting, &origin));
+                if is_shared && setting.set_by == SetBy::User {
+                    if settings.problems.len() < PROBLEMS_LIMIT {
+                        settings.problems.push(Problem::of_shared(setting, &origin));
+                    }
                     continue;
                 }
                 if let Err(error) = settings.put(setting, text, origin.clone()) {
@@ -300,15 +302,11 @@ impl Problem {
     /// Describes a setting that a file in the repository may not set.
     fn of_shared(setting: &Setting, origin: &ValueOrigin) -> Self {
         let key = setting.key;
-        let what = match setting.kind {
-            Kind::Rules => "kept although it is secret",
-            _ => "deleted",
-        };
         Self {
             key: Some(key.to_owned()),
             problem: format!(
-                "the setting `{key}` is ignored: it decides what is {what}, which a file in the \
-                 repository may not (from {origin})"
+                "the setting `{key}` is ignored: only you can set it, not a file in the repository \
+                 (from {origin})"
             ),
             remedy: format!("`flame config set {key} VALUE` sets it for you"),
             harmless: true,
@@ -375,13 +373,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_file_in_the_repository_may_not_set_what_is_deleted() {
+    fn a_file_in_the_repository_may_only_shape_contexts_and_briefs() {
         let (_dir, home, project) = fixture();
-        let team = "gc.max_size = '1 B'\ndiagnostics.max_size = '1 B'\nbrief.budget = 3000\n";
+        let team = "gc.max_size = '1 B'\nautonomy.level = 'auto'\nbrief.budget = 3000\n\
+                    session.resume = 'auto'\nrun.interrupted = 'continue'\n";
         fs_err::write(project.team_settings_file(), team).unwrap();
         let settings = Settings::gather(&home, &project, &|_| None).unwrap();
         assert_eq!(settings.get("gc.max_size").unwrap().text, "50 MB");
-        assert_eq!(settings.get("diagnostics.max_size").unwrap().text, "1 MB");
+        assert_eq!(settings.get("autonomy.level").unwrap().text, "suggest");
+        assert_eq!(settings.get("session.resume").unwrap().text, "ask");
+        assert_eq!(settings.get("run.interrupted").unwrap().text, "ask");
         assert_eq!(settings.get("brief.budget").unwrap().text, "3000");
         let problems: Vec<String> = settings
             .problems()
@@ -393,9 +394,66 @@ pub(super) mod tests {
             })
             .collect();
         insta::assert_snapshot!(problems.join("\n"), @"
-        the setting `diagnostics.max_size` is ignored: it decides what is deleted, which a file in the repository may not (from DIR/.flamestack.toml)
-        the setting `gc.max_size` is ignored: it decides what is deleted, which a file in the repository may not (from DIR/.flamestack.toml)
+        the setting `autonomy.level` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
+        the setting `gc.max_size` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
+        the setting `run.interrupted` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
+        the setting `session.resume` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
         ");
+    }
+
+    /// A new setting that a team file may set is a decision about security: it is listed here, too.
+    #[test]
+    fn a_team_file_sets_exactly_these() {
+        let (_dir, home, project) = fixture();
+        let by_team: Vec<&str> = KNOWN
+            .iter()
+            .filter(|setting| setting.set_by == SetBy::Team)
+            .map(|setting| setting.key)
+            .collect();
+        let shapes = |key: &&str| !key.starts_with("context.");
+        let others: Vec<&str> = by_team.iter().copied().filter(shapes).collect();
+        assert_eq!(
+            others,
+            [
+                "brief.budget",
+                "compaction.own_budget",
+                "compaction.restore_budget",
+                "redact.rules",
+                "subagents.inject_parent_context",
+                "subagents.propagate_summaries",
+            ]
+        );
+        for setting in KNOWN {
+            let value = match setting.default {
+                "" => "x = 'never'",
+                default => default,
+            };
+            let team = format!("{} = {}\n", setting.key, toml::Value::from(value));
+            fs_err::write(project.team_settings_file(), team).unwrap();
+            let settings = Settings::gather(&home, &project, &|_| None).unwrap();
+            let origin = &settings.get(setting.key).unwrap().origin;
+            let is_built_in = *origin == ValueOrigin::BuiltIn;
+            assert_eq!(
+                is_built_in,
+                !by_team.contains(&setting.key),
+                "{}",
+                setting.key
+            );
+            assert_eq!(settings.problems().len(), usize::from(is_built_in));
+        }
+    }
+
+    #[test]
+    fn defaults_in_code_are_those_of_the_settings() {
+        let built_in = Settings::built_in();
+        assert_eq!(
+            crate::context::Preferences::from_settings(&built_in).unwrap(),
+            crate::context::Preferences::default()
+        );
+        assert_eq!(
+            built_in.busy_timeout().unwrap(),
+            flamestack_store::OpenOptions::default().busy_timeout
+        );
     }
 
     #[test]
@@ -518,7 +576,7 @@ pub(super) mod tests {
             changed.unwrap_err().to_string()
         };
         insta::assert_snapshot!(refused("redact.rules.acme", "acme_("), @"the setting `redact.rules.acme` has an invalid rule: `acme_(` is not a regular expression: unclosed group");
-        insta::assert_snapshot!(refused("redact.rules.acme", "a*"), @"the setting `redact.rules.acme` has an invalid rule: `a*` matches the empty text, and with it every place of every text");
+        insta::assert_snapshot!(refused("redact.rules.acme", "a*"), @"the setting `redact.rules.acme` has an invalid rule: `a*` matches the empty text, and so matches everywhere");
         insta::assert_snapshot!(refused("redact.rules.ACME key", "acme"), @"the setting `redact.rules.ACME key` has an invalid rule: `ACME key` cannot be the name of a rule: use up to 32 small letters, digits and dashes");
         insta::assert_snapshot!(refused("redact.rules.acme", r"(\w{500}){500}"), @r"the setting `redact.rules.acme` has an invalid rule: `(\w{500}){500}…` is too large: write a shorter pattern, or one that repeats less often");
         fs_err::write(project.team_settings_file(), "redact.rules.x = '('\n").unwrap();
@@ -549,11 +607,11 @@ pub(super) mod tests {
     fn a_survey_skips_invalid_values() {
         let (_dir, home, project) = fixture();
         set(&home, &project, Scope::User, "brief.budget", "1000").unwrap();
-        let team = "brief.budget = 'lots'\ncolour = 'red'\nstore.busy_timeout_ms = 100\n";
+        let team = "brief.budget = 'lots'\ncolour = 'red'\ncontext.max_siblings = 7\n";
         fs_err::write(project.team_settings_file(), team).unwrap();
         let settings = Settings::survey(&home, &project, &|_| None).unwrap();
         assert_eq!(settings.get("brief.budget").unwrap().text, "1000");
-        assert_eq!(settings.get("store.busy_timeout_ms").unwrap().text, "100");
+        assert_eq!(settings.get("context.max_siblings").unwrap().text, "7");
         let problems: Vec<_> = settings
             .problems()
             .iter()

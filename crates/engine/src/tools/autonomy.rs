@@ -53,7 +53,7 @@ pub(super) struct AutonomyArgs {
 impl ToolArgs for AutonomyArgs {
     const NAME: &'static str = "stack_autonomy";
     const DESCRIPTION: &'static str =
-        "Show what Flamestack does by itself in this project, or change it.";
+        "Show what Flamestack does unasked in this project, or change it.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let mut changes: Vec<Change> = Vec::new();
@@ -174,7 +174,7 @@ pub(super) struct ShouldPushArgs {
 impl ToolArgs for ShouldPushArgs {
     const NAME: &'static str = "stack_should_push";
     const DESCRIPTION: &'static str =
-        "Whether the recorded signals speak for opening a frame, with the evidence.";
+        "Whether the recorded signals suggest opening a frame, with the evidence.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let autonomy = engine.autonomy();
@@ -240,14 +240,14 @@ pub(super) struct ShouldPopArgs {
     failure_signals: Option<Vec<String>>,
     no_progress_turns: Option<WholeNumber>,
     token_count: Option<WholeNumber>,
-    /// Tokens that a prompt may have
+    /// Maximum size of a prompt, in tokens
     context_limit: Option<WholeNumber>,
 }
 
 impl ToolArgs for ShouldPopArgs {
     const NAME: &'static str = "stack_should_pop";
     const DESCRIPTION: &'static str =
-        "Whether the recorded signals speak for closing the frame, with status and evidence.";
+        "Whether the recorded signals suggest closing the frame, with status and evidence.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let autonomy = engine.autonomy();

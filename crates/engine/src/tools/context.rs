@@ -34,6 +34,7 @@ pub(super) struct ContextInfoArgs {}
 
 impl ToolArgs for ContextInfoArgs {
     const NAME: &'static str = "stack_context_info";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str =
         "What this session's context is made of: tokens by section, what was left out and why.";
 
@@ -69,6 +70,7 @@ pub(super) struct PreviewArgs {
 
 impl ToolArgs for PreviewArgs {
     const NAME: &'static str = "stack_context_preview";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str =
         "The beginning of this session's context, as the model gets it.";
     const ESCAPES_RECORDS: bool = true;
@@ -146,6 +148,7 @@ pub(super) struct CompactionInfoArgs {}
 
 impl ToolArgs for CompactionInfoArgs {
     const NAME: &'static str = "stack_compaction_info";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "This session's compactions: sizes before and after, what survived, what was lost, what \
          waits for a summary.";
 

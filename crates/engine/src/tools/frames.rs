@@ -281,7 +281,7 @@ pub(super) struct SummarizeArgs {
 impl ToolArgs for SummarizeArgs {
     const NAME: &'static str = "stack_frame_summarize";
     const DESCRIPTION: &'static str =
-        "Have a summary of the active frame made, as a checkpoint. The frame goes on.";
+        "Have a summary of the active frame made, as a checkpoint. The frame stays open.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let request = Request::AwaitSummary {

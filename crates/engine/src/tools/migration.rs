@@ -16,7 +16,7 @@ pub(super) struct MigrateArgs {
     /// The session whose work is handed off; this one by default
     #[serde(rename = "sessionID")]
     session: Option<String>,
-    /// The session that goes on with it; without one the text alone is returned
+    /// The session that continues it; without one the text alone is returned
     #[serde(rename = "targetSessionID")]
     target: Option<String>,
 }
@@ -49,6 +49,6 @@ impl ToolArgs for MigrateArgs {
             ..actor.clone()
         };
         let taken = engine.take_over(&acting, &work)?;
-        Ok(format!("{target} goes on with {}\n\n{text}", taken.frame))
+        Ok(format!("{target} continues with {}\n\n{text}", taken.frame))
     }
 }

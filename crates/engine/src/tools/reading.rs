@@ -49,6 +49,7 @@ pub(super) struct StatusArgs {}
 
 impl ToolArgs for StatusArgs {
     const NAME: &'static str = "stack_status";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "Where this session stands: the path to the active frame, its place, what is next, the tree.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
@@ -129,6 +130,7 @@ impl From<StatusName> for Status {
 
 impl ToolArgs for TreeArgs {
     const NAME: &'static str = "stack_tree";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "The tree of frames with statuses, counts and a legend.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
@@ -161,6 +163,7 @@ pub(super) struct DetailsArgs {
 
 impl ToolArgs for DetailsArgs {
     const NAME: &'static str = "stack_frame_details";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str =
         "Everything recorded about a frame, with what its children returned.";
 
@@ -185,6 +188,7 @@ pub(super) struct GetSummaryArgs {
 
 impl ToolArgs for GetSummaryArgs {
     const NAME: &'static str = "stack_get_summary";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str =
         "What is recorded of a frame's outcome so far (by default of the active frame).";
 
@@ -196,9 +200,7 @@ impl ToolArgs for GetSummaryArgs {
                 let session = reading.session(&actor.session)?;
                 session
                     .and_then(|known| known.frame())
-                    .ok_or_else(|| Refusal::NoActiveFrame {
-                        session: actor.session.clone(),
-                    })?
+                    .ok_or_else(|| Refusal::NoActiveFrame(actor.session.clone()))?
             };
             let recall = format!("stack_recall {id} shows it in parts");
             Ok(limited(&summary(&details::gather(reading, &id)?), &recall))
@@ -239,6 +241,7 @@ pub(super) struct RecallArgs {
 
 impl ToolArgs for RecallArgs {
     const NAME: &'static str = "stack_recall";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "Get back what is no longer in the prompt: passages that hold all words of the query, a \
          frame by its id, or entry n of its log by id#n.";
 
@@ -261,6 +264,7 @@ pub(super) struct SearchArgs {
 
 impl ToolArgs for SearchArgs {
     const NAME: &'static str = "stack_search";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "Search titles, criteria, results, notes and logs of all frames. A text matches if it \
          contains all words.";
 

@@ -131,7 +131,7 @@ pub(super) struct LinkArgs {
 
 impl ToolArgs for LinkArgs {
     const NAME: &'static str = "stack_session_link";
-    const DESCRIPTION: &'static str = "Link a session to its parent, to the one it is a fork of, or to the one that goes on with its work.";
+    const DESCRIPTION: &'static str = "Link a session to its parent, to the one it is a fork of, or to the one that continues its work.";
 
     fn call(self, engine: &Engine, actor: &Actor) -> Result<String> {
         let own = actor.session.to_string();

@@ -31,6 +31,7 @@ pub(super) struct GetStateArgs {
 
 impl ToolArgs for GetStateArgs {
     const NAME: &'static str = "stack_get_state";
+    const ONLY_READS: bool = true;
     const DESCRIPTION: &'static str = "The state as JSON, for user interfaces: the path to the active frame first. `omitted` \
          says how to get the rest.";
     const ESCAPES_RECORDS: bool = true;
@@ -129,7 +130,7 @@ fn metadata(engine: &Engine, reading: &dyn Reading, frame: &Frame) -> Result<Val
                 Some(why) => cut("decisions", &format!("{text} (because {why})")),
                 None => cut("decisions", text.as_str()),
             }),
-            _ => {}
+            Note::FailedAttempt { .. } | Note::Evidence(_) | Note::Directive(_) => {}
         }
     }
     for (name, list) in [("artifacts", &mut artifacts), ("decisions", &mut decisions)] {
@@ -150,6 +151,7 @@ fn metadata(engine: &Engine, reading: &dyn Reading, frame: &Frame) -> Result<Val
         "sessionID": frame.id.as_str(),
         "parentSessionID": frame.parent.as_ref().map(FrameId::as_str),
         "status": frame.status.as_str(),
+        "claimed": frame.standing().is_claimed.then_some(true),
         "title": frame.title.as_str(),
         "successCriteria": criteria,
         "successCriteriaCompacted": frame.compacted_criteria().unwrap_or_default(),

@@ -111,9 +111,9 @@ impl Canvas<'_> {
     }
 }
 
-/// Milliseconds without an event from which on a session is marked with its age.
+/// Time without an event after which a session is marked with its age, in milliseconds.
 pub(super) const QUIET: i64 = 60 * 60 * 1000;
-/// Milliseconds without an event from which on a session counts as idle: a day.
+/// Time without an event after which a session counts as idle, in milliseconds: a day.
 pub(super) const IDLE: i64 = 24 * QUIET;
 
 /// Returns the columns that a text takes, without its colours.

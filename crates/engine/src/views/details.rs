@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use flamestack_core::frame::Origin;
 use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::note::NoteKind;
-use flamestack_core::{Event, Frame, FrameHead, FrameId, Note, Recorded, Status};
+use flamestack_core::{Event, Frame, FrameHead, FrameId, Note, Status};
 use flamestack_store::{FrameRow, Reading, Totals};
 
 use super::compactions::{self, History};
 use super::hosted::Hosted;
 use super::{
-    BEFORE_TITLE, Canvas, Ink, finished_results, frame_line, icon, level, one_line, printable,
-    size, story, time, tree,
+    BEFORE_TITLE, Canvas, Ink, counted, finished_results, frame_line, icon, level, one_line,
+    printable, size, story, time, tree,
 };
 use crate::error::{EngineError, Result};
 use crate::hints::Voice;
@@ -39,6 +39,8 @@ pub struct Details {
     pub started: Option<Timestamp>,
     /// The time when it ended.
     pub ended: Option<Timestamp>,
+    /// Number of its notes, the oldest, that are left out because there are too many.
+    pub notes_left_out: u64,
     /// Its raw texts that garbage collection has dropped.
     pub dropped: BTreeSet<BlobId>,
 }
@@ -57,12 +59,20 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
     let totals = reading.child_totals(Some(id))?;
     let session = frame.session.as_ref();
     let bound = session.map(|session| compactions::gather(reading, session));
-    let history = reading.history(id)?;
-    let first = |wanted: fn(&Event) -> bool| {
-        let found = history.iter().find(|recorded| wanted(&recorded.event));
-        found.map(|recorded| recorded.at)
-    };
-    let ended = |recorded: &&Recorded| Some(recorded.seq) == frame.closed;
+    let (mut started, mut ended) = (None, None);
+    reading.visit_history(id, &mut |recorded| {
+        let is_start = matches!(
+            recorded.event,
+            Event::FrameStarted { .. } | Event::FrameOpened { planned: false, .. }
+        );
+        if is_start && started.is_none() {
+            started = Some(recorded.at);
+        }
+        if Some(recorded.seq) == frame.closed {
+            ended = Some(recorded.at);
+        }
+        Ok(started.is_none() || ended.is_none() && frame.closed.is_some())
+    })?;
     let mut dropped = BTreeSet::new();
     for entry in &frame.log {
         if reading.dropped(entry.blob.as_str())?.is_some() {
@@ -70,13 +80,11 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
         }
     }
     Ok(Details {
-        started: first(|event| {
-            matches!(
-                event,
-                Event::FrameStarted { .. } | Event::FrameOpened { planned: false, .. }
-            )
-        }),
-        ended: history.iter().find(ended).map(|recorded| recorded.at),
+        started,
+        ended,
+        notes_left_out: reading
+            .note_count(id)?
+            .saturating_sub(frame.notes.len() as u64),
         bound: bound.transpose()?,
         dropped,
         frame,
@@ -99,15 +107,10 @@ pub fn render(canvas: &Canvas<'_>, details: &Details) -> String {
         text.push_str(&canvas.paragraph(&name, value));
     });
     outcome(canvas, &mut text, details);
-    for (kind, heading) in [
-        (NoteKind::Directive, "Directives"),
-        (NoteKind::Artifact, "Artifacts"),
-        (NoteKind::Decision, "Decisions"),
-        (NoteKind::FailedAttempt, "Failed attempts"),
-        (NoteKind::Evidence, "Evidence"),
-    ] {
-        section(canvas, &mut text, heading, notes(frame, kind));
+    for kind in NoteKind::ALL {
+        section(canvas, &mut text, kind.heading(), notes(frame, kind));
     }
+    section(canvas, &mut text, "Earlier notes", earlier_notes(details));
     section(canvas, &mut text, "Raw text", raw_texts(canvas, details));
     section(canvas, &mut text, "Children", children(canvas, details));
     text
@@ -116,7 +119,13 @@ pub fn render(canvas: &Canvas<'_>, details: &Details) -> String {
 /// Passes the facts about a frame to `fact`, each with its name.
 fn facts(canvas: &Canvas<'_>, details: &Details, fact: &mut dyn FnMut(&str, &str)) {
     let frame = &details.frame;
-    fact("status", frame.status.label());
+    let standing = frame.standing();
+    if standing.is_claimed {
+        let why = "no check, test or commit is recorded";
+        fact("status", &format!("{standing}: {why}"));
+    } else {
+        fact("status", frame.status.label());
+    }
     if frame.origin != Origin::Asked {
         fact("origin", &frame.origin.to_string());
     }
@@ -202,7 +211,7 @@ fn outcome(canvas: &Canvas<'_>, text: &mut String, details: &Details) {
     section(canvas, text, "Compactions", compactions);
 }
 
-/// Renders a heading and the lines below it. A line that is broken goes on below its first word.
+/// Renders a heading and the lines below it. A line that is broken continues below its first word.
 fn section(canvas: &Canvas<'_>, text: &mut String, heading: &str, body: Option<String>) {
     let Some(body) = body else { return };
     text.push_str(&format!("\n{}\n", canvas.ink(Ink::Bold, heading)));
@@ -231,6 +240,13 @@ fn notes(frame: &Frame, kind: NoteKind) -> Option<String> {
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Counts the notes that are left out.
+fn earlier_notes(details: &Details) -> Option<String> {
+    let left_out = details.notes_left_out;
+    let notes = counted(left_out, "note is", "notes are");
+    (left_out > 0).then(|| format!("{notes} not shown; a search finds them, an export has them"))
 }
 
 /// Lists raw texts with the command that shows each.

@@ -2,18 +2,22 @@
 //!
 //! The log is rendered from the journal each time, so deleting the rendered file loses nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::note::NoteKind;
 use flamestack_core::{Frame, FrameId, Note, Recorded};
 use flamestack_store::{FrameRow, Reading, Slice};
 
-use super::{finished_results, one_line, printable, size, story, time};
+use super::{counted, finished_results, one_line, printable, size, story, time};
 use crate::error::Result;
 
 /// Maximum number of children in a log.
 const CHILDREN: usize = 200;
+/// Maximum number of events in a log.
+const TIMELINE: usize = 5_000;
+/// Maximum number of turns that are named where there is no room for them.
+const NAMED: usize = 50;
 
 /// Content of a log.
 #[derive(Clone, Debug)]
@@ -22,8 +26,10 @@ pub struct Log {
     pub frame: Option<Frame>,
     /// Id of the frame.
     pub id: FrameId,
-    /// Events of the frame, oldest first.
-    pub history: Vec<Recorded>,
+    /// Lines about the last events of the frame, oldest first.
+    pub timeline: Vec<String>,
+    /// Number of events before those.
+    pub earlier: u64,
     /// Children of the frame.
     pub children: Vec<FrameRow>,
     /// Raw texts that were dropped, and the events that recorded it.
@@ -44,11 +50,22 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
             dropped.insert(entry.blob.clone(), seq);
         }
     }
+    let mut timeline = VecDeque::new();
+    let mut earlier = 0;
+    reading.visit_history(id, &mut |recorded| {
+        if timeline.len() == TIMELINE {
+            timeline.pop_front();
+            earlier += 1;
+        }
+        timeline.push_back(line(&recorded));
+        Ok(true)
+    })?;
     Ok(Log {
         frame,
         dropped,
         id: *id,
-        history: reading.history(id)?,
+        timeline: timeline.into(),
+        earlier,
         children: reading.rows(&slice)?,
     })
 }
@@ -59,7 +76,7 @@ pub fn markdown(log: &Log) -> String {
     match &log.frame {
         Some(frame) => {
             text.push_str(&format!("# {}\n\n", one_line(frame.title.as_str(), 500)));
-            text.push_str(&format!("`{}` · {}\n", frame.id, frame.status));
+            text.push_str(&format!("`{}` · {}\n", frame.id, frame.standing()));
             body(&mut text, frame, &log.dropped);
         }
         None => text.push_str(&format!("# `{}`\n\nThis frame was deleted.\n", log.id)),
@@ -72,7 +89,7 @@ pub fn markdown(log: &Log) -> String {
                 "- `{}` {} ({})",
                 frame.id,
                 one_line(frame.title.as_str(), 120),
-                frame.status
+                row.standing()
             ));
             if let Some(results) = finished_results(frame) {
                 text.push_str(&format!(": {}", one_line(&results, 280)));
@@ -80,18 +97,21 @@ pub fn markdown(log: &Log) -> String {
             text.push('\n');
         }
     }
-    if !log.history.is_empty() {
+    if !log.timeline.is_empty() {
         text.push_str("\n## Timeline\n\n");
-        for recorded in &log.history {
-            text.push_str(&format!(
-                "- {} {} ({})\n",
-                time::minute(recorded.at),
-                story::happened(&recorded.event),
-                recorded.session
-            ));
+        if log.earlier > 0 {
+            let earlier = counted(log.earlier, "earlier event", "earlier events");
+            text.push_str(&format!("- … {earlier}\n"));
         }
+        text.extend(log.timeline.iter().map(String::as_str));
     }
     text
+}
+
+/// Renders an event of the timeline.
+fn line(recorded: &Recorded) -> String {
+    let (at, what) = (time::minute(recorded.at), story::happened(&recorded.event));
+    format!("- {at} {what} ({})\n", recorded.session)
 }
 
 fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
@@ -109,13 +129,7 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
             section(heading, body.as_str());
         }
     }
-    for (kind, heading) in [
-        (NoteKind::Directive, "Directives"),
-        (NoteKind::Decision, "Decisions"),
-        (NoteKind::FailedAttempt, "Failed attempts"),
-        (NoteKind::Artifact, "Artifacts"),
-        (NoteKind::Evidence, "Evidence"),
-    ] {
+    for kind in NoteKind::ALL {
         let notes: Vec<String> = frame
             .notes
             .iter()
@@ -123,7 +137,7 @@ fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
             .map(in_full)
             .collect();
         if !notes.is_empty() {
-            section(heading, &notes.join("\n"));
+            section(kind.heading(), &notes.join("\n"));
         }
     }
     if !frame.log.is_empty() {
@@ -164,7 +178,7 @@ fn in_full(note: &Note) -> String {
 
 /// A recorded turn of a session.
 #[derive(Clone, Debug)]
-pub struct LoggedTurn {
+pub struct ShownTurn {
     /// Number of its raw text in the frame's log, from 1.
     pub number: usize,
     /// The turn as Markdown; `None` if the log has no room for it.
@@ -172,19 +186,25 @@ pub struct LoggedTurn {
 }
 
 /// Renders the recorded turns of a frame, and names those that are left out.
-pub fn session(frame: &FrameId, turns: &[LoggedTurn]) -> String {
+pub fn session(frame: &FrameId, turns: &[ShownTurn]) -> String {
     let mut text = String::new();
     let mut left_out = Vec::new();
+    let mut unnamed = 0;
     for turn in turns {
         match &turn.text {
             Some(_) if text.is_empty() => text.push_str("\n## Conversation\n\n"),
             Some(_) => {}
+            None if left_out.len() == NAMED => unnamed += 1,
             None => left_out.push(format!("`flame log {frame}#{}`", turn.number)),
         }
         text.push_str(&printable(turn.text.as_deref().unwrap_or_default()));
     }
     if !left_out.is_empty() {
-        text.push_str(&format!("More of it: {}\n", left_out.join(", ")));
+        let more = match unnamed {
+            0 => String::new(),
+            unnamed => format!(" and {}", counted(unnamed, "more turn", "more turns")),
+        };
+        text.push_str(&format!("More of it: {}{more}\n", left_out.join(", ")));
     }
     text
 }

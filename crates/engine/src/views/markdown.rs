@@ -1,6 +1,7 @@
 //! The tree as a Markdown list, for pull requests and notes.
 
 use flamestack_core::Status;
+use flamestack_core::frame::CLAIMED;
 
 use super::one_line;
 use super::tree::{FrameLine, TreeLine, TreeView};
@@ -26,6 +27,7 @@ fn item(line: &FrameLine) -> String {
         ' '
     };
     let status = match frame.status {
+        Status::Completed if line.row.standing().is_claimed => format!(" ({CLAIMED})"),
         Status::Completed | Status::Planned => String::new(),
         status => format!(" ({status})"),
     };

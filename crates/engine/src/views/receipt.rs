@@ -74,7 +74,7 @@ pub fn lines(
     // opening of a session that was not known before.
     let is_focused = |recorded: &Recorded| matches!(recorded.event, Event::SessionFocused { .. });
     let is_opened = |recorded: &Recorded| matches!(recorded.event, Event::SessionOpened { .. });
-    if let Command::Activate { frame } = &receipt.command
+    if let Command::Activate(frame) = &receipt.command
         && receipt.events.iter().any(is_focused)
         && receipt
             .events
@@ -83,12 +83,12 @@ pub fn lines(
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    if let Command::Activate { frame } = &receipt.command
+    if let Command::Activate(frame) = &receipt.command
         && !receipt.events.is_empty()
     {
         lines.extend(also_active(reading, actor, frame)?);
     }
-    if let Command::Unblock { frame } = &receipt.command {
+    if let Command::Unblock(frame) = &receipt.command {
         let switch = match voice {
             Voice::Cli => format!("`flame activate {frame}`"),
             Voice::Tool => format!("stack_frame_activate ({frame})"),
@@ -229,13 +229,17 @@ fn name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
 
 /// Names a frame that no longer exists by its last title.
 fn former_name(reading: &dyn Reading, id: &FrameId) -> Result<String, StoreError> {
-    let history = reading.history(id)?;
-    let mut titles = history.iter().filter_map(|recorded| match &recorded.event {
-        Event::FrameOpened { goal, .. } => Some(&goal.title),
-        Event::FrameEdited { edit, .. } => edit.title.as_ref(),
-        _ => None,
-    });
-    Ok(match titles.next_back() {
+    let mut last = None;
+    reading.visit_history(id, &mut |recorded| {
+        let title = match recorded.event {
+            Event::FrameOpened { goal, .. } => Some(goal.title),
+            Event::FrameEdited { edit, .. } => edit.title,
+            _ => None,
+        };
+        last = title.or_else(|| last.take());
+        Ok(true)
+    })?;
+    Ok(match last {
         Some(title) => format!("{id} “{}”", one_line(title.as_str(), 72)),
         None => id.to_string(),
     })

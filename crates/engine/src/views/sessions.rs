@@ -94,7 +94,7 @@ pub fn details(details: &SessionDetails, canvas: &Canvas<'_>) -> Vec<String> {
     if row.session.activity.resumes > 0 {
         let tries = counted(row.session.activity.resumes, "attempt", "attempts");
         text.push(format!(
-            "{tries} to go on after the interruption, none of which ended a turn"
+            "{tries} to continue after the interruption, none of which ended a turn"
         ));
     }
     for child in &details.children {

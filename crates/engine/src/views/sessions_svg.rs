@@ -16,7 +16,7 @@ const INDENT: usize = 36;
 const WIDTH: usize = 420;
 const HEIGHT: usize = 36;
 const MARGIN: usize = 16;
-/// Depth from which on sessions are drawn in one column.
+/// Depth beyond which sessions are drawn in one column.
 const DEEPEST: u64 = 24;
 
 /// Draws sessions; rows come with each parent before its children.

@@ -53,7 +53,7 @@ pub struct SessionStatus {
     pub children: Totals,
     /// Subagents below the session.
     pub subagents: Family,
-    /// The frame to go on with: a child in progress, else the first planned child, else the next planned
+    /// The frame to continue with: a child in progress, else the first planned child, else the next planned
     /// sibling.
     pub next: Option<FrameHead>,
 }
@@ -108,7 +108,7 @@ fn standing(
         0 => Vec::new(),
         _ => reading.children_with_status(active, Status::InProgress, BEGUN)?,
     };
-    // Prompts and subagents go on by themselves.
+    // Prompts and subagents continue without the user.
     let begun = begun
         .into_iter()
         .find(|child| child.origin == Origin::Asked);

@@ -166,7 +166,7 @@ pub fn happened(event: &Event) -> String {
         Event::ContextSent(sending) => sent(&sending.delivery),
         Event::SuggestionMade(made) => {
             let who = if made.is_automatic {
-                "acted by itself"
+                "acted automatically"
             } else {
                 "suggested"
             };

@@ -7,6 +7,7 @@
 
 mod gather;
 
+use flamestack_core::frame::CLAIMED;
 use flamestack_core::id::Timestamp;
 use flamestack_core::{FrameId, Status};
 use flamestack_store::{FrameRow, Totals};
@@ -262,18 +263,13 @@ impl FrameLine {
         if self.row.commits > 0 {
             remarks.push(counted(self.row.commits, "commit", "commits"));
         }
-        if self.is_unproven() {
-            remarks.push(NO_EVIDENCE.to_owned());
+        if self.row.standing().is_claimed {
+            remarks.push(CLAIMED.to_owned());
         }
         if let Some(reason) = &self.row.frame.blocked_on {
             remarks.push(format!("blocked: {}", one_line(reason.as_str(), 40)));
         }
         remarks
-    }
-
-    /// Returns true if the frame is completed and nothing that was recorded supports it.
-    fn is_unproven(&self) -> bool {
-        self.row.frame.status == Status::Completed && self.row.proofs == 0
     }
 
     /// Returns criteria and results, one line each.
@@ -335,9 +331,6 @@ fn by_status(totals: &Totals) -> String {
     parts.join(", ")
 }
 
-/// Remark on a completed frame without evidence.
-const NO_EVIDENCE: &str = "no evidence";
-
 /// Returns the legend of the signs.
 fn legend(canvas: &Canvas<'_>) -> String {
     let signs = [
@@ -366,18 +359,17 @@ impl TreeView {
     /// Returns the legend: the signs, and the remarks of this tree that need words.
     pub fn legend(&self, canvas: &Canvas<'_>) -> String {
         let mut text = canvas.paragraph("", &legend(canvas));
-        let is_unproven = |line: &TreeLine| match line {
-            TreeLine::Frame(line) => line.is_unproven(),
+        let is_claimed = |line: &TreeLine| match line {
+            TreeLine::Frame(line) => line.row.standing().is_claimed,
             TreeLine::Hidden { .. } => false,
         };
-        if self.lines.iter().any(is_unproven) {
+        if self.lines.iter().any(is_claimed) {
             let record = match canvas.voice {
                 Voice::Cli => " (`flame check` records one)",
                 Voice::Tool => "",
             };
-            let words = format!(
-                "{NO_EVIDENCE}: completed without a recorded check, test or commit{record}"
-            );
+            let words =
+                format!("{CLAIMED}: completed without a recorded check, test or commit{record}");
             text.push_str(&canvas.paragraph("", &words));
         }
         text

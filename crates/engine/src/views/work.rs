@@ -10,10 +10,12 @@ mod axis;
 mod calls;
 mod chart;
 mod flame;
+mod folds;
 mod ledger;
 mod outline;
 mod rows;
 mod sections;
+mod stacks;
 mod timeline;
 
 use flamestack_core::FrameId;
@@ -24,7 +26,7 @@ pub use self::amounts::{Amounts, Measure};
 pub use self::axis::Axis;
 pub use self::calls::ChargedCall;
 pub use self::chart::{ChartBox, FlameChart, Lane};
-pub use self::flame::{FlameBox, FlameGraph, Look};
+pub use self::flame::{BoxMarks, FlameBox, FlameGraph, Look};
 pub use self::outline::WorkPlace;
 pub use self::rows::{Opened, WorkRow, WorkRows};
 pub use self::sections::{CompactionReceipt, LeftOut, SectionView, SentView, sections};
@@ -68,10 +70,10 @@ impl Work {
     /// rows and amounts are those of the last time it was.
     pub fn catch_up(&mut self, reading: &dyn Reading) -> Result<bool> {
         let events = reading.events_after(self.ledger.position(), STEP)?;
-        let is_last = events.len() < STEP;
         for recorded in &events {
             self.ledger.apply(recorded);
         }
+        let is_last = self.ledger.position() >= reading.position()?;
         if is_last && self.ledger.is_news() {
             self.outline.update(reading, &mut self.ledger)?;
         }

@@ -237,3 +237,33 @@ fn thousands_of_sessions_leave_a_bounded_number_in_memory() {
     };
     assert_eq!((logs(0), logs(599)), (1, 0));
 }
+
+#[test]
+fn an_entry_of_a_session_is_found_by_its_number() {
+    let ground = Ground::new();
+    for n in 1..=3 {
+        let entries = ["user", "end"].map(|place| Entry {
+            id: Some(format!("{n}{place}")),
+            message: Some(format!("m{n}")),
+            ..Entry::of(match place {
+                "user" => EntryKind::User {
+                    speaker: Speaker::Person,
+                    text: format!("Prompt {n}"),
+                },
+                _ => EntryKind::TurnEnded,
+            })
+        });
+        ground.engine.ingest(&actor(ME), &entries).unwrap();
+    }
+    let own = ground.engine.session(&ME.parse().unwrap()).unwrap();
+    let own = own.unwrap().own.unwrap();
+    let entry =
+        |n: usize| ground.tool(ME, "stack_recall", json!({ "query": format!("{own}#{n}") }));
+    assert!(entry(3).contains("Prompt 2"), "{}", entry(3));
+    let missing = refusal(
+        &ground,
+        "stack_recall",
+        json!({ "query": format!("{own}#99") }),
+    );
+    assert!(missing.contains("there is no"), "{missing}");
+}

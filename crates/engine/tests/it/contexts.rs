@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use flamestack_context::{ContextSettings, SectionKind, Subagent, Surroundings, assemble};
+use flamestack_context::{
+    ContextSettings, SectionKind, SiblingPosition, Subagent, Surroundings, assemble,
+};
 use flamestack_core::id::Timestamp;
 use flamestack_core::{FrameId, Status, Tree, decide};
 use flamestack_engine::context::{ContextOptions, ContextTarget, surroundings};
@@ -14,6 +16,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::ground::{Ground, session};
+
+#[path = "../../../context/src/tests/reference.rs"]
+mod reference;
 
 const ME: &str = "opencode:me";
 
@@ -207,7 +212,7 @@ fn the_window_of_the_recorded_model_counts() {
         .unwrap()
         .unwrap();
     assert_eq!(context.budget.total(), 1_280);
-    // The same model again is no news.
+    // The same model again is not news.
     let again = ground.model(ME, "tiny", Some(32_000));
     assert!(again.events.is_empty());
     ground.model(ME, "unknown", None);
@@ -263,7 +268,7 @@ fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
 
 /// Gathers the surroundings of a frame from a tree in memory, with the subagents below it.
 fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
-    let mut around = Surroundings::in_tree(tree, frame).unwrap();
+    let mut around = reference::in_tree(tree, frame).unwrap();
     let begun = tree.children(Some(frame));
     let begun = begun.filter(|it| matches!(it.status, Status::InProgress | Status::Blocked));
     for child in begun {

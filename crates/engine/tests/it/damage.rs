@@ -13,8 +13,13 @@ use flamestack_core::id::Seq;
 use flamestack_core::{Actor, Author, FrameId, SessionRef};
 use flamestack_engine::request::{GoalInput, ParentInput};
 use flamestack_engine::{Engine, EngineError, Home, Project, Request, SystemClock};
-use flamestack_store::Orphans;
+use flamestack_store::{Orphans, Retention};
 
+/// Deletes only what no frame refers to.
+const EVERYTHING: Retention = Retention {
+    bytes: u64::MAX,
+    since: None,
+};
 /// Rounds of every attack.
 const ROUNDS: usize = 200;
 /// Rounds on one store, which only grows.
@@ -248,7 +253,7 @@ fn text_is_not_collected_while_it_is_being_recorded() {
             // Enough room: only what no frame refers to may go.
             collector
                 .maintenance()
-                .collect(&actor(), u64::MAX, Orphans::Careful, all, &|| true)
+                .collect(&actor(), &EVERYTHING, Orphans::Careful, all, &|| true)
                 .unwrap();
             rounds += 1;
         }
@@ -289,7 +294,7 @@ fn text_of_a_journal_that_was_set_aside_is_kept() {
         let collect = || {
             let all = Duration::from_mins(1);
             let orphans = [Orphans::Careful, Orphans::All][round % 2];
-            let plan = maintenance.collect(&actor(), u64::MAX, orphans, all, &|| true);
+            let plan = maintenance.collect(&actor(), &EVERYTHING, orphans, all, &|| true);
             plan.unwrap().kept
         };
         assert_eq!(collect(), texts);
@@ -315,7 +320,7 @@ fn text_of_a_missing_journal_is_kept_until_the_user_says_so() {
     let examined = maintenance.examine(&mut |_, _| ());
     assert!(examined.missing_journal.is_some_and(|events| events > 0));
     let collect = |orphans| {
-        let plan = maintenance.collect(&actor(), u64::MAX, orphans, Duration::ZERO, &|| true);
+        let plan = maintenance.collect(&actor(), &EVERYTHING, orphans, Duration::ZERO, &|| true);
         let plan = plan.unwrap();
         (plan.kept, plan.orphans.len())
     };

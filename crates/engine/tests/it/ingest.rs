@@ -265,8 +265,7 @@ fn a_frame_without_last_words_is_summarised_from_its_log() {
     let wordless = frame_named(engine, "Task one");
     insta::assert_snapshot!(wordless.results.unwrap().as_str(), @r"
     Ended without a word.
-    ## Names
-    - src/cookie_jar.rs
+    Files changed: src/cookie_jar.rs
     ");
     assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
 }

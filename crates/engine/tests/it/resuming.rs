@@ -1,4 +1,4 @@
-//! Sessions that go on: after a crash, by hand-off, or as a new one beside work that was left open.
+//! Sessions that continue: after a crash, by hand-off, or as a new one beside work that was left open.
 
 use flamestack_brief::workflow::Workflows;
 use flamestack_core::session::checkpoint::ProcessIdentity;
@@ -7,6 +7,7 @@ use flamestack_core::session::state::SessionState;
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
 use flamestack_engine::hand_off::HandOff;
 use flamestack_engine::sessions::process::Processes;
+use serde_json::json;
 
 use crate::ground::{Ground, actor, session};
 
@@ -108,6 +109,30 @@ fn the_next_message_says_what_was_in_flight_once() {
 }
 
 #[test]
+fn a_turn_that_an_error_ended_leaves_its_open_ends() {
+    let ground = Ground::new();
+    let acting = actor(SESSION);
+    let sees = |entries: &[Entry]| ground.engine.ingest(&acting, entries).unwrap();
+    sees(&[user("1", "Publish the package to the registry")]);
+    sees(&[publishing()]);
+    let why = "APIError: no credit".to_owned();
+    sees(&[entry("2", EntryKind::Failed { why })]);
+    let notice = ground.engine.resume_notice(&acting).unwrap().unwrap();
+    assert!(notice.contains("an error ended it"), "{notice}");
+    assert!(
+        notice.contains("Outcome unknown, verify first: bash"),
+        "{notice}"
+    );
+    let state = ground.engine.resumption(&session(SESSION)).unwrap();
+    assert!(!state.unwrap().is_cut_off());
+    // Without anything open there is nothing to say.
+    sees(&[user("3", "Go on")]);
+    let why = "APIError: no credit".to_owned();
+    sees(&[entry("4", EntryKind::Failed { why })]);
+    assert_eq!(ground.engine.resume_notice(&acting).unwrap(), None);
+}
+
+#[test]
 fn nothing_is_continued_unless_the_user_has_set_so() {
     let ground = cut_off();
     assert_eq!(ground.engine.begin_resume(&actor(SESSION)).unwrap(), None);
@@ -190,6 +215,10 @@ fn work_goes_on_in_another_project_with_its_state() {
 #[test]
 fn a_new_session_learns_of_open_work_that_it_is_about() {
     let ground = cut_off();
+    for decision in ["npm first", "no prerelease", "sign it", "two factors"] {
+        let arguments = json!({ "decision": decision });
+        ground.tool(SESSION, "stack_add_decision", arguments);
+    }
     let of = |prompt: &str| ground.engine.left_open(&session(OTHER), prompt).unwrap();
     let text = of("Can you publish the package again?").unwrap();
     assert!(
@@ -197,6 +226,12 @@ fn a_new_session_learns_of_open_work_that_it_is_about() {
         "{text}"
     );
     assert!(text.starts_with("<stack-update after=\"start\">"), "{text}");
+    assert!(
+        text.contains(
+            "  decided: no prerelease\n  decided: sign it\n  decided: two factors\n  and 2 more;"
+        ),
+        "{text}"
+    );
     assert_eq!(of("Write a poem about the sea"), None);
     // The session itself, and one that has begun, learn nothing.
     let own = ground

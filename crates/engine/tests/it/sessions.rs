@@ -1,11 +1,14 @@
 //! Sessions through the engine: states of a live session, interruptions, levels, orphans.
 
+use flamestack_core::delegation::DelegationVerdict;
+use flamestack_core::delivery::Reason;
 use flamestack_core::session::checkpoint::ProcessIdentity;
 use flamestack_core::session::forest::CareAction;
 use flamestack_core::session::link::LinkKind;
 use flamestack_core::session::state::SessionState;
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker, Usage};
 use flamestack_engine::IngestOptions;
+use flamestack_engine::context::ContextOptions;
 use flamestack_engine::sessions::process::Processes;
 use flamestack_engine::sessions::{NewSession, json};
 use serde_json::{Value, json};
@@ -244,7 +247,7 @@ fn a_stop_leaves_a_checkpoint_with_calls_of_unknown_outcome() {
     assert!(!calls[0]["input"].as_str().unwrap().contains("ghp_"));
     assert_eq!(kept["queued"][0]["text"], "and the tests");
     assert_eq!(kept["frame"], shown["frame"]);
-    // One interruption is one checkpoint, and the next prompt goes on.
+    // One interruption is one checkpoint, and the next prompt continues.
     ground.sees(SESSION, &[user("p3", "Go on")]);
     assert_eq!(ground.state(SESSION), "executing");
     assert_eq!(ground.shown(SESSION)["checkpoint"]["at"], kept["at"]);
@@ -415,7 +418,7 @@ fn links_are_made_and_removed_and_loops_are_refused() {
     let error = parent("a", "b").unwrap_err().to_string();
     assert_eq!(
         error,
-        "opencode:a cannot be linked to opencode:b: the one is below the other"
+        "opencode:a cannot be linked to opencode:b: one is below the other"
     );
     assert!(parent("a", "a").is_err() && parent("a", "nowhere").is_err());
     sessions
@@ -465,6 +468,42 @@ fn the_clock_alone_makes_a_session_idle_and_stale() {
     assert_eq!(events(&ground), before);
     let state = SessionState::from_name("stale");
     assert_eq!(state, Some(SessionState::Stale));
+}
+
+#[test]
+fn a_session_that_is_resumed_differs_from_a_new_one() {
+    let ground = Ground::new();
+    ground.sees(SESSION, &[user("p1", "Fix it")]);
+    assert_eq!(ground.shown(SESSION)["resumedAt"], Value::Null);
+    let contexts = ground.engine.contexts();
+    let send = |reason| {
+        let options = ContextOptions::default();
+        contexts.deliver(&actor(SESSION), reason, &options).unwrap()
+    };
+    send(None);
+    assert_eq!(ground.shown(SESSION)["resumedAt"], Value::Null);
+    send(Some(Reason::Resume));
+    assert!(ground.shown(SESSION)["resumedAt"].is_string());
+}
+
+#[test]
+fn depth_follows_a_parent_that_a_command_chose() {
+    let ground = Ground::new();
+    for name in ["opencode:a", "opencode:b"] {
+        ground.sees(name, &[user(name, "Work")]);
+    }
+    let judge = || {
+        let session = session("opencode:b");
+        let verdict = ground.engine.judge_delegation(&session, None, Some(1));
+        verdict.unwrap()
+    };
+    assert_eq!(judge(), DelegationVerdict::Allowed);
+    let sessions = ground.engine.sessions();
+    let me = actor("shell:main");
+    sessions
+        .link(&me, "b", LinkKind::Parent, Some("a"), false)
+        .unwrap();
+    assert!(matches!(judge(), DelegationVerdict::Warned(why) if why.contains("2 deep")));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The view model of the work: amounts, rows, flame graphs and charts, on real stores.
 
 use flamestack_core::transcript::{Entry, EntryKind, Speaker, Usage};
-use flamestack_core::{FrameId, Status};
+use flamestack_core::{Actor, FrameId, Status};
 use flamestack_engine::views::work::{
-    FlameGraph, Look, Measure, Opened, TimelineRow, Work, WorkScope,
+    ChargedCall, FlameGraph, Look, Measure, Opened, TimelineRow, Work, WorkPlace, WorkScope,
 };
-use flamestack_engine::{Engine, Request};
+use flamestack_engine::{Engine, Request, tools};
+use serde_json::{Value, json};
 
 use crate::ground::{Ground, actor, session};
 
@@ -134,6 +135,48 @@ fn folding_saves_what_the_prompt_shrank_by_in_each_later_call() {
         3 * 3_850,
         "a summary has replaced the history"
     );
+}
+
+/// OpenCode reports a call once the tools that it called have run.
+#[test]
+fn a_call_that_is_reported_after_its_tools_belongs_to_the_frame_that_it_began_in() {
+    let ground = Ground::new();
+    let tool = |id: &str, name: &str, arguments: Value| {
+        let actor = Actor {
+            message: Some(format!("msg_{id}")),
+            ..actor(SESSION)
+        };
+        tools::call(&ground.engine, &actor, name, arguments).unwrap();
+    };
+    prompt(&ground, SESSION, "p1", "Build the shop.");
+    let goal = json!({ "title": "Cart", "successCriteria": "It works" });
+    tool("c1", "stack_frame_push", goal);
+    call(&ground, SESSION, "c1", 1_000);
+    call(&ground, SESSION, "c2", 3_000);
+    let results = json!({ "status": "completed", "results": "It works" });
+    tool("c3", "stack_frame_pop", results);
+    call(&ground, SESSION, "c3", 5_000);
+    call(&ground, SESSION, "c4", 1_200);
+    call(&ground, SESSION, "c5", 1_300);
+    let rows = work(&ground.engine).rows(&Opened::default()).rows;
+    let cart = rows.iter().find(|row| row.title == "Cart").unwrap();
+    assert_eq!(
+        cart.own.tokens(),
+        3_050 + 5_050,
+        "not the call that opened it"
+    );
+    assert!(cart.is_folded);
+    // 5,050 tokens before the pop, 1,200 after it, in two calls.
+    assert_eq!(cart.own.saved, 2 * 3_850);
+    let mut charged = Vec::new();
+    let mut each = |call: ChargedCall| charged.push(call.frame.map(|it| it.to_string()));
+    let mut all = Work::default();
+    ground
+        .engine
+        .read(|reading| all.catch_up_with_calls(reading, &mut each))
+        .unwrap();
+    let of_cart = |frame: &&Option<String>| frame.as_deref() == Some(cart.id.as_str());
+    assert_eq!(charged.iter().filter(of_cart).count(), 2);
 }
 
 #[test]
@@ -334,4 +377,49 @@ fn a_branch_with_many_children_shows_some_and_counts_the_rest() {
     opened.closed.insert(root);
     assert_eq!(work.rows(&opened).rows.len(), 1);
     assert_eq!(work.place(&root).unwrap().status, Status::InProgress);
+}
+
+#[test]
+fn the_stacks_of_sessions_are_those_of_each_alone() {
+    let ground = Ground::new();
+    story(&ground);
+    prompt(&ground, "opencode:ses_2", "q1", "Look at the prices.");
+    call(&ground, "opencode:ses_2", "d1", 2_000);
+    call(&ground, "opencode:ses_3", "d2", 700);
+    let work = work(&ground.engine);
+    let line = |path: &[&WorkPlace], own: u64| {
+        let titles: Vec<&str> = path.iter().map(|place| place.title.as_str()).collect();
+        format!("{} {own}", titles.join(";"))
+    };
+    for measure in Measure::ALL {
+        let mut together = Vec::new();
+        work.each_session_stack(measure, &mut |session, path, own| {
+            together.push(format!("{session} {}", line(path, own)));
+        });
+        let mut alone = Vec::new();
+        for session in work.session_names() {
+            let scope = WorkScope::Session(session.clone());
+            work.each_stack(&scope, measure, &mut |path, own| {
+                alone.push(format!("{session} {}", line(path, own)));
+            });
+        }
+        assert_eq!(together, alone, "{measure:?}");
+    }
+}
+
+#[test]
+fn stacks_end_at_a_depth_and_lose_nothing() {
+    let ground = Ground::new();
+    prompt(&ground, SESSION, "p1", "Go down.");
+    for depth in 0..230 {
+        ground.push(SESSION, &format!("Level {depth}"));
+        call(&ground, SESSION, &format!("c{depth}"), 1_000);
+    }
+    let work = work(&ground.engine);
+    let (mut deepest, mut sum) = (0, 0);
+    work.each_stack(&WorkScope::Project, Measure::Tokens, &mut |path, own| {
+        deepest = deepest.max(path.len());
+        sum += own;
+    });
+    assert_eq!((deepest, sum), (200, work.total().tokens()));
 }

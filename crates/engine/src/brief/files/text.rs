@@ -42,7 +42,7 @@ pub(super) fn read(file: &mut File, size: u64, limit: ReadLimit) -> std::io::Res
         counted = Some(text.matches('\n').count());
         text.push('\n');
         text.push_str(rest.split_once('\n').map_or("", |(_, rest)| rest));
-        // A cut inside a character is no damage.
+        // A cut inside a character is not damage.
         is_damaged = is_damaged && is_tail_damaged && text.contains('\u{fffd}');
     }
     if text.contains('\r') {

@@ -5,7 +5,7 @@ use crate::ingest::Observer;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::session::Description;
-use flamestack_core::subagent::{Framing, Run, State};
+use flamestack_core::subagent::{Framing, State, SubagentRun};
 use flamestack_core::transcript::{EntryKind, Usage};
 use flamestack_core::{Command, SessionRef, Title};
 
@@ -55,7 +55,7 @@ impl TestSession {
         self.observer = observer;
     }
 
-    fn run(&self, session: &SessionRef) -> &Run {
+    fn run(&self, session: &SessionRef) -> &SubagentRun {
         self.tree.sessions()[session].run.as_ref().unwrap()
     }
 
@@ -236,6 +236,20 @@ fn a_run_that_is_too_short_is_logged_where_it_was_started() {
     ▶ Why is it slow? [session] ←
       directive: Why is it slow?
       artifact: notes.md
+    ");
+}
+
+#[test]
+fn a_short_run_that_failed_has_its_frame() {
+    let mut session = TestSession::tracking(SHORT);
+    session.user("Why is it slow?");
+    session.saw(started("ses_2", "Ask", "What is slow?"));
+    session.saw(ended("ses_2", false, "no credit"));
+    insta::assert_snapshot!(session.tree(), @"
+    ▶ Why is it slow? [session] ←
+      directive: Why is it slow?
+      ✗ Ask [subagent]
+        = no credit
     ");
 }
 

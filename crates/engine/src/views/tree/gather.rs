@@ -117,14 +117,7 @@ impl<'r> Source<'r> {
         let Some(frame) = self.reading.whole_frame(root)? else {
             return Ok(Vec::new());
         };
-        let evidence = || {
-            frame.notes.iter().filter_map(|note| match note {
-                Note::Evidence(evidence) => Some(evidence.speaks_for()),
-                _ => None,
-            })
-        };
-        let proofs = evidence().filter(|speaks_for| *speaks_for).count() as u64;
-        let failures = evidence().count() as u64 - proofs;
+        let (proofs, failures) = frame.proofs_and_failures();
         let is_commit = |note: &&Note| matches!(note, Note::Evidence(Evidence::Commit(_)));
         let commits = frame.notes.iter().filter(is_commit).count() as u64;
         let row = FrameRow {

@@ -6,29 +6,23 @@ use serde::Serialize;
 
 use crate::views::{counted, grouped, time};
 
-/// The amount that a picture shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
-    /// Tokens of all model calls, prompts and answers.
-    #[default]
-    Tokens,
-    /// Money, in millionths of a dollar.
-    Cost,
-    /// Working time in milliseconds.
-    Time,
-    /// Prompts and model calls.
-    Messages,
-    /// Tokens that later calls did not carry because finished frames were folded.
-    Saved,
+enum_names! {
+    /// The amount that a picture shows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Measure {
+        /// Tokens of all model calls, prompts and answers.
+        #[default]
+        Tokens = "tokens",
+        /// Money, in millionths of a dollar.
+        Cost = "cost",
+        /// Working time in milliseconds.
+        Time = "time",
+        /// Prompts and model calls.
+        Messages = "messages",
+        /// Tokens that later calls did not carry because finished frames were folded.
+        Saved = "saved",
+    }
 }
-
-enum_names!(Measure {
-    Tokens = "tokens",
-    Cost = "cost",
-    Time = "time",
-    Messages = "messages",
-    Saved = "saved",
-});
 
 impl Measure {
     /// Renders an amount with its unit.
@@ -43,11 +37,11 @@ impl Measure {
     }
 }
 
-/// Renders millionths of a dollar: to the cent, or with as many digits as a small amount needs.
+/// Renders millionths of a dollar: to the cent, or with as many digits as less than a cent needs.
 fn dollars(micro: u64) -> String {
     match micro {
         0 => "$0".to_owned(),
-        1..1_000_000 => format!("$0.{micro:06}").trim_end_matches('0').to_owned(),
+        1..10_000 => format!("$0.{micro:06}").trim_end_matches('0').to_owned(),
         _ => {
             let cents = micro.saturating_add(5_000) / 10_000;
             format!("${}.{:02}", grouped(cents / 100), cents % 100)
@@ -149,7 +143,7 @@ mod tests {
         let costs = costs.map(|micro| Measure::Cost.words(micro));
         assert_eq!(
             costs.join(", "),
-            "$0, $0.0003, $0.05, $0.999999, $1.00, $1,234.57"
+            "$0, $0.0003, $0.05, $1.00, $1.00, $1,234.57"
         );
         assert_eq!(Measure::Time.words(65_000), "1 min 5 s");
         assert_eq!(Measure::Saved.words(1), "1 token saved");

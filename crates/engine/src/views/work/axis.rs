@@ -1,6 +1,6 @@
 //! A time axis without the pauses in which no session worked.
 
-/// Milliseconds without work from which on the axis leaves a pause out.
+/// Time without work after which the axis leaves a pause out, in milliseconds.
 const PAUSE: i64 = 10 * 60 * 1000;
 
 /// Maps times to places on an axis.

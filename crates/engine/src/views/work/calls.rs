@@ -2,16 +2,16 @@
 
 use flamestack_core::id::{Seq, SessionRef};
 use flamestack_core::transcript::Usage;
-use flamestack_core::{Event, FrameId};
+use flamestack_core::{Event, FrameId, Recorded};
 use flamestack_store::Reading;
 
-use super::ledger::{Ledger, SessionTally};
+use super::ledger::Ledger;
 use super::{STEP, Work};
 use crate::error::Result;
 
 /// A model call.
 #[derive(Clone, Debug)]
-pub struct ChargedCall<'e> {
+pub struct ChargedCall {
     /// The event that recorded it.
     pub seq: i64,
     /// Time of the session's event before it, in milliseconds.
@@ -19,35 +19,51 @@ pub struct ChargedCall<'e> {
     /// Time of its end.
     pub at: i64,
     /// The session.
-    pub session: &'e SessionRef,
+    pub session: SessionRef,
     /// The frame that it was charged to.
     pub frame: Option<FrameId>,
     /// Its cost.
-    pub usage: &'e Usage,
+    pub usage: Usage,
+}
+
+impl ChargedCall {
+    /// Returns the call that an event recorded, if it did; the ledger is that of the events before it.
+    fn of(ledger: &Ledger, recorded: &Recorded) -> Option<Self> {
+        let Event::SessionSpent { session, usage } = &recorded.event else {
+            return None;
+        };
+        let known = ledger.session_named(session).map(|(_, known)| known);
+        let message = recorded.message.as_deref();
+        let Seq(seq) = recorded.seq;
+        Some(Self {
+            seq,
+            begun: known.map_or(recorded.at.0, |known| known.last.0),
+            at: recorded.at.0,
+            session: session.clone(),
+            frame: known.and_then(|known| known.frame_of_call(message)),
+            usage: usage.clone(),
+        })
+    }
 }
 
 impl Work {
-    /// Visits all model calls of a project, oldest first.
-    pub fn each_call(reading: &dyn Reading, each: &mut dyn FnMut(&ChargedCall<'_>)) -> Result<()> {
-        let mut ledger = Ledger::default();
+    /// Reads everything that is new, and visits the model calls in it, oldest first.
+    pub fn catch_up_with_calls(
+        &mut self,
+        reading: &dyn Reading,
+        each: &mut dyn FnMut(ChargedCall),
+    ) -> Result<()> {
         loop {
-            let events = reading.events_after(ledger.position(), STEP)?;
+            let events = reading.events_after(self.ledger.position(), STEP)?;
             for recorded in &events {
-                if let Event::SessionSpent { session, usage } = &recorded.event {
-                    let known = ledger.session_named(session).map(|(_, known)| known);
-                    let Seq(seq) = recorded.seq;
-                    each(&ChargedCall {
-                        seq,
-                        begun: known.map_or(recorded.at.0, |known| known.last.0),
-                        at: recorded.at.0,
-                        session,
-                        frame: known.and_then(SessionTally::frame),
-                        usage,
-                    });
+                if let Some(call) = ChargedCall::of(&self.ledger, recorded) {
+                    each(call);
                 }
-                ledger.apply(recorded);
+                self.ledger.apply(recorded);
             }
-            if events.len() < STEP {
+            if events.is_empty() {
+                // Brings the tree up to date.
+                self.catch_up(reading)?;
                 return Ok(());
             }
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flamestack_core::FrameId;
 
 use super::axis::Axis;
-use super::flame::Look;
+use super::flame::{BoxMarks, Look};
 use super::ledger::Segment;
 use super::outline::WorkPlace;
 use super::{Work, WorkScope};
@@ -45,8 +45,8 @@ pub struct ChartBox {
     pub title: String,
     /// Its look.
     pub look: Look,
-    /// True if raw text of it was dropped.
-    pub is_dropped: bool,
+    /// Facts that its look does not show.
+    pub marks: BoxMarks,
     /// Level in the lane, from 0.
     pub level: usize,
     /// Begin in milliseconds.
@@ -167,7 +167,7 @@ impl Work {
             frame: place.map(|place| place.id),
             title: place.map_or_else(|| "outside of frames".to_owned(), |it| it.title.clone()),
             look: place.map_or(Look::Outside, Look::of),
-            is_dropped: place.is_some_and(|place| place.is_dropped),
+            marks: place.map(BoxMarks::of).unwrap_or_default(),
             level,
             from: segment.from,
             to: segment.to,
@@ -203,7 +203,7 @@ fn joined(boxes: Vec<ChartBox>, narrow: i64, axis: &Axis) -> Vec<ChartBox> {
                     frame: None,
                     title: "…".to_owned(),
                     look: Look::Rest,
-                    is_dropped: false,
+                    marks: BoxMarks::default(),
                     ..one
                 });
             }

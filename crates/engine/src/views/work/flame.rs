@@ -13,45 +13,34 @@ use super::{Work, WorkScope};
 use crate::views::counted;
 
 /// Maximum depth of a picture. Deeper boxes are left out; the amounts above include them.
-const DEPTH: usize = 200;
+pub(super) const DEPTH: usize = 200;
 
-/// Look of a box: the state of its frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Look {
-    /// The whole picture.
-    All,
-    /// Work in progress.
-    Active,
-    /// Planned work.
-    Planned,
-    /// Blocked work.
-    Blocked,
-    /// Completed work.
-    Completed,
-    /// Completed work whose messages left the prompt.
-    Folded,
-    /// Failed work.
-    Failed,
-    /// Work that is no longer wanted.
-    Invalidated,
-    /// Work outside of frames.
-    Outside,
-    /// Boxes that are too narrow to be shown.
-    Rest,
+enum_names! {
+    /// Look of a box: the state of its frames.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Look {
+        /// The whole picture.
+        All = "all",
+        /// Work in progress.
+        Active = "active",
+        /// Planned work.
+        Planned = "planned",
+        /// Blocked work.
+        Blocked = "blocked",
+        /// Completed work.
+        Completed = "completed",
+        /// Completed work whose messages left the prompt.
+        Folded = "folded",
+        /// Failed work.
+        Failed = "failed",
+        /// Work that is no longer wanted.
+        Invalidated = "invalidated",
+        /// Work outside of frames.
+        Outside = "outside",
+        /// Boxes that are too narrow to be shown.
+        Rest = "rest",
+    }
 }
-
-enum_names!(Look {
-    All = "all",
-    Active = "active",
-    Planned = "planned",
-    Blocked = "blocked",
-    Completed = "completed",
-    Folded = "folded",
-    Failed = "failed",
-    Invalidated = "invalidated",
-    Outside = "outside",
-    Rest = "rest",
-});
 
 impl Look {
     /// Returns the look of a frame.
@@ -64,6 +53,25 @@ impl Look {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,
             Status::Invalidated => Self::Invalidated,
+        }
+    }
+}
+
+/// Facts about a frame that its look does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BoxMarks {
+    /// True if it is completed without recorded evidence.
+    pub is_claimed: bool,
+    /// True if raw text of it was dropped.
+    pub is_dropped: bool,
+}
+
+impl BoxMarks {
+    /// Returns the marks of a frame.
+    pub fn of(place: &WorkPlace) -> Self {
+        Self {
+            is_claimed: place.standing().is_claimed,
+            is_dropped: place.is_dropped,
         }
     }
 }
@@ -90,8 +98,8 @@ pub struct FlameBox {
     pub title: String,
     /// Look.
     pub look: Look,
-    /// True if raw text of it was dropped.
-    pub is_dropped: bool,
+    /// Facts that its look does not show.
+    pub marks: BoxMarks,
     /// Number of frames.
     pub count: u64,
     /// Level, from 0.
@@ -105,10 +113,10 @@ pub struct FlameBox {
 }
 
 /// The amounts of each frame and of what is below it, in one measure.
-struct Values {
+pub(super) struct Values {
     own: Vec<u64>,
     total: Vec<u64>,
-    outside: u64,
+    pub(super) outside: u64,
 }
 
 impl Values {
@@ -116,7 +124,7 @@ impl Values {
         self.total.get(number).copied().unwrap_or_default()
     }
 
-    fn own(&self, number: usize) -> u64 {
+    pub(super) fn own(&self, number: usize) -> u64 {
         self.own.get(number).copied().unwrap_or_default()
     }
 }
@@ -140,7 +148,7 @@ impl Work {
                 frame: None,
                 title: "all".to_owned(),
                 look: Look::All,
-                is_dropped: false,
+                marks: BoxMarks::default(),
                 count: tops.len() as u64,
                 level: 0,
                 from: 0,
@@ -155,7 +163,7 @@ impl Work {
                 frame: None,
                 title: "outside of frames".to_owned(),
                 look: Look::Outside,
-                is_dropped: false,
+                marks: BoxMarks::default(),
                 count: 0,
                 level: 1,
                 from: end,
@@ -181,41 +189,7 @@ impl Work {
         }
     }
 
-    /// Visits each frame that has work of its own: the titles from the root down to it, with their
-    /// looks, and the amount.
-    pub fn each_stack(
-        &self,
-        scope: &WorkScope,
-        measure: Measure,
-        each: &mut dyn FnMut(&[&WorkPlace], u64),
-    ) {
-        let values = self.values(scope, measure);
-        let mut path: Vec<&WorkPlace> = Vec::new();
-        let tops = self.tops(scope);
-        let mut stack: Vec<(usize, usize)> = tops.iter().rev().map(|it| (*it, 0)).collect();
-        while let Some((number, depth)) = stack.pop() {
-            let Some(place) = self.outline.at(number) else {
-                continue;
-            };
-            path.truncate(depth);
-            path.push(place);
-            let own = values.own(number);
-            if own > 0 {
-                each(&path, own);
-            }
-            let below = place.children().iter().rev();
-            stack.extend(
-                below
-                    .filter(|it| values.total(**it) > 0)
-                    .map(|it| (*it, depth + 1)),
-            );
-        }
-        if values.outside > 0 && !matches!(scope, WorkScope::Frame(_)) {
-            each(&[], values.outside);
-        }
-    }
-
-    fn values(&self, scope: &WorkScope, measure: Measure) -> Values {
+    pub(super) fn values(&self, scope: &WorkScope, measure: Measure) -> Values {
         let session = match scope {
             WorkScope::Session(session) => Some(self.ledger.session_named(session)),
             WorkScope::Project | WorkScope::Frame(_) => None,
@@ -295,12 +269,12 @@ struct Layout<'w> {
 impl Layout<'_> {
     /// Places siblings beside each other, the widest first, and returns the right edge.
     fn place(&mut self, siblings: &[usize], from: u64, level: usize) -> u64 {
-        let mut groups: BTreeMap<(&str, Look, bool), Vec<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, Look, BoxMarks), Vec<usize>> = BTreeMap::new();
         for number in siblings {
             if let Some(place) = self.work.outline.at(*number)
                 && self.values.total(*number) > 0
             {
-                let key = (place.title.as_str(), Look::of(place), place.is_dropped);
+                let key = (place.title.as_str(), Look::of(place), BoxMarks::of(place));
                 groups.entry(key).or_default().push(*number);
             }
         }
@@ -314,7 +288,7 @@ impl Layout<'_> {
         groups.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
         let mut from = from;
         let (mut narrow, mut left_out) = (0, 0);
-        for (width, (title, look, is_dropped), members) in groups {
+        for (width, (title, look, marks), members) in groups {
             if width < self.narrow || level >= DEPTH {
                 narrow += width;
                 left_out += members.len() as u64;
@@ -325,7 +299,7 @@ impl Layout<'_> {
                 frame: first.map(|place| place.id),
                 title: title.to_owned(),
                 look,
-                is_dropped,
+                marks,
                 count: members.len() as u64,
                 level,
                 from,
@@ -340,7 +314,7 @@ impl Layout<'_> {
                 frame: None,
                 title: format!("{} …", counted(left_out, "smaller frame", "smaller frames")),
                 look: Look::Rest,
-                is_dropped: false,
+                marks: BoxMarks::default(),
                 count: left_out,
                 level,
                 from,

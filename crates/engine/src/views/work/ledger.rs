@@ -1,6 +1,6 @@
 //! The ledger: what the events of the journal say about the amounts of frames and sessions.
 //!
-//! A model call is charged to the frame that its session works on at that moment, else to the frame
+//! A model call is charged to the frame that its session works on when the call begins, else to the frame
 //! bound to the session, else to the session alone. A prompt that has a frame directly below that one is
 //! charged instead, so that sessions without any pushes show what each prompt took. Costs stay facts after an undo or a revert, so the
 //! ledger is only ever added to.
@@ -13,9 +13,10 @@ use flamestack_core::transcript::Usage;
 use flamestack_core::{Author, Event, Frame, FrameId, Recorded};
 
 use super::amounts::Amounts;
+use super::folds::{Ending, Folds};
 use super::timeline::{MarkKind, SessionMark};
 
-/// Milliseconds without an event from which on a session pauses: an hour.
+/// Time without an event after which a session counts as paused, in milliseconds: an hour.
 pub(super) const PAUSE: i64 = 60 * 60 * 1000;
 /// Maximum number of marks kept for each session.
 const MARKS: usize = 400;
@@ -28,7 +29,7 @@ pub(super) struct Ledger {
     names: BTreeMap<SessionRef, usize>,
     sessions: Vec<SessionTally>,
     segments: Vec<Segment>,
-    folds: Vec<Fold>,
+    folds: Folds,
     /// The frames of raw texts, by a part of their hash.
     texts: BTreeMap<u64, FrameId>,
     /// Frames that changed since the outline was updated.
@@ -79,8 +80,12 @@ pub(super) struct SessionTally {
     size: u64,
     /// The segment that it is in.
     segment: Option<usize>,
-    /// Frames that ended since its last call, innermost first, with the growth of the prompt in them.
-    ending: Vec<(FrameId, u64)>,
+    /// Frames that ended since its last call, innermost first.
+    ending: Vec<Ending>,
+    /// The newest message in which it went to another frame, and the frame before that.
+    moved: Option<(String, Option<FrameId>)>,
+    /// The newest message that frames began in.
+    begun_in: Option<(String, Vec<FrameId>)>,
 }
 
 /// A stretch of time in which a session worked on one frame.
@@ -90,18 +95,6 @@ pub(super) struct Segment {
     pub(super) frame: Option<FrameId>,
     pub(super) from: i64,
     pub(super) to: i64,
-}
-
-/// A finished frame that is folded: each later call of its session carries that many tokens less.
-#[derive(Clone, Copy, Debug)]
-struct Fold {
-    frame: FrameId,
-    session: usize,
-    tokens: u64,
-    /// Number of calls of the session before the fold took effect.
-    since: u64,
-    /// Number of calls of the session when a summary replaced its history.
-    until: Option<u64>,
 }
 
 impl Ledger {
@@ -162,11 +155,8 @@ impl Ledger {
 
     /// Returns the tokens that folding saved, by frame, with the session.
     pub(super) fn saved(&self) -> impl Iterator<Item = (FrameId, usize, u64)> {
-        self.folds.iter().map(|fold| {
-            let calls = self.session(fold.session).map_or(0, |it| it.all.calls);
-            let calls = fold.until.unwrap_or(calls).saturating_sub(fold.since);
-            (fold.frame, fold.session, fold.tokens.saturating_mul(calls))
-        })
+        self.folds
+            .saved(|session| self.session(session).map_or(0, |it| it.all.calls))
     }
 
     /// Applies the next event of the journal.
@@ -175,8 +165,12 @@ impl Ledger {
         self.is_news = true;
         self.touched.extend(recorded.event.frames());
         let actor = self.seen(&recorded.session, recorded.at);
+        let before = self.session(actor).and_then(SessionTally::frame);
         self.apply_to_sessions(recorded);
         self.apply_to_frames(recorded, actor);
+        if let (Some(message), Some(known)) = (&recorded.message, self.sessions.get_mut(actor)) {
+            known.moved_in(message, before);
+        }
     }
 
     fn apply_to_sessions(&mut self, recorded: &Recorded) {
@@ -219,7 +213,9 @@ impl Ledger {
                 Some(_) => self.rest(session, at, Some(MarkKind::Wait)),
                 None => self.change(session, at, |known| known.is_working = true),
             },
-            Event::SessionSpent { session, usage } => self.spend(session, at, usage),
+            Event::SessionSpent { session, usage } => {
+                self.spend(session, recorded, usage);
+            }
             Event::SessionCompacted { session, .. } => self.compact(session, at),
             Event::SubagentStarted(start) => {
                 let parent = start.parent.clone();
@@ -255,17 +251,18 @@ impl Ledger {
                     by: recorded.by,
                     session: actor,
                     is_asked: *origin == Origin::Asked,
-                    size_before: self.session(actor).map_or(0, |known| known.size),
                     ..Tally::default()
                 };
                 self.open(*frame, tally);
+                if !planned {
+                    self.begin_at_this_size(frame, actor, recorded);
+                }
             }
             Event::FrameStarted { frame } => {
-                let size = self.session(actor).map_or(0, |known| known.size);
                 let tally = self.tallies.entry(*frame).or_default();
                 tally.begun = tally.begun.or(Some(at));
                 tally.session = actor;
-                tally.size_before = size;
+                self.begin_at_this_size(frame, actor, recorded);
             }
             Event::FrameImported { frame } => self.open(frame.id, given(frame, recorded, actor)),
             Event::FrameCopied { frame, .. } => {
@@ -282,7 +279,7 @@ impl Ledger {
                 frame, cascaded, ..
             } => {
                 self.close(frame, cascaded, at);
-                self.await_fold(frame, actor);
+                self.await_fold(frame, actor, recorded);
             }
             Event::FrameInvalidated {
                 frame, cascaded, ..
@@ -397,11 +394,16 @@ impl Ledger {
         let Some(place) = self.names.get(session).copied() else {
             return;
         };
+        let frame = self.session(place).and_then(SessionTally::frame);
+        self.charge_to(place, frame, amounts);
+    }
+
+    fn charge_to(&mut self, place: usize, frame: Option<FrameId>, amounts: &Amounts) {
         let Some(known) = self.sessions.get_mut(place) else {
             return;
         };
         known.all.add(amounts);
-        match known.frame() {
+        match frame {
             Some(frame) => self
                 .tallies
                 .entry(frame)
@@ -411,66 +413,63 @@ impl Ledger {
         }
     }
 
-    fn spend(&mut self, session: &SessionRef, at: Timestamp, usage: &Usage) {
-        let place = self.seen(session, at);
-        self.take_folds(place, usage.prompt());
-        self.charge(session, &Amounts::of_call(usage));
-        if let Some(known) = self.sessions.get_mut(place) {
-            known.size = usage.prompt().saturating_add(usage.output);
+    fn spend(&mut self, session: &SessionRef, recorded: &Recorded, usage: &Usage) {
+        let place = self.seen(session, recorded.at);
+        let message = recorded.message.as_deref();
+        let Some(known) = self.sessions.get_mut(place) else {
+            return;
+        };
+        let (ended, ending) = Ending::before_call(std::mem::take(&mut known.ending), message);
+        known.ending = ending;
+        let (calls, size) = (known.all.calls, known.size);
+        self.folds.take(place, calls, size, usage.prompt(), ended);
+        let frame = known.frame_of_call(message);
+        known.size = usage.prompt().saturating_add(usage.output);
+        let size = known.size;
+        let begun = std::mem::take(&mut known.begun_in);
+        if let Some((_, frames)) = begun.filter(|(begun, _)| Some(begun.as_str()) == message) {
+            for frame in frames {
+                self.tallies.entry(frame).or_default().size_before = size;
+            }
         }
+        self.charge_to(place, frame, &Amounts::of_call(usage));
     }
 
     fn compact(&mut self, session: &SessionRef, at: Timestamp) {
         let place = self.seen(session, at);
         self.mark(session, at, MarkKind::Compaction);
-        let calls = self.session(place).map_or(0, |known| known.all.calls);
-        for fold in self.folds.iter_mut().rev() {
-            if fold.session == place {
-                fold.until = fold.until.or(Some(calls));
-            }
-        }
         if let Some(known) = self.sessions.get_mut(place) {
             known.ending.clear();
+            self.folds.end(place, known.all.calls);
+        }
+    }
+
+    /// Notes the size of the prompt at which a frame begins. A host may report the call that began it
+    /// afterwards, and then its size is the one that counts.
+    fn begin_at_this_size(&mut self, frame: &FrameId, actor: usize, recorded: &Recorded) {
+        let Some(known) = self.sessions.get_mut(actor) else {
+            return;
+        };
+        self.tallies.entry(*frame).or_default().size_before = known.size;
+        let Some(message) = &recorded.message else {
+            return;
+        };
+        match &mut known.begun_in {
+            Some((begun, frames)) if begun == message => frames.push(*frame),
+            begun_in => *begun_in = Some((message.clone(), vec![*frame])),
         }
     }
 
     /// Notes a frame that ended: the next call shows by how much the prompt shrank.
-    fn await_fold(&mut self, frame: &FrameId, actor: usize) {
+    fn await_fold(&mut self, frame: &FrameId, actor: usize, recorded: &Recorded) {
         let mine = |it: &&Tally| it.session == actor && it.is_asked;
-        let before = self.tallies.get(frame).filter(mine);
-        let (Some(before), Some(known)) = (
-            before.map(|tally| tally.size_before),
-            self.sessions.get_mut(actor),
-        ) else {
-            return;
-        };
-        let within: u64 = known.ending.iter().map(|(_, growth)| *growth).sum();
-        let growth = known.size.saturating_sub(before).saturating_sub(within);
-        if growth > 0 {
-            known.ending.push((*frame, growth));
-        }
-    }
-
-    /// Divides the shrinking of a prompt among the frames that ended, innermost first. It is measured,
-    /// not computed: without folding, a prompt does not shrink.
-    fn take_folds(&mut self, session: usize, prompt: u64) {
-        let Some(known) = self.sessions.get_mut(session) else {
-            return;
-        };
-        let mut shrunk = known.size.saturating_sub(prompt);
-        let since = known.all.calls;
-        for (frame, growth) in std::mem::take(&mut known.ending) {
-            let tokens = growth.min(shrunk);
-            shrunk -= tokens;
-            if tokens > 0 {
-                self.folds.push(Fold {
-                    frame,
-                    session,
-                    tokens,
-                    since,
-                    until: None,
-                });
-            }
+        let tally = self.tallies.get(frame).filter(mine);
+        if let (Some(tally), Some(known)) = (tally, self.sessions.get_mut(actor)) {
+            known.ending.push(Ending {
+                frame: *frame,
+                size_before: tally.size_before,
+                message: recorded.message.clone(),
+            });
         }
     }
 }
@@ -520,6 +519,22 @@ impl SessionTally {
         prompt.map_or(frame, |(prompt, _)| Some(prompt))
     }
 
+    /// Returns the frame that a call is charged to: the one in which its message began. OpenCode reports a
+    /// call after the tools that it called, so the call that finished a frame comes after the frame's end.
+    pub(super) fn frame_of_call(&self, message: Option<&str>) -> Option<FrameId> {
+        match &self.moved {
+            Some((moved, before)) if Some(moved.as_str()) == message => *before,
+            _ => self.frame(),
+        }
+    }
+
+    fn moved_in(&mut self, message: &str, before: Option<FrameId>) {
+        let is_known = self.moved.as_ref().is_some_and(|(it, _)| it == message);
+        if !is_known && self.frame() != before {
+            self.moved = Some((message.to_owned(), before));
+        }
+    }
+
     fn new(key: SessionRef, at: Timestamp) -> Self {
         Self {
             key,
@@ -536,6 +551,8 @@ impl SessionTally {
             size: 0,
             segment: None,
             ending: Vec::new(),
+            moved: None,
+            begun_in: None,
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::frame::{Origin, Rank};
+use flamestack_core::frame::{FrameStanding, Origin, Rank};
 use flamestack_core::id::{SessionRef, Timestamp};
-use flamestack_core::{Author, Evidence, Frame, FrameId, Note, Status};
+use flamestack_core::{Author, Frame, FrameId, Status};
 use flamestack_store::{FrameRow, Reading};
 
 use super::amounts::Amounts;
 use super::ledger::Ledger;
 use crate::error::Result;
 
-/// Number of changed frames from which on all are read again.
+/// Number of changed frames at which all are read again.
 const MANY: usize = 2_000;
 
 /// A frame in the outline.
@@ -55,6 +55,11 @@ pub struct WorkPlace {
 }
 
 impl WorkPlace {
+    /// Returns its standing.
+    pub fn standing(&self) -> FrameStanding {
+        FrameStanding::of(self.status, self.proofs)
+    }
+
     fn of(frame: &Frame, proofs: u64, failures: u64) -> Self {
         Self {
             id: frame.id,
@@ -243,7 +248,7 @@ impl Outline {
         }
         let mut is_new = false;
         for frame in &frames {
-            let (proofs, failures) = evidence(frame);
+            let (proofs, failures) = frame.proofs_and_failures();
             let place = WorkPlace::of(frame, proofs, failures);
             let Some(number) = self.number(&frame.id) else {
                 is_new = true;
@@ -399,21 +404,4 @@ impl Outline {
             }
         }
     }
-}
-
-/// Returns the number of notes that support a frame, and of those that speak against it.
-fn evidence(frame: &Frame) -> (u64, u64) {
-    let notes = frame.notes.iter().filter_map(|note| match note {
-        Note::Evidence(evidence) => Some(evidence),
-        _ => None,
-    });
-    let (mut proofs, mut failures) = (0, 0);
-    for evidence in notes {
-        if Evidence::speaks_for(evidence) {
-            proofs += 1;
-        } else {
-            failures += 1;
-        }
-    }
-    (proofs, failures)
 }

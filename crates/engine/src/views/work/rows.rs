@@ -17,7 +17,7 @@ const ROWS: usize = 1_000;
 /// Maximum depth of a row.
 const DEPTH: usize = 200;
 
-/// The branches that a reader opened and closed. Others are open while work goes on in them.
+/// The branches that a reader opened and closed. Others are open while work continues in them.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// Branches that were opened.
@@ -47,6 +47,10 @@ pub struct WorkRows {
 /// A row: a frame, or the rest of a branch.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub struct WorkRow {
     /// The frame; for the rest of a branch the frame above it, or nothing.
     pub id: String,
@@ -64,6 +68,8 @@ pub struct WorkRow {
     pub below: u64,
     /// True if those are shown.
     pub is_open: bool,
+    /// True if it is completed without recorded evidence.
+    pub is_claimed: bool,
     /// Number of pieces of evidence.
     pub proofs: u64,
     /// Number of checks that failed.
@@ -97,6 +103,7 @@ impl WorkRow {
             origin: place.origin.as_str(),
             below: place.below,
             is_open,
+            is_claimed: place.standing().is_claimed,
             proofs: place.proofs,
             failures: place.failures,
             by: place.by.as_str(),
@@ -124,6 +131,7 @@ impl WorkRow {
             origin: "",
             below: 0,
             is_open: false,
+            is_claimed: false,
             proofs: 0,
             failures: 0,
             by: "",

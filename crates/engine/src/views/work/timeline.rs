@@ -65,7 +65,7 @@ pub struct TimelineRow {
     pub model: Option<String>,
     /// Tokens of its last call.
     pub size: u64,
-    /// Tokens that a prompt may have.
+    /// Maximum size of a prompt, in tokens.
     pub window: Option<u64>,
     /// Time of its first event.
     pub begun: i64,

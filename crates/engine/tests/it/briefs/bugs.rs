@@ -235,7 +235,7 @@ fn verified() {
     ");
 }
 
-/// A bug that was verified is no work.
+/// A bug that was verified is not open work.
 #[test]
 fn over() {
     let tree = SpecTree::new()

@@ -217,7 +217,7 @@ fn no_approval_without_a_file() {
     ");
 }
 
-/// 29: `debug-fix` is no stage.
+/// 29: `debug-fix` is not a stage.
 #[test]
 fn words_are_whole() {
     let tree = SpecTree::new()

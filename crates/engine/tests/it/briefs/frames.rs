@@ -70,7 +70,7 @@ fn the_frame_tree_comes_first() {
       “Ship the login” is in progress.  [frame vgme5xnq]
       Active — working on docs.  [SESSION.md:1]
     Completed
-      Verify tokens: In src/auth/jwt.rs  [frame we79889v]
+      Verify tokens (claimed): In src/auth/jwt.rs  [frame we79889v]
     Remaining
       Rate limits — done when: 10 a minute  [frame qnhe4wn9]
       the manual  [SESSION.md:2]
@@ -267,7 +267,7 @@ fn changed_files_show_what_is_in_progress() {
         );
     }
     assert_eq!(unit(&files).as_deref(), Some("login"));
-    // The session goes on with something else.
+    // The session continues with something else.
     write(
         files.root(),
         "=== .codex/specs/login/tasks.md\n- [x] 1. Form\n- [x] 2. Rate limit\n",
@@ -294,7 +294,7 @@ fn a_finished_specification_does_not_cling_to_a_frame() {
     assert_eq!(unit(&files).as_deref(), Some("login"));
 }
 
-/// A session that went on with other things is about those.
+/// A session that continued with other things is about those.
 #[test]
 fn work_of_long_ago_says_nothing() {
     let files = Files::drawn(TWO);
@@ -320,7 +320,7 @@ fn work_of_long_ago_says_nothing() {
     assert_eq!(unit(&files), None);
 }
 
-/// A session that had one specification approved goes on with the next: that is not approved by it.
+/// A session that had one specification approved continues with the next: that is not approved by it.
 #[test]
 fn an_approval_of_another_specification_in_a_frame() {
     let files = Files::drawn(
@@ -346,7 +346,7 @@ fn an_approval_of_another_specification_in_a_frame() {
     assert_eq!(approved(), 1);
 }
 
-/// The story of a hand-off: plan, take up a step, finish it, go on.
+/// The story of a hand-off: plan, take up a step, finish it, continue.
 #[test]
 fn a_hand_off_knows_the_plan_the_step_and_what_was_learned() {
     let files = Files::drawn("");
@@ -406,7 +406,7 @@ fn a_hand_off_knows_the_plan_the_step_and_what_was_learned() {
     Status
       “Sign-in” is in progress; 0 of 2 siblings complete.  [frame rk49779d]
     Completed
-      Password hashing: Hashes are stored  [frame npm5ajy4]
+      Password hashing (claimed): Hashes are stored  [frame npm5ajy4]
     Remaining
       Sessions — done when: it works  [frame shq5bkyj]
       Expiry — done when: it works  [frame mr19669z]

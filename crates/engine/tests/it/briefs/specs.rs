@@ -28,7 +28,7 @@ fn created() {
     ");
 }
 
-/// A template that was not filled in is no work at all.
+/// A template that was not filled in is not work at all.
 #[test]
 fn drafted_without_a_word() {
     const TREE: &str = r"
@@ -106,7 +106,7 @@ fn designed() {
     ");
 }
 
-/// Text in the list of tasks is no list yet.
+/// Text in the list of tasks is not a list yet.
 #[test]
 fn tasks_being_written() {
     let tree = SpecTree::new()

@@ -1,4 +1,4 @@
-//! Orphans and subagents that ended long ago: `flame session gc`.
+//! Clean-up of orphans and of subagents that ended long ago: `flame session gc`.
 
 use std::collections::BTreeMap;
 
