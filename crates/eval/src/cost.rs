@@ -4,9 +4,11 @@
 //! cache; the rest is new. Output is the same under all policies and left out. Tokens are
 //! four characters here, as everywhere in this crate.
 
+use flamestack_core::enum_names;
 use flamestack_core::transcript::{Entry, EntryKind, Speaker};
 
 use crate::recording::Recording;
+use crate::tracked::Tracked;
 
 /// Tokens of the instructions and tools before the messages.
 const INSTRUCTIONS: u64 = 12_000;
@@ -27,31 +29,23 @@ const SHOWN_OF_CALL: usize = 1_200;
 /// The price of a token from the cache and of a new one, in thousandths of an uncached token.
 const PRICES: (u64, u64) = (100, 1_250);
 
-/// A policy that keeps prompts short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// Everything is kept, however long it gets.
-    Append,
-    /// Everything is kept until the window is full, then the host summarises.
-    Compact,
-    /// A finished frame is replaced by its result when the next one begins.
-    Fold,
-    /// The same, once the prompt has become long.
-    FoldLate,
-}
-
-impl Policy {
-    /// All policies.
-    pub const ALL: [Self; 4] = [Self::Append, Self::Compact, Self::Fold, Self::FoldLate];
-
-    /// Returns the label in tables.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Append => "append only, no limit",
-            Self::Compact => "append only, host compacts",
-            Self::Fold => "fold at pop",
-            Self::FoldLate => "fold at pop, late",
-        }
+enum_names! {
+    /// A policy that keeps prompts short.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Policy {
+        /// Everything is kept, however long it gets.
+        Append = "append only, no limit",
+        /// Everything is kept until the window is full, then the host summarises.
+        Compact = "append only, host compacts",
+        /// A finished frame is replaced by its result when the next one begins.
+        Fold = "fold at pop",
+        /// The same, once the prompt has become long.
+        FoldLate = "fold at pop, late",
+        /// `track = prompts` and `fold = auto`, without a tool call: a prompt's work is replaced by the
+        /// model's last words when the next prompt comes.
+        Prompts = "track = prompts, fold = auto",
+        /// `track = auto` and `fold = auto`: the same for topics and items of the to-do list.
+        Topics = "track = auto, fold = auto",
     }
 }
 
@@ -115,6 +109,11 @@ pub fn replay(recording: &Recording<'_>, policy: Policy) -> Bill {
         summaries: 0,
         folded: vec![None; frames.len()],
     };
+    let tracked = match policy {
+        Policy::Prompts => Tracked::prompts(recording, &sizes),
+        Policy::Topics => Tracked::topics(recording, &sizes),
+        _ => Tracked::default(),
+    };
     let mut bill = Bill::default();
     let mut before: Vec<Segment> = Vec::new();
     for call in recording.model_calls() {
@@ -123,6 +122,7 @@ pub fn replay(recording: &Recording<'_>, policy: Policy) -> Bill {
             Policy::Compact => state.appended(call, WINDOW),
             Policy::Fold => state.folded(call, 0),
             Policy::FoldLate => state.folded(call, LATE),
+            Policy::Prompts | Policy::Topics => state.tracked(call, &tracked),
         };
         let length = total(&prompt);
         let shared: u64 = before
@@ -168,6 +168,39 @@ impl State<'_> {
         }
         prompt.extend(self.entries(self.base, call));
         if total(&prompt) > window {
+            self.base = call;
+            self.summaries += 1;
+            prompt.truncate(1);
+            prompt.push((Part::Summary(self.summaries), SUMMARY));
+        }
+        prompt
+    }
+
+    /// Returns a prompt in which each span that is folded by now is replaced by its result. The user's
+    /// messages stay.
+    fn tracked(&mut self, call: usize, tracked: &Tracked) -> Vec<Segment> {
+        let mut prompt = vec![(Part::Instructions, INSTRUCTIONS)];
+        if self.summaries > 0 {
+            prompt.push((Part::Summary(self.summaries), SUMMARY));
+        }
+        for (at, size) in self
+            .sizes
+            .iter()
+            .copied()
+            .enumerate()
+            .take(call)
+            .skip(self.base)
+        {
+            let folded = tracked.folded_at(at, call);
+            let stays = folded.is_none_or(|(_, span)| span.stays.contains(&at));
+            if stays && size > 0 {
+                prompt.push((Part::Entry(at), size));
+            }
+            if let Some((number, span)) = folded.filter(|(_, span)| at + 1 == span.to) {
+                prompt.push((Part::Result(number), span.result));
+            }
+        }
+        if total(&prompt) > WINDOW {
             self.base = call;
             self.summaries += 1;
             prompt.truncate(1);
@@ -230,7 +263,7 @@ fn total(prompt: &[Segment]) -> u64 {
 }
 
 /// Returns the starts of frames: each prompt of the user begins one.
-fn frames(recording: &Recording<'_>) -> Vec<usize> {
+pub(crate) fn frames(recording: &Recording<'_>) -> Vec<usize> {
     let prompts = (0..recording.thread.len()).filter(|at| {
         let entry = recording.entry(*at);
         entry.is_some_and(|entry| match &entry.kind {

@@ -26,8 +26,8 @@ pub struct Interruptions {
     pub inferred: usize,
     /// Those that both say.
     pub right: usize,
-    /// Recordings that end inside a turn; a mark is no judge there, because many recordings are copies
-    /// of a session that went on.
+    /// Recordings that end inside a turn; a mark cannot judge there, because many recordings are copies
+    /// of a session that continued.
     pub unfinished: usize,
     /// Turns after an interruption.
     pub after_stop: Resumes,

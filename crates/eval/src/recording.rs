@@ -31,7 +31,7 @@ pub struct Recording<'a> {
     pub(crate) interned: Interned,
 }
 
-/// A position at which the work went on. Positions count the entries of the session's own thread.
+/// A position at which the work continued. Positions count the entries of the session's own thread.
 #[derive(Clone, Debug)]
 pub struct Cut<'a> {
     /// The first entry that is not known.

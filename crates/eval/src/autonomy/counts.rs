@@ -87,7 +87,7 @@ impl Row {
         self.labels += other.labels;
     }
 
-    /// Returns the score from which on it speaks: the threshold, or its highest score if no evidence
+    /// Returns the score at which it fires: the threshold, or its highest score if no evidence
     /// in these recordings reaches that.
     pub fn speaks_at(&self, threshold: u8) -> u8 {
         let highest = self.scores.keys().map(|(_, score)| *score).max();
