@@ -1,7 +1,7 @@
 //! Readers of the sessions that agent programs record, as neutral transcript entries.
 //!
 //! Every reader streams: it holds one line, or one message, at a time. Lines that cannot be read
-//! are counted, the first ones are reported with their position, and reading goes on. Kinds of
+//! are counted, the first ones are reported with their position, and reading continues. Kinds of
 //! lines that only a newer version of a host writes are counted by name. The engine's ingest, not
 //! the readers, decides what the entries mean.
 

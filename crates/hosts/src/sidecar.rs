@@ -27,7 +27,7 @@ mod scheduler;
 mod server;
 mod session;
 #[cfg(test)]
-mod typescript;
+mod typescript_tests;
 mod upkeep;
 pub mod wire;
 

@@ -28,6 +28,31 @@ async function until(found) {
   return found()
 }
 
+/** Keeps what a server sends to the listeners of all its directories. Returns a function that ends that. */
+async function hearAll(lab, heard) {
+  const ended = new AbortController()
+  const stream = await fetch(`${lab.url}/global/event`, { signal: ended.signal, headers: { connection: "close" } })
+  const reading = (async () => {
+    let rest = ""
+    for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split("\n\n")
+      rest = lines.pop()
+      for (const line of lines) heard.push(JSON.parse(line.replace(/^data: /, "")))
+    }
+  })().catch(() => {})
+  return async () => {
+    ended.abort()
+    await reading
+  }
+}
+
+/** Acts after a stop that the user did not cause: notices, prompts, sessions, answers of the model. */
+const acts = (happened, stopped) =>
+  happened.slice(stopped).filter(({ type, properties }) => {
+    if (["tui.toast.show", "session.created", "tui.prompt.append", "tui.command.execute"].includes(type)) return true
+    return type === "message.updated" && (properties.info.role === "user" || !properties.info.error)
+  })
+
 describe("suggest", () => {
   let lab
   before(async () => (lab = await Lab.start({ env: { STACK_ENABLED_HEURISTICS: "goal_completion" } })))
@@ -71,12 +96,14 @@ describe("suggest", () => {
     const stopped = lab.next(({ type, properties }) => type === "message.updated" && properties.info?.sessionID === session && properties.info?.error)
     await lab.api("POST", `/session/${session}/abort`)
     await stopped
+    const mark = lab.happened.length
     await settled()
     assert.equal(toasts(lab).length, known)
     assert.deepEqual(suggestions(lab, session), [])
+    assert.deepEqual(acts(lab.happened, mark), [], "the host is left alone")
   })
 
-  test("two projects and four sessions at once: each gets its own", { todo: "the second project gets no suggestion" }, async () => {
+  test("two projects and four sessions at once: each gets its own", async () => {
     const other = join(lab.root, "other")
     mkdirSync(other)
     prepare(other)
@@ -91,11 +118,13 @@ describe("suggest", () => {
       assert.ok(answer.ok, `${path}: ${answer.status}`)
       return answer.json()
     }
+    const heard = []
+    const hush = await hearAll(lab, heard)
     const model = { providerID: "mock", modelID: "mock-1" }
-    const names = ["here done", "here open", "there done", "there open"]
+    const names = ["near done", "near open", "far done", "far open"]
     const sessions = await Promise.all(
       names.map(async (name) => {
-        const directory = name.startsWith("here") ? lab.project : other
+        const directory = name.startsWith("near") ? lab.project : other
         const { id } = await at(directory, "/session", { title: name })
         const replies = name.endsWith("done") ? [push(name), bash(CHECK), { text: "Done." }] : [push(name), { text: "Begun." }]
         lab.model.on(`Work on ${name}`, ...replies)
@@ -115,9 +144,21 @@ describe("suggest", () => {
     }
     await settled()
     const found = sessions.map((session) => [session.name, listed(session).length])
-    assert.deepEqual(found, [["here done", 1], ["here open", 0], ["there done", 1], ["there open", 0]])
+    assert.deepEqual(found, [["near done", 1], ["near open", 0], ["far done", 1], ["far open", 0]])
     const there = JSON.parse(lab.flame(["-C", other, "autonomy", "suggestions", "--all", "--json"]))
     assert.equal(there.length, 1, "a project knows its own alone")
+    for (const [directory, own, others] of [[lab.project, "near", "far"], [other, "far", "near"]]) {
+      const tree = lab.flame(["-C", directory, "tree", "--all"])
+      for (const name of names) assert.equal(tree.includes(name), name.startsWith(own), `${name} in ${directory}`)
+      const known = JSON.parse(lab.flame(["-C", directory, "session", "list", "--json", "--all"]))
+      const ids = JSON.stringify(known)
+      for (const { name, id } of sessions) assert.equal(ids.includes(id), name.startsWith(own), `${name} is stored once`)
+      const contexts = sessions.filter(({ name }) => name.startsWith(own)).flatMap(({ id }) => lab.model.work(id))
+      assert.ok(contexts.length > 0 && !contexts.some((request) => request.says(`${others} done`) || request.says(`${others} open`)))
+    }
+    await hush()
+    const shown = heard.filter(({ payload }) => payload.type === "tui.toast.show")
+    assert.deepEqual(new Set(shown.map(({ directory }) => directory)), new Set([lab.project, other]), "each is shown where it belongs")
   })
 })
 
@@ -160,18 +201,41 @@ describe("auto", () => {
     assert.deepEqual(suggestions(lab, session).map(({ state, automatic }) => [state, automatic]), [["contradicted", true]])
   })
 
-  test("an error that comes again and again gets a frame of its own", { todo: "no frame is opened in the real host" }, async () => {
+  test("nothing is done after the user has stopped the model", async () => {
+    const session = await lab.session({ title: "Stops" })
+    lab.model.on("Make the list", push("Make the list"), bash(CHECK), { text: "I think", hang: true })
+    const thinking = lab.model.waits()
+    await lab.begin(session, "Make the list")
+    await thinking
+    const before = frames(session)
+    const stopped = lab.next(({ type, properties }) => type === "message.updated" && properties.info?.sessionID === session && properties.info?.error)
+    await lab.api("POST", `/session/${session}/abort`)
+    await stopped
+    const mark = lab.happened.length
+    await settled()
+    assert.deepEqual(frames(session), before, "no frame is opened or closed")
+    assert.deepEqual(suggestions(lab, session), [])
+    assert.deepEqual(acts(lab.happened, mark), [])
+  })
+
+  test("an error that comes again and again gets a frame of its own", async () => {
     const session = await lab.session({ title: "Opens" })
     const failing = bash("node missing-script.mjs")
-    lab.model.on("Mend the mails", push("Mend the mails"), failing, failing, failing, failing, { text: "It fails." })
+    let open
+    lab.model.on("Mend the mails", push("Mend the mails"), failing, failing, failing, failing, () => {
+      open = frames(session)
+      return { text: "It fails." }
+    })
     await lab.prompt(session, "Mend the mails")
     const toast = await until(() => toasts(lab).find((text) => /^Opened a frame for “Fix:/.test(text)))
     assert.match(toast ?? "", /the same error 4 times/)
     const flame = (...words) => lab.flame(words, { FLAME_SESSION: `opencode:${session}` })
     assert.match(flame("tree", "--all"), /Fix: /)
-    assert.match(flame("log", "--json"), /./)
+    const [act] = suggestions(lab, session)
+    assert.deepEqual([act.state, act.automatic, act.kind], ["acted on", true, "push"])
+    assert.match(act.evidence, /the same error 4 times/, "its evidence is recorded")
     flame("undo")
-    assert.doesNotMatch(flame("tree", "--all"), /Fix: /)
+    assert.deepEqual(frames(session), open, "as if nothing had happened")
     assert.deepEqual(lab.model.problems, [])
   })
 })

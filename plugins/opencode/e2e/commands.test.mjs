@@ -91,7 +91,7 @@ test("what a person pushes and pops at a terminal folds too, with its results in
   const said = messages.map((one) => [one.role, typeof one.content === "string" ? one.content : one.content[0].text])
   assert.equal(said[0][1], "Look around", "what the user said stays")
   const [, results] = said.find(([, text]) => text.startsWith("<frame-results"))
-  assert.match(results, /^<frame-results id="\w{8}" title="Look by hand" status="completed">It is in the attic<\/frame-results>\n$/)
+  assert.match(results, /^<frame-results id="\w{8}" title="Look by hand" status="completed" claimed="true">It is in the attic<\/frame-results>\n$/)
   assert.ok(!JSON.stringify(await lab.messages(session)).includes("<frame-results"), "and stay out of the session itself")
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])
@@ -104,7 +104,7 @@ test("what a person says with --session reaches the model, and only a person can
   flame(session, "note", "directive", "Prices are kept in cents")
   flame(session, "note", "decision", "No discounts")
   flame(session, "plan", "Taxes")
-  // The user's own shell inside of OpenCode: its session is known, and it is no tool call.
+  // The user's own shell inside of OpenCode: its session is known, and it is not a tool call.
   lab.flame(["note", "decision", "Two digits"], { FLAME_SESSION: `opencode:${session}` })
   lab.model.on("Go on with them", { text: "Going on." })
   await lab.prompt(session, "Go on with them")

@@ -10,7 +10,7 @@ after(() => lab.stop())
 
 const call = (name, args) => ({ calls: [{ name, args }] })
 
-test("the summariser reads folded history and no updates; afterwards the work goes on", async () => {
+test("the summariser reads folded history and no updates; afterwards the work continues", async () => {
   const session = await lab.session()
   lab.model.on(
     "Begin here",

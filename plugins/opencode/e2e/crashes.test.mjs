@@ -3,7 +3,7 @@
 // users on interruption and resume.
 
 import assert from "node:assert/strict"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Lab } from "./lab/opencode.mjs"
@@ -27,6 +27,18 @@ async function shown(lab, session, state) {
     await pause(100)
   }
 }
+/** The process of the sidecar below a server. */
+function sidecarOf(server) {
+  const found = readdirSync("/proc").find((pid) => {
+    try {
+      const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]
+      return Number(parent) === server && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("sidecar")
+    } catch {
+      return false
+    }
+  })
+  return Number(found)
+}
 const resume = (lab, session) => JSON.parse(lab.flame(["session", "resume", `opencode:${session}`, "--json"]))
 const lastWords = (request) => JSON.stringify(request.messages.at(-1))
 
@@ -45,7 +57,7 @@ async function inTool(lab, words = "Build the cart") {
 }
 const runs = (lab) => readFileSync(join(lab.project, "ran.txt"), "utf8").trim().split("\n").length
 
-test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and nothing goes on by itself", async () => {
+test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and nothing continues automatically", async () => {
   const lab = await Lab.start()
   try {
     const session = await inTool(lab)
@@ -88,6 +100,33 @@ test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and 
     await lab.prompt(session, "And now?")
     assert.doesNotMatch(lastWords(lab.model.work(session).at(-1)), /Outcome unknown/)
     assert.deepEqual(lab.noise(), [])
+  } finally {
+    await lab.stop()
+  }
+})
+
+test("B.2.11 the machine goes down with everything on it: found at the next start, by the process that is gone", async () => {
+  const lab = await Lab.start()
+  try {
+    const session = await inTool(lab, "Build the attic")
+    await pause(300)
+    // The sidecar first, so that it cannot see how the host ends.
+    process.kill(sidecarOf(lab.server.pid), "SIGKILL")
+    const { pid } = lab.server
+    await lab.crash()
+    assert.equal((await shown(lab, session, "executing")).checkpoint, null, "there is no signal for it")
+    const requests = lab.model.work().length
+    await lab.serve()
+    const found = await shown(lab, session, "interrupted")
+    assert.match(found.why, new RegExp(`process ${pid} is gone`))
+    assert.deepEqual([found.checkpoint.cause, found.stateHistory.at(-1).cause], ["crash", "crashed"])
+    assert.match(found.checkpoint.inFlight[0].input, /echo ran >> ran.txt/)
+    // Where and how it ran is recorded, not guessed.
+    const state = resume(lab, session)
+    assert.deepEqual([state.directory, state.agent ?? found.role], [lab.project, found.role])
+    assert.match(state.model, /mock-1/)
+    await pause(1_000)
+    assert.deepEqual([lab.model.work().length, runs(lab)], [requests, 1])
   } finally {
     await lab.stop()
   }
@@ -189,7 +228,7 @@ test("B.2.10 a child that finished around the crash gives control back to its pa
   }
 })
 
-test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn goes on once, and attempts are counted until one ends", async () => {
+test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn continues once, and attempts are counted until one ends", async () => {
   const lab = await Lab.start({ env: { FLAME_SESSION_RESUME: "auto" } })
   try {
     const session = await lab.session({ title: "Index" })
@@ -211,7 +250,7 @@ test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn goes on once, and attempts
     assert.equal(continued.session, session)
     assert.match(lastWords(continued), /Go on with the work on “Index”/)
     assert.match(lastWords(continued), /The last turn was cut off/)
-    assert.equal(lab.model.work(quiet).length, 1, "only what was running goes on")
+    assert.equal(lab.model.work(quiet).length, 1, "only what was running continues")
     await shown(lab, session, "executing")
     await lab.crash()
     assert.equal((await shown(lab, session, "interrupted")).resumeAttempts, 1)
@@ -231,6 +270,34 @@ test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn goes on once, and attempts
     lab.model.on("Again", { text: "The index is built." })
     await lab.prompt(session, "Again")
     assert.equal((await shown(lab, session, "between_turn")).resumeAttempts, 0)
+  } finally {
+    await lab.stop()
+  }
+})
+
+test("B.2.8 an endpoint that fails for good gets one attempt", async () => {
+  const lab = await Lab.start({ env: { FLAME_SESSION_RESUME: "auto" } })
+  try {
+    const session = await lab.session({ title: "Index" })
+    const waits = lab.model.waits()
+    lab.model.on("Build the index", { text: "This is never said to its end", hang: true })
+    await lab.begin(session, "Build the index")
+    await waits
+    await shown(lab, session, "executing")
+    await lab.crash()
+    await shown(lab, session, "interrupted")
+    const requests = lab.model.work().length
+    const gone = () => ({ refuse: { message: "gone for good" }, status: 400 })
+    lab.model.on("because `session.resume` is `auto`", ...Array.from({ length: 9 }, gone))
+    await lab.serve()
+    const failed = await shown(lab, session, "failed")
+    assert.deepEqual([failed.resumeAttempts, failed.metrics.failures], [1, 1])
+    for (const start of ["the same", "the next"]) {
+      await pause(1_500)
+      assert.equal(lab.model.work().length, requests + 1, `one attempt in ${start} start`)
+      await lab.crash()
+      await lab.serve()
+    }
   } finally {
     await lab.stop()
   }

@@ -1,5 +1,5 @@
 // The sidecar dies, hangs, talks rubbish or is not there; the store is locked or broken. The
-// agent's turn goes on, the terminal stays silent, and a prompt that was folded stays folded.
+// agent's turn continues, the terminal stays silent, and a prompt that was folded stays folded.
 
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
@@ -69,7 +69,7 @@ describe("a sidecar that misbehaves", () => {
     rmSync(door, { recursive: true })
   })
 
-  test("a summary is made although it hangs, of what was folded, and the work goes on", async () => {
+  test("a summary is made although it hangs, of what was folded, and the work continues", async () => {
     const session = await folded(lab, "summed up")
     mode("hung")
     await lab.summarize(session)
@@ -105,7 +105,7 @@ describe("a sidecar that misbehaves", () => {
   }
 
   test("each loss is one line in the host's log", async () => {
-    // Killed, and killed to be missing then: that it could not be started again is no other line.
+    // Killed, and killed to be missing then: that it could not be started again is not another line.
     const lines = await lab.logged(/the sidecar is gone \((it ended|spawn)/, 2)
     assert.equal(lines.length, 2)
   })

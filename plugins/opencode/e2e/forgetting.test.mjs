@@ -146,7 +146,7 @@ test("a frame that is popped without results has the summary's", async () => {
   const asked = lab.model.requests.findLast((request) => request.kind === "summary")
   assert.ok(asked.says("“The frame in question” ends as completed"), asked.raw)
   const next = lab.model.work(id).at(-1)
-  assert.ok(next.says(CONTINUE), "the work goes on")
+  assert.ok(next.says(CONTINUE), "the work continues")
   const [, frame] = /([a-z0-9]{8}) “The frame in question” is in progress/.exec(next.raw + lab.model.work(id).map((one) => one.raw).join(""))
   const shown = JSON.parse(lab.flame(["show", frame, "--json"]))
   assert.equal(shown.status, "completed")

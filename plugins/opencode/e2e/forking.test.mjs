@@ -1,4 +1,4 @@
-// OpenCode's fork: the copy goes on with what was open, knows what was finished, and folds what was
+// OpenCode's fork: the copy continues with what was open, knows what was finished, and folds what was
 // folded; nothing happens to the original.
 
 import assert from "node:assert/strict"
@@ -32,7 +32,7 @@ async function worked(name) {
 }
 const fork = (session, body = {}) => lab.api("POST", `/session/${session}/fork`, body)
 
-test("a fork goes on with what was open, and what was folded stays folded", async () => {
+test("a fork continues with what was open, and what was folded stays folded", async () => {
   const session = await worked("cart")
   const [treeBefore, contextBefore] = [tree(session), context(session)]
   const { id } = await fork(session)

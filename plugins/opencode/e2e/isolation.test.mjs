@@ -50,9 +50,9 @@ test("a child session does the work, and its results return to the parent", asyn
   const { header } = JSON.parse(lab.flame(["context", "--as-sent", "--json", "--session", `opencode:${child.id}`]))
   assert.ok(first.system[0].endsWith(`\n${header.text}`), "its context goes with it")
   assert.match(header.text, /<ancestors[\s\S]*Orders work[\s\S]*<current-frame[\s\S]*Cart works/)
-  assert.match(header.text, /<user-directives from="user" count="1">\n<directive>Build the shop<\/directive>/, "what its parent says is no user's word")
+  assert.match(header.text, /<user-directives from="user" count="1">\n<directive>Build the shop<\/directive>/, "what its parent says is not the user's word")
   const last = lab.model.work(session).at(-1)
-  assert.deepEqual(answers(last), [`${cart} “Cart” is completed\nThe cart keeps its items`], "the parent gets the results")
+  assert.deepEqual(answers(last), [`${cart} “Cart” is completed (claimed)\nThe cart keeps its items`], "the parent gets the results")
   assert.ok(!last.says("child-work"), "and none of the work")
   assert.match(lab.flame(["tree"]), /✓ \w+ {2}Cart/)
   assert.deepEqual(lab.model.problems, [])
@@ -72,7 +72,7 @@ test("children of children, and several at once: no session waits for ever", asy
   lab.model.on("Door works", { text: "The door closes" })
   await lab.prompt(session, "Build the house")
   const results = answers(lab.model.work(session).at(-1))
-  assert.deepEqual(results.map((text) => text.slice(9)), ["“Wall” is completed\nThe wall is up", "“Door” is completed\nThe door closes"])
+  assert.deepEqual(results.map((text) => text.slice(9)), ["“Wall” is completed (claimed)\nThe wall is up", "“Door” is completed (claimed)\nThe door closes"])
   assert.match(tree(session), /✓ \w{8} {2}Wall[\s\S]*✓ \w{8} {2}Stone[\s\S]*✓ \w{8} {2}Door/)
   const [wall] = await lab.api("GET", `/session/${session}/children`)
   assert.match(answers(lab.model.work(wall.id).at(-1))[0], /no frame is active now/, "what is above is its parent's")
@@ -102,7 +102,7 @@ test("stopping the parent stops the child, and what it was at stays open", async
   assert.equal((await stopped).properties.error.name, "MessageAbortedError")
   await idle
 
-  // The user goes on: in this session, where they can type.
+  // The user continues: in this session, where they can type.
   lab.model.on("Go on with the orders", (request) => call("stack_frame_activate", { sessionID: /([a-z0-9]{8}) {2}Orders/.exec(request.raw)[1] }), { text: "On it." })
   await lab.prompt(session, "Go on with the orders")
   assert.match(lab.flame(["status", "--session", `opencode:${session}`]), /→ \w{8} {2}Orders/)

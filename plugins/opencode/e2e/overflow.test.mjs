@@ -47,14 +47,14 @@ test("a provider that refuses the prompt as too long: the user's words are answe
   const lab = await Lab.start()
   try {
     const id = await lab.session()
-    lab.model.on("Begin", call("stack_frame_push", { title: "A frame that goes on", successCriteria: "Done" }), { text: "Begun." })
+    lab.model.on("Begin", call("stack_frame_push", { title: "A frame that continues", successCriteria: "Done" }), { text: "Begun." })
     await lab.prompt(id, "Begin")
     lab.model.on("Add the vault key to the list", { refuse: TOO_LONG }, { text: "Added to the list." })
     lab.model.on(CONTINUE, { text: "Added to the list." })
     const answer = await lab.prompt(id, "Add the vault key to the list")
     assert.equal(lab.model.requests.filter((request) => request.kind === "summary").length, 1, "compacted once")
     const next = lab.model.work(id).at(-1)
-    assert.ok(next.says("A frame that goes on"), "the frame is sent")
+    assert.ok(next.says("A frame that continues"), "the frame is sent")
     assert.ok(next.says("Add the vault key to the list"), "and what the user said")
     assert.ok(JSON.stringify(answer).includes("Added to the list."), JSON.stringify(answer))
   } finally {
@@ -62,7 +62,7 @@ test("a provider that refuses the prompt as too long: the user's words are answe
   }
 })
 
-test("a crash between the summary and the frame's end: the frame ends when the session is taken up again", async () => {
+test("a crash between the summary and the frame's end: the frame ends when the session is resumed", async () => {
   const lab = await Lab.start({ env: { FLAME_TOOLS: "full" } })
   try {
     const id = await lab.session()

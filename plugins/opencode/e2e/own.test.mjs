@@ -48,7 +48,7 @@ test("five compactions without a model call keep everything", async () => {
     assert.ok(text.startsWith(`<stack-restored compaction="${n}"`), text)
     for (const one of KEPT) assert.ok(text.includes(one), `the brief of compaction ${n} lacks ${one}\n${text}`)
     assert.equal(summary.info.providerID, "flamestack")
-    assert.equal((await lab.messages(id)).at(-1).info.providerID, "mock", "the work goes on with its own model")
+    assert.equal((await lab.messages(id)).at(-1).info.providerID, "mock", "the work continues with its own model")
     lab.model.on(`Steps ${n}`, ...Array.from({ length: 3 }, () => call("bash", { command: "true", description: "Work" })), { text: "Done." })
     await lab.prompt(id, `Steps ${n}`)
   }

@@ -1,5 +1,5 @@
 // OpenCode's undo and redo: what happened in messages that are taken back counts no longer, comes
-// back with them, and is gone for good once the user goes on without them.
+// back with them, and is gone for good once the user continues without them.
 
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"

@@ -1,4 +1,4 @@
-// A workflow's stage survives a summariser that forgets: by hand and by itself, again and again.
+// A workflow's stage survives a summariser that forgets: by hand and automatically, again and again.
 
 import assert from "node:assert/strict"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { after, before, test } from "node:test"
 import { Lab } from "./lab/opencode.mjs"
 
-/** So much is too much for a model of 200,000 tokens: OpenCode compacts by itself. */
+/** So much is too much for a model of 200,000 tokens: OpenCode compacts automatically. */
 const FULL = 199_000
 const FORGETFUL = "## Objective\n- Some work was done.\n\n## Next Move\n- Nothing in particular."
 
@@ -50,9 +50,9 @@ async function afterAutomatic(session) {
   await lab.prompt(session, said)
   const since = lab.model.requests.slice(before)
   const summary = since.findIndex((one) => one.kind === "summary")
-  assert.ok(summary > 0, "OpenCode compacted by itself")
+  assert.ok(summary > 0, "OpenCode compacted automatically")
   const next = since.slice(summary).find((one) => one.kind === "work" && one.session === session)
-  assert.ok(next, "and the work went on")
+  assert.ok(next, "and the work continued")
   return next
 }
 

@@ -24,6 +24,7 @@ async function shown(session, state) {
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const path = ({ stateHistory }) => stateHistory.map(({ to }) => to)
 
 /** Each status says since when and why, and each change names its cause. */
@@ -79,7 +80,7 @@ test("waiting for the user, and S4 interrupted while a tool runs: B.2.4 only tha
   const found = await shown(session, "interrupted")
   complete(found)
   assert.match(found.why, /user stopped/)
-  // The frame keeps its goal, and nothing starts again by itself.
+  // The frame keeps its goal, and nothing restarts automatically.
   assert.equal(found.checkpoint.frame, found.frame)
   const requests = lab.model.requests.length
   await new Promise((resolve) => setTimeout(resolve, 500))
@@ -93,6 +94,63 @@ test("B.2.7 and failures: an error of the provider is a failure, not an end", as
   await lab.prompt(session, "Fifth")
   const found = await shown(session, "failed")
   assert.match(found.why, /no credit/)
+})
+
+test("B.2.12 an empty turn is an error of the provider, not an end: the host asks again", async () => {
+  const session = await lab.session({ title: "Void" })
+  const { length } = lab.model.work()
+  lab.model.on("Tenth", { breaksOff: true }, { breaksOff: true }, { text: "Said after all." })
+  const answer = await lab.prompt(session, "Tenth")
+  assert.equal(lab.model.work().length, length + 3)
+  assert.equal(answer.info.finish, "stop")
+  const found = await shown(session, "between_turn")
+  assert.deepEqual(path(found), ["beginning", "executing", "between_turn"])
+  assert.deepEqual([found.metrics.turns, found.metrics.failures], [1, 0])
+  // One that answers nothing for good never counts as the end of a turn; the user stops it.
+  const empty = Array.from({ length: 500 }, () => ({ breaksOff: true }))
+  lab.model.on("Eleventh", ...empty)
+  await lab.begin(session, "Eleventh")
+  for (let left = 100; lab.model.work().length < length + 6 && left > 0; left -= 1) await pause(50)
+  assert.equal((await shown(session)).state, "executing")
+  await lab.api("POST", `/session/${session}/abort`)
+  const stopped = await shown(session, "interrupted")
+  assert.equal(stopped.metrics.turns, 1)
+  const tree = lab.flame(["tree", "--all"])
+  assert.doesNotMatch(tree, /✓ \w{8} {2}Eleventh/)
+})
+
+test("B.2.4 a stop of the foreground leaves other sessions running, and a subagent resumable", async () => {
+  const session = await lab.session({ title: "Front" })
+  const beside = await lab.session({ title: "Beside", parentID: session })
+  let waits = lab.model.waits()
+  lab.model.on("Eighth beside", { text: "This goes on", hang: true })
+  await lab.begin(beside, "Eighth beside")
+  await waits
+  waits = lab.model.waits()
+  const task = (more) => ({ name: "task", args: { description: "Part", subagent_type: "general", ...more } })
+  lab.model.on("Eighth in front", { calls: [task({ prompt: "Eighth below" })] })
+  lab.model.on("Eighth below", { text: "This is cut off", hang: true })
+  const made = lab.next((event) => event.type === "session.created" && event.properties.info.parentID === session)
+  await lab.begin(session, "Eighth in front")
+  const child = (await made).properties.info.id
+  await waits
+  await shown(session, "waiting_child")
+  await lab.api("POST", `/session/${session}/abort`)
+  const stopped = await shown(session, "interrupted")
+  assert.equal((await shown(child, "interrupted")).parent, `opencode:${session}`)
+  assert.equal((await shown(beside)).state, "executing", "only that turn stops")
+  // The user goes on, and the subagent with its own history.
+  lab.model.on("Ninth in front", { calls: [task({ prompt: "Ninth below", task_id: child })] }, { text: "Done." })
+  lab.model.on("Ninth below", { text: "Found after all." })
+  await lab.prompt(session, "Ninth in front")
+  const resumed = await shown(child, "completed")
+  const states = path(resumed)
+  // Its own end may be heard before that of its call.
+  const since = states.slice(states.lastIndexOf("interrupted")).filter((state) => state !== "between_turn")
+  assert.deepEqual(since, ["interrupted", "executing", "completed"])
+  assert.equal((await shown(session, "between_turn")).frame !== null && stopped.frame !== null, true)
+  await lab.api("POST", `/session/${beside}/abort`)
+  await shown(beside, "interrupted")
 })
 
 test("S5 custom: /session-new makes a linked session with purpose, agent and phase", async () => {

@@ -109,7 +109,7 @@ test("a tree three deep with subagents beside each other", async () => {
   assert.deepEqual(lab.model.problems, [])
 })
 
-test("a resumed subagent goes on in its frame", async () => {
+test("a resumed subagent continues in its frame", async () => {
   const session = await lab.session({ title: "Resume" })
   const resume = async () => {
     const [child] = await lab.api("GET", `/session/${session}/children`)

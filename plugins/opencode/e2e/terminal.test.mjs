@@ -71,3 +71,38 @@ test("/flame-status and /tree are there beside the tree in the sidebar, and no m
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.model.strangers, [], "nothing was fetched to be installed")
 })
+
+test("/flame opens the live page, and the sidebar says what was spent and what folding saved", { skip }, async () => {
+  lab.model.on(
+    "Find the fault",
+    { ...call("stack_frame_push", goal("The fault")), tokens: 2_000 },
+    { ...call("bash", { command: "echo looked", description: "Look" }), tokens: 30_000 },
+    { ...call("stack_frame_pop", { status: "completed", results: "It is in login.rs" }), tokens: 31_000 },
+    { ...call("bash", { command: "echo fixed", description: "Fix" }), tokens: 4_000 },
+    { text: "It is fixed.", tokens: 4_200 },
+  )
+  await terminal.enter("Find the fault")
+  await shows("It is fixed.")
+  await terminal.until("tokens and what folding saved", (screen) => /\d tokens, [\s\S]*tokens saved/.test(screen))
+
+  // The project's folder has the same beginning, so the menu says when the keys have arrived.
+  terminal.press("/flame")
+  await shows("/flame          Flamestack: the live page")
+  terminal.press("\r")
+  const screen = await dialog("Flamestack: the live page", "http://127.0.0.1:", "flame tui")
+  const address = new URL(/http:\/\/127\.0\.0\.1:\d+\/#[0-9a-f]{64}/.exec(screen)[0])
+  const entered = await fetch(`${address.origin}/enter`, {
+    method: "POST",
+    headers: { origin: address.origin, "content-type": "application/json" },
+    body: JSON.stringify({ token: address.hash.slice(1) }),
+  })
+  assert.equal(entered.status, 204)
+  const cookie = entered.headers.get("set-cookie").split(";")[0]
+  const read = await fetch(`${address.origin}/api/tree`, {
+    method: "POST",
+    headers: { origin: address.origin, cookie, "content-type": "application/json" },
+    body: JSON.stringify({ open: [], closed: [], more: {} }),
+  })
+  assert.ok((await read.text()).includes("The fault"), "it is this project's page")
+  await closes("Flamestack: the live page")
+})

@@ -16,9 +16,9 @@ const UNNAMED = /^(New|Child) session - \d{4}-\d\d-\d\dT/
 
 /**
  * The session that the link was written for (a fork carries its original's), the session that it is a fork of,
- * and the frame that it was made for.
+ * and the frame that it was made for. With a run, it is the link of `flame run`, which finds its sessions by it.
  */
-export type Link = { session?: string; copyOf?: string; frame?: string }
+export type Link = { session?: string; copyOf?: string; frame?: string; run?: string }
 
 /** The rest of the plugin, as translating needs it. */
 export type Surroundings = {
@@ -86,6 +86,7 @@ export class Events {
   #begun = new Set<string>()
   /** The questions that each session waits for, by the host's id. */
   #asked = new Map<string, Map<string, string>>()
+  #driven = new Set<string>()
 
   constructor(around: Surroundings) {
     this.#around = around
@@ -114,6 +115,7 @@ export class Events {
       case "session.deleted":
         this.#add(event.properties.info.id, { kind: "deleted" })
         this.#sessions.delete(event.properties.info.id)
+        this.#driven.delete(event.properties.info.id)
         this.#asked.delete(event.properties.info.id)
         this.#around.sessions.forget(event.properties.info.id)
         break
@@ -152,6 +154,10 @@ export class Events {
   /** Takes the description of a session, from an event or an answer of the host. */
   session(info: SessionInfo, fresh = false): void {
     const link = (info.metadata?.[LINK] ?? {}) as Link
+    if (link.run !== undefined || this.isDriven(info.parentID)) {
+      this.#driven.add(info.id)
+      return
+    }
     const facts: SessionFacts = { directory: info.directory }
     if (!UNNAMED.test(info.title)) facts.title = info.title
     if (info.parentID) facts.parent = info.parentID
@@ -190,7 +196,12 @@ export class Events {
 
   /** Returns true if a session was described already. */
   knows(session: string): boolean {
-    return this.#sessions.has(session)
+    return this.#sessions.has(session) || this.isDriven(session)
+  }
+
+  /** Returns true if `flame run` drives a session, or the one that started it. */
+  isDriven(session: string | undefined): boolean {
+    return session !== undefined && this.#driven.has(session)
   }
 
   #message(info: HostInfo): void {
@@ -218,7 +229,7 @@ export class Events {
   #removed(session: string, message: string): void {
     this.#add(session, { kind: "removed", message })
     const tracked = this.#sessions.get(session)
-    // Reverted and then removed, which is final: the end of this revert is no restore.
+    // Reverted and then removed, which is final: the end of this revert is not a restore.
     if (tracked?.revert === message) tracked.revert = undefined
   }
 
@@ -265,6 +276,7 @@ export class Events {
   }
 
   #add(session: string, event: HostEvent): void {
+    if (this.isDriven(session)) return
     this.#around.queue.add(session, event)
   }
 }

@@ -329,7 +329,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Have a summary of the active frame made, as a checkpoint. The frame goes on.",
+    "description": "Have a summary of the active frame made, as a checkpoint. The frame stays open.",
     "name": "stack_frame_summarize",
     "schema": {
       "properties": {
@@ -534,7 +534,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Link a session to its parent, to the one it is a fork of, or to the one that goes on with its work.",
+    "description": "Link a session to its parent, to the one it is a fork of, or to the one that continues its work.",
     "name": "stack_session_link",
     "schema": {
       "properties": {
@@ -576,7 +576,7 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "string"
         },
         "targetSessionID": {
-          "description": "The session that goes on with it; without one the text alone is returned",
+          "description": "The session that continues it; without one the text alone is returned",
           "type": "string"
         }
       },
@@ -584,7 +584,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Show what Flamestack does by itself in this project, or change it.",
+    "description": "Show what Flamestack does unasked in this project, or change it.",
     "name": "stack_autonomy",
     "schema": {
       "properties": {
@@ -622,7 +622,7 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Whether the recorded signals speak for opening a frame, with the evidence.",
+    "description": "Whether the recorded signals suggest opening a frame, with the evidence.",
     "name": "stack_should_push",
     "schema": {
       "properties": {
@@ -653,12 +653,12 @@ export const TOOLS: ToolDeclaration[] = [
     }
   },
   {
-    "description": "Whether the recorded signals speak for closing the frame, with status and evidence.",
+    "description": "Whether the recorded signals suggest closing the frame, with status and evidence.",
     "name": "stack_should_pop",
     "schema": {
       "properties": {
         "contextLimit": {
-          "description": "Tokens that a prompt may have",
+          "description": "Maximum size of a prompt, in tokens",
           "type": "number"
         },
         "failureSignals": {

@@ -69,7 +69,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     notice: ({ text }) => {
       client.tui.showToast({ body: { title: "Flamestack", message: text, variant: "info" } }).catch(() => {})
     },
-    lost: (why) => log(`the sidecar is gone (${why}); sessions go on with its last answers`),
+    lost: (why) => log(`the sidecar is gone (${why}); sessions continue with its last answers`),
     welcome: (welcome) => {
       if (Array.isArray(welcome.tools)) offered = welcome.tools
       // The sidecar is started again after a crash; what was said once is not said again.
@@ -112,7 +112,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   let depth: number | undefined
   /** Returns the answer for a model that is about to start a subagent, if it may not: the task is under way, or too deep. */
   const vetoed = async (call: { tool: string; sessionID: string; callID: string }, args: unknown) => {
-    if (call.tool !== "task") return undefined
+    if (call.tool !== "task" || events.isDriven(call.sessionID)) return undefined
     const { prompt, subagent_type: agent, task_id: resumed } = (args ?? {}) as Record<string, unknown>
     if (typeof prompt !== "string" || (typeof resumed === "string" && resumed !== "")) return undefined
     const message = events.messageOf(call.callID)
@@ -131,7 +131,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
   return {
     // OpenCode reads this some time after the function has returned; by then the sidecar has often answered.
     get tool() {
-      return toolMap(offered, client, sidecar)
+      return toolMap(offered, client, sidecar, (session) => events.isDriven(session))
     },
 
     "tool.definition": stats.guard("tool.definition", ({ toolID }, output) => {
@@ -167,6 +167,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       // A copy is to be known as one before it begins, if the host answers in time.
       const begun = performance.now()
       await inTime(introduce(sessionID), sidecar.deadline / 2)
+      if (events.isDriven(sessionID)) return
       queue.flush(sessionID)
       const prompt = { session: sessionID, message: message(output.message, output.parts), ...(agent && { agent }) }
       const { append } = await sidecar.ask("prompt", prompt, sidecar.deadline - (performance.now() - begun))
@@ -188,7 +189,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
       "experimental.chat.messages.transform",
       async (_input, { messages }) => {
         const session = messages[0]?.info.sessionID
-        if (session === undefined) return
+        if (session === undefined || events.isDriven(session)) return
         const state = sessions.of(session)
         const newest = messages.findLast((one) => one.info.role === "user")?.info
         if (newest?.role === "user" && newest.model) {
@@ -209,7 +210,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     "experimental.chat.system.transform": stats.guard(
       "experimental.chat.system.transform",
       ({ sessionID, model }, { system }) => {
-        if (sessionID === undefined || ownCalls.some((beginning) => system[0]?.startsWith(beginning))) return
+        if (sessionID === undefined || events.isDriven(sessionID) || ownCalls.some((beginning) => system[0]?.startsWith(beginning))) return
         const state = sessions.of(sessionID)
         if (state.compacting) return
         const name = `${model.providerID}/${model.id}`
@@ -244,6 +245,7 @@ export function hooks(input: PluginInput, options: PluginOptions = {}): Hooks {
     "experimental.session.compacting": stats.guard(
       "experimental.session.compacting",
       async ({ sessionID }, output) => {
+        if (events.isDriven(sessionID)) return
         sessions.of(sessionID).compacting = true
         queue.flush(sessionID)
         recorded.delete(sessionID)

@@ -578,7 +578,7 @@ frame: string,
  */
 child: string, 
 /**
- * True if it ended by itself and without an error.
+ * True if it ended without being stopped and without an error.
  */
 ok: boolean, 
 /**
@@ -684,7 +684,7 @@ export type ResumeResult = {
 sessions: Array<ContinuedSession>, };
 
 /**
- * A session that is continued by itself, because the user has set so.
+ * A session that is continued automatically, because the user has set so.
  */
 export type ContinuedSession = { 
 /**

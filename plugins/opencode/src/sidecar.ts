@@ -1,9 +1,10 @@
-// The sidecar process: starting it, asking it within a deadline, and going on without it.
+// The sidecar process: starting it, asking it within a deadline, and continuing without it.
 //
 // Nothing here knows about OpenCode. A request is answered in time or rejected; the process is
 // started again when it is gone, at growing intervals, the next time it is needed.
 
 import { type ChildProcess, spawn } from "node:child_process"
+import { basename, resolve } from "node:path"
 import type {
   CallParams,
   ChildResult,
@@ -68,6 +69,7 @@ export class Unanswered extends Error {
 export type Setup = {
   /** The program and its arguments. */
   command: string[]
+  /** The first request; the process is started in its directory. */
   hello: HelloParams
   /** The deadline of a hook, in milliseconds. */
   deadline?: number
@@ -131,7 +133,9 @@ export class Sidecar {
     const [program, ...rest] = this.#setup.command
     let child: ChildProcess
     try {
-      child = spawn(program ?? "flame", rest, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      // One server serves many directories, and the sidecar's project is that of the directory it is started in.
+      const cwd = this.#setup.hello.directory
+      child = spawn(located(program ?? "flame"), rest, { cwd, stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
     } catch (error) {
       this.#lose(undefined, String(error))
       return false
@@ -264,7 +268,7 @@ export class Sidecar {
     try {
       this.#setup.notice?.({ session, text })
     } catch {
-      // A host that cannot show it goes on without.
+      // A host that cannot show it continues without.
     }
   }
 
@@ -298,4 +302,9 @@ export class Sidecar {
     this.#reported = true
     this.#setup.lost(why)
   }
+}
+
+/** Returns a program whose path is relative to this process, not to the directory that it is started in. */
+function located(program: string): string {
+  return basename(program) === program ? program : resolve(program)
 }

@@ -1,6 +1,7 @@
 // The tools in OpenCode's form, and the child sessions that are made for frames.
 
 import type { PluginInput, ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin"
+import { acknowledgement } from "./driven.js"
 import { LINK } from "./events.js"
 import { describe } from "./messages.js"
 import type { Delegation, ToolDeclaration, ToolResult as Answer } from "./protocol.js"
@@ -14,12 +15,18 @@ export function toolMap(
   declared: ToolDeclaration[],
   client: PluginInput["client"],
   sidecar: Sidecar,
+  isDriven: (session: string) => boolean = () => false,
 ): Record<string, ToolDefinition> {
-  const entries = declared.map((tool) => [tool.name, definition(tool, client, sidecar)] as const)
+  const entries = declared.map((tool) => [tool.name, definition(tool, client, sidecar, isDriven)] as const)
   return Object.fromEntries(entries)
 }
 
-function definition(tool: ToolDeclaration, client: PluginInput["client"], sidecar: Sidecar): ToolDefinition {
+function definition(
+  tool: ToolDeclaration,
+  client: PluginInput["client"],
+  sidecar: Sidecar,
+  isDriven: (session: string) => boolean,
+): ToolDefinition {
   const properties = tool.schema["properties"]
   return {
     description: tool.description,
@@ -28,6 +35,8 @@ function definition(tool: ToolDeclaration, client: PluginInput["client"], sideca
     async execute(args, context): Promise<ToolResult> {
       try {
         const { sessionID: session, messageID } = context
+        const noted = isDriven(session) ? acknowledgement(tool.name) : undefined
+        if (noted !== undefined) return { title: tool.name, output: noted, metadata: {} }
         const called = await sidecar.ask(
           "call",
           { session, message: messageID, name: tool.name, arguments: args },
@@ -51,7 +60,7 @@ function result(called: Answer): ToolResult {
 function summarize(client: PluginInput["client"], context: ToolContext): void {
   const { model: named } = model(context)
   if (!named) return
-  // `auto` is newer than the types: the work goes on as after a compaction of the host's own.
+  // `auto` is newer than the types: the work continues as after a compaction of the host's own.
   const body = { ...named, auto: true } as typeof named
   client.session.summarize({ path: { id: context.sessionID }, body }).catch(() => {})
 }

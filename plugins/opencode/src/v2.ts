@@ -6,6 +6,7 @@
 
 import { fold, type Shape } from "./apply.js"
 import { sidecarCommand } from "./binary.js"
+import { SESSION_NEW } from "./create.js"
 import { commands, toolsOf, VERSION } from "./declared.js"
 import { EventQueue } from "./events.js"
 import { same } from "./messages.js"
@@ -34,6 +35,10 @@ type ContextEvent = {
 type PromptEvent = { sessionID: string; messageID: string; prompt: { text: string } }
 type CompactionEvent = ContextEvent & { result?: { summary: string } }
 type ToolCall = { sessionID: string; messageID?: string }
+/** A call of any tool, before it runs. Throwing answers it in place of the tool. */
+type CallEvent = ToolCall & { tool: string; id: string; input: unknown }
+/** A call that ended. One that the user interrupts, or whose tool is unknown, is not reported. */
+type CallEnd = CallEvent & { status: string; result?: { content?: Content[] }; error?: { message?: string } }
 type V2Event = { type: string; location?: { directory?: string }; data: Record<string, unknown> }
 
 /**
@@ -50,7 +55,11 @@ type Whole = {
     hook(name: "prompt", run: (event: PromptEvent) => Promise<void>): unknown
     hook(name: "compaction", run: (event: CompactionEvent) => Promise<void>): unknown
   }
-  tool: { transform(run: (draft: { add(tool: V2Tool): void }) => void): unknown }
+  tool: {
+    transform(run: (draft: { add(tool: V2Tool): void }) => void): unknown
+    hook?(name: "execute.before", run: (event: CallEvent) => Promise<void>): unknown
+    hook?(name: "execute.after", run: (event: CallEnd) => Promise<void>): unknown
+  }
   command?: { transform(run: (draft: { update?(name: string, edit: (command: V2Command) => void): void }) => void): unknown }
   event?: { subscribe(): AsyncIterable<V2Event> }
 }
@@ -112,7 +121,8 @@ function register(context: Whole): () => void {
   })
 
   context.command?.transform((draft) => {
-    for (const { name, template, description } of commands) {
+    // No hook sees a command before the model does, so that `/session-new` could make nothing.
+    for (const { name, template, description } of commands.filter((one) => one.name !== SESSION_NEW)) {
       draft.update?.(name, (command) => {
         command.template ??= template
         command.description ??= description
@@ -163,14 +173,64 @@ function register(context: Whole): () => void {
     }),
   )
 
-  const ended = new AbortController()
   const queue = new EventQueue((session, events) => sidecar.observe(session, events, stats))
+  context.tool.hook?.("execute.before", async (call) => {
+    let veto: string | undefined
+    await stats.guard("execute.before", async () => {
+      veto = await vetoed(sidecar, call)
+      // A call that was not made is in flight nowhere.
+      if (veto === undefined) queue.add(call.sessionID, reported(call, { status: "running", input: call.input }))
+      queue.flush(call.sessionID)
+    })()
+    if (veto) throw new Error(veto)
+  })
+  context.tool.hook?.(
+    "execute.after",
+    stats.guard("execute.after", async (call) => {
+      const said = (call.result?.content ?? []).flatMap((one) => (one.type === "text" ? [one.text] : []))
+      const state =
+        call.status === "error"
+          ? { status: "error", input: call.input, error: call.error?.message ?? "the call failed" }
+          : { status: "completed", input: call.input, output: said.join("\n") }
+      queue.add(call.sessionID, reported(call, state))
+      queue.flush(call.sessionID)
+    }),
+  )
+
+  const ended = new AbortController()
   void listen(context, directory, ended.signal, queue)
   return () => {
     ended.abort()
     sidecar.close()
   }
 }
+
+/** The name of the tool that starts a subagent. */
+const SUBAGENT = "subagent"
+
+/** Returns the answer to a call that starts a subagent, if it may not: the task is under way, or too deep. */
+async function vetoed(sidecar: Sidecar, call: CallEvent): Promise<string | undefined> {
+  if (call.tool !== SUBAGENT) return undefined
+  const { prompt, agent, sessionID: resumed } = (call.input ?? {}) as Record<string, unknown>
+  if (typeof prompt !== "string" || (typeof resumed === "string" && resumed !== "")) return undefined
+  const { running, refused } = await sidecar.ask("delegate", {
+    session: call.sessionID,
+    prompt,
+    ...(call.messageID && { message: call.messageID }),
+    ...(typeof agent === "string" && { agent }),
+  })
+  return running ?? refused
+}
+
+/** A call as OpenCode 1 reports it: a part of its message. */
+function reported({ messageID, id, tool }: CallEvent, state: object): HostEvent {
+  const message = messageID ?? id
+  const part = { type: "tool", id: partOf(message, id), callID: id, tool, state }
+  return { kind: "message", id: message, role: "assistant", parts: [part] }
+}
+
+/** The name of a call, whichever hook reports it. Some models number the calls of each message anew. */
+const partOf = (message: string, call: string) => `${message}/${call}`
 
 /** Messages as OpenCode 1 has them: a tool's results join the call they belong to. */
 function neutral(all: V2Message[]): (message: V2Message) => HostMessage[] {
@@ -192,7 +252,7 @@ function neutral(all: V2Message[]): (message: V2Message) => HostMessage[] {
           const status = found === undefined ? "running" : found.type === "error" ? "error" : "completed"
           const said = typeof found?.value === "string" ? found.value : JSON.stringify(found?.value)
           const state = { status, input: one.input, [status === "error" ? "error" : "output"]: said }
-          return [{ type: "tool", id: name, callID: one.id, tool: one.name, state }]
+          return [{ type: "tool", id: partOf(id, one.id), callID: one.id, tool: one.name, state }]
         }
         default:
           return []

@@ -42,6 +42,17 @@ test("a session is described once, until it changes", () => {
   assert.deepEqual(said()[0].diff, [3, 1, 2])
 })
 
+test("a session that `flame run` drives, and what it starts, is left to it", () => {
+  const { events, take, said, links } = start()
+  const metadata = { flamestack: { run: "r", frame: "f1", attempt: 1 } }
+  take("session.created", { info: info({ metadata }) })
+  take("session.created", { info: info({ id: "ses_2", parentID: "ses_1" }) })
+  for (const sessionID of ["ses_1", "ses_2"]) take("session.idle", { sessionID })
+  assert.deepEqual(said(), [])
+  assert.deepEqual(links, [], "its link would be lost")
+  assert.ok(events.isDriven("ses_1") && events.isDriven("ses_2") && events.knows("ses_1"))
+})
+
 test("a session that has no name yet is not called by its placeholder", () => {
   const { take, said } = start()
   const link = { metadata: { flamestack: { session: "ses_1" } } }
@@ -60,7 +71,7 @@ test("a fork is known by the link that it copied, and gets its own", () => {
   assert.deepEqual(links, [["ses_2", { session: "ses_2", copyOf: "ses_1" }]])
   assert.deepEqual(copies, ["ses_2 of ses_1"])
   take("session.updated", { info: info({ id: "ses_2", metadata: { flamestack: links[0][1] } }) })
-  assert.deepEqual([said(), links.length, copies.length], [[], 1, 1], "which is no news")
+  assert.deepEqual([said(), links.length, copies.length], [[], 1, 1], "which is not news")
 
   events.copied("ses_2", "ses_1", [{ id: "m1", role: "user", sessionID: "ses_1", time: { created: 7 } }])
   assert.deepEqual(said(), [

@@ -25,7 +25,7 @@ async function start(mode = "well", options = {}) {
     },
   }
   const command = mode === "missing" ? "/nowhere/flame" : [process.execPath, double, mode]
-  const hooks = await plugin.server({ client, directory: "/p" }, { deadline: 10_000, command, ...options })
+  const hooks = await plugin.server({ client, directory: process.cwd() }, { deadline: 10_000, command, ...options })
   disposals.push(hooks.dispose)
   return { hooks, asked }
 }

@@ -70,7 +70,7 @@ test("a plan that was applied before only looks up what is new", () => {
   }
   assert.equal(after("abc", { list: 1, before: 0, known: 0 }), "a msg_flame_x c")
   assert.equal(after("abcde", { list: 2, before: 1, known: 3 }), "a msg_flame_x c e")
-  assert.equal(after("abe", { list: 3, before: 2, known: 2 }), "a e", "the list was cut back and goes on otherwise")
+  assert.equal(after("abe", { list: 3, before: 2, known: 2 }), "a e", "the list was cut back and continues otherwise")
   assert.equal(after("bac", { list: 5, before: 4, known: 3 }), "a msg_flame_x c", "a list in between is not known here")
   assert.equal(after("dcb", undefined), "msg_flame_x c")
   assert.equal(after("abc", { list: 6, before: 5, known: 3 }), "a msg_flame_x c")

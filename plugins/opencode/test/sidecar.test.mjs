@@ -1,4 +1,7 @@
 import assert from "node:assert/strict"
+import { realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { relative } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Sessions } from "../dist/sessions.js"
@@ -21,6 +24,23 @@ after(() => started.forEach((one) => one.close()))
 test("a question is answered", async () => {
   const { one } = sidecar("well")
   assert.deepEqual(await one.ask("show", { what: "tree" }), { text: "tree" })
+})
+
+test("the process is started in its directory, by a path that is not relative to that", async () => {
+  const directory = realpathSync(tmpdir())
+  const hello = { protocol: 1, host: "test", hostVersion: null, directory, shimVersion: null }
+  const { one } = sidecar("well", { hello })
+  assert.deepEqual(await one.ask("show", { what: "directory" }), { text: directory })
+  const script = relative(process.cwd(), process.execPath)
+  const { one: near } = sidecar("well", { hello, command: [script, double, "well"] })
+  assert.deepEqual(await near.ask("show", { what: "tree" }), { text: "tree" })
+})
+
+test("a directory that is gone has no sidecar, and is not recorded elsewhere", async () => {
+  const hello = { protocol: 1, host: "test", hostVersion: null, directory: "/nowhere/at/all", shimVersion: null }
+  const { one, lost } = sidecar("well", { hello })
+  await assert.rejects(one.ask("show", { what: "tree" }))
+  assert.equal(lost.length, 1)
 })
 
 test("a request waits until its deadline, and the next ones not at all until an answer comes", async () => {

@@ -147,17 +147,11 @@ impl From<FieldProblem> for FileProblem {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is a stack already.
-    #[error("{} exists already", .path.display())]
-    Exists {
-        /// The file or directory that would have been overwritten.
-        path: PathBuf,
-    },
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// A folder of the export is a link, which may lead anywhere.
-    #[error("{} is a link", .path.display())]
-    Link {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{} is a link", .0.display())]
+    Link(PathBuf),
     /// The system could not write; the message names the file.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -167,10 +161,10 @@ impl ExportError {
     /// Returns what the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Exists { .. } => {
+            Self::Exists(_) => {
                 Some("use `--force` to replace it, or name another directory".to_owned())
             }
-            Self::Link { .. } => Some("delete the link, or name another directory".to_owned()),
+            Self::Link(_) => Some("delete the link, or name another directory".to_owned()),
             Self::Io(_) => None,
         }
     }

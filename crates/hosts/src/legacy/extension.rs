@@ -1,8 +1,8 @@
 //! The `flamestack` objects: state that the predecessors' formats have no field for.
 //!
 //! There is one per frame and one per file. They are additions: without them, a valid file of the
-//! predecessors remains. They do not repeat what has a field of theirs, so that a frame which a
-//! predecessor changed after our export is imported with those changes.
+//! predecessors remains. They omit everything that the predecessors' format has a field for, so
+//! that a frame which a predecessor changed after our export is imported with those changes.
 
 use flamestack_core::event::Results;
 use flamestack_core::frame::{Awaiting, LogEntry, Origin, Outcome, Span};

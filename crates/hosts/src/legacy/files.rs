@@ -14,17 +14,19 @@ const STATE_LIMIT: u64 = 1 << 30;
 /// Maximum size of a frame file, in bytes.
 const FRAME_LIMIT: u64 = 1 << 26;
 
-/// The predecessor whose directory a stack was found in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayoutKind {
-    /// `.opencode/stack/`, the newest.
-    OpencodeStack,
-    /// `.opencode/flame/`, its earlier name.
-    OpencodeFlame,
-    /// `.flame/`.
-    Flame,
-    /// Any other directory that the user named.
-    Directory,
+flamestack_core::enum_names! {
+    /// The predecessor whose directory a stack was found in.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LayoutKind {
+        /// `.opencode/stack/`, the newest.
+        OpencodeStack = "opencode-stack",
+        /// `.opencode/flame/`, its earlier name.
+        OpencodeFlame = "opencode-flame",
+        /// `.flame/`.
+        Flame = "flame",
+        /// Any other directory that the user named.
+        Directory = "stack",
+    }
 }
 
 impl LayoutKind {
@@ -34,16 +36,6 @@ impl LayoutKind {
         (Self::OpencodeFlame, ".opencode/flame"),
         (Self::Flame, ".flame"),
     ];
-
-    /// Returns the name of the kind in [`Import::source`](flamestack_core::command::Import).
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpencodeStack => "opencode-stack",
-            Self::OpencodeFlame => "opencode-flame",
-            Self::Flame => "flame",
-            Self::Directory => "stack",
-        }
-    }
 }
 
 /// The paths of a stack on disk. Its content has not been checked.
@@ -190,7 +182,7 @@ impl ExportFiles {
             // Frame files without a state may be the only copy that a crash left.
             let existing = [&state, &frames].into_iter().find(|path| is_occupied(path));
             if let Some(path) = existing {
-                return Err(ExportError::Exists { path: path.clone() });
+                return Err(ExportError::Exists(path.clone()));
             }
         }
         let below = dir.ancestors().take_while(|folder| *folder != given);
@@ -222,9 +214,7 @@ pub fn write_export(dir: &Path, folder: &str, name: &str, text: &str) -> Result<
 /// of it.
 fn refuse_link(folder: &Path) -> Result<(), ExportError> {
     match folder.symlink_metadata() {
-        Ok(metadata) if metadata.is_symlink() => Err(ExportError::Link {
-            path: folder.to_owned(),
-        }),
+        Ok(metadata) if metadata.is_symlink() => Err(ExportError::Link(folder.to_owned())),
         _ => Ok(()),
     }
 }

@@ -237,7 +237,11 @@ pub(super) fn merge_notes(mut own: Vec<Note>, listed: &[Note]) -> Vec<Note> {
     let is_new = |note: &&Note| {
         let known = match note {
             Note::Artifact(_) => &artifacts,
-            _ => &decisions,
+            // A predecessor lists nothing else.
+            Note::Decision { .. }
+            | Note::FailedAttempt { .. }
+            | Note::Evidence(_)
+            | Note::Directive(_) => &decisions,
         };
         !known.iter().any(|line| line == note.text().as_str())
     };

@@ -310,7 +310,7 @@ impl FrameFields {
         let has_compaction = self.compaction.is_some();
         let compaction = self.compaction.unwrap_or_default();
         let compacted = compaction.summary.and_then(|summary| summary.0);
-        // The summary of a frame that goes on is no result.
+        // The summary of a frame that continues is not a result.
         let (results, summary) = match status {
             Status::Completed | Status::Failed => (results.or(compacted), None),
             _ => (results, compacted),
@@ -406,12 +406,12 @@ fn present(texts: Option<Vec<MaybeBlank>>) -> impl Iterator<Item = Text> {
 fn shortened_title(text: &str, limit: usize) -> Result<Option<Title>, TextProblem> {
     if text.len() > PROSE_LIMIT {
         let length = text.chars().count();
-        return Err(TextProblem::TitleTooLong { length });
+        return Err(TextProblem::TitleTooLong(length));
     }
     let title = match Title::new(text) {
         Ok(title) if title.as_str().chars().count() <= limit => Ok(title),
         // `condense` may add a mark of two characters.
-        Ok(_) | Err(TextProblem::TitleTooLong { .. }) => Title::new(&condense(text, limit - 2)),
+        Ok(_) | Err(TextProblem::TitleTooLong(_)) => Title::new(&condense(text, limit - 2)),
         Err(problem) => Err(problem),
     };
     match title {

@@ -10,6 +10,9 @@ use super::message::{CallState, HostCall, HostError, HostMessage, HostPart, Host
 use crate::opencode::commands;
 use crate::recordings::tools;
 
+/// Description of the error of a provider that said nothing and charged nothing.
+pub(crate) const EMPTY_ANSWER: &str = "the provider's answer was empty";
+
 /// The origin of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'a> {
@@ -51,9 +54,10 @@ pub(crate) fn entries(message: &HostMessage, source: Source<'_>) -> Vec<Entry> {
             let why = why.clone();
             entries.push(entry(message, &message.id, EntryKind::Failed { why }));
         }
-        // A turn without a word and without a cost is an error of the provider, not an end.
-        _ if message.is_empty_answer() => {
-            let why = "the provider's answer was empty".to_owned();
+        // A turn without a word and without a cost is an error of the provider, not an end. A running host
+        // asks again, and reports the end of the turn by itself.
+        _ if recorded && message.is_empty_answer() => {
+            let why = EMPTY_ANSWER.to_owned();
             entries.push(entry(message, &message.id, EntryKind::Failed { why }));
         }
         _ if recorded && message.is_from_model() && message.finish == "stop" => {

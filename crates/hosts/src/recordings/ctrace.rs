@@ -179,17 +179,10 @@ fn subagent(name: &str) -> String {
 
 fn call_kind(name: &str) -> CallKind {
     match name {
-        "read" => CallKind::Read,
-        "search" => CallKind::Search,
-        "edit" => CallKind::Edit,
-        "write" => CallKind::Write,
         "exec" => CallKind::Execute,
         "task" => CallKind::Delegate,
-        "todo" => CallKind::Todo,
-        "web" => CallKind::Web,
-        "ask" => CallKind::Ask,
-        "plan" => CallKind::Plan,
-        _ => CallKind::Other,
+        "execute" | "delegate" | "stack" => CallKind::Other,
+        name => CallKind::from_name(name).unwrap_or(CallKind::Other),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::Author;
 use flamestack_core::command::{Actor, Command};
+use flamestack_core::id::Timestamp;
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::{Entry, EntryKind, Todo};
@@ -16,7 +17,7 @@ use flamestack_engine::{EngineError, Request};
 
 use super::session::ServedSession;
 use super::wire::{ChildResult, HostEvent, HostMessage, SessionFacts};
-use crate::opencode::entries::{Source, entries, running_calls};
+use crate::opencode::entries::{EMPTY_ANSWER, Source, entries, running_calls};
 use crate::opencode::message::HostError;
 use crate::recordings::tools;
 
@@ -30,11 +31,16 @@ pub(super) struct Ingest {
     /// Messages of the model's last request, which was answered before they were read.
     deferred: Vec<HostMessage>,
     waiting: Vec<Entry>,
-    /// The newest message of the model.
+    /// The newest message of the model in this turn.
     last: Option<String>,
+    /// That message, if it says nothing and cost nothing, and the host has not asked again.
+    empty: Option<String>,
     /// Times at which the messages began, in milliseconds since 1970.
     began: BTreeMap<String, i64>,
     turn: Turn,
+    /// Time at which the host was idle; none since the next prompt. Calls of messages that began before
+    /// are reported late, and start no turn.
+    idle_at: Option<i64>,
     /// An error that ended the turn, and that no message has named yet.
     failed: Option<String>,
     /// True if messages were removed for good: what was reverted stays so.
@@ -62,11 +68,17 @@ impl Ingest {
         self.is_cut = false;
         self.end_stopping();
         self.failed = None;
+        self.last = None;
+        self.empty = None;
+        self.idle_at = None;
         self.turn = Turn::Running;
     }
 
     /// Keeps messages that are read once the host has its answer.
+    ///
+    /// The host asks the model, so that an empty answer before was not the end of the turn.
     pub(super) fn defer(&mut self, messages: Vec<HostMessage>) {
+        self.empty = None;
         self.deferred.extend(messages);
     }
 
@@ -77,9 +89,6 @@ impl Ingest {
     fn message(&mut self, message: &HostMessage) {
         if let Some(at) = message.at {
             self.began.insert(message.id.clone(), at);
-        }
-        if message.is_from_model() {
-            self.last = Some(message.id.clone());
         }
         self.waiting.extend(entries(message, Source::Live));
     }
@@ -108,11 +117,14 @@ impl Ingest {
     /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
     /// error, and an idle session again. That is one interruption, recorded with the message, whose
     /// id makes it count once, and neither of the two is the end of an ordinary turn.
-    fn idle(&mut self) {
+    fn idle(&mut self, now: Timestamp) {
+        self.idle_at = Some(now.0);
         match self.turn {
             Turn::Running => {
                 let (last, failed) = (self.last.clone(), self.failed.take());
-                match failed {
+                // OpenCode asks again after an empty answer; one that nothing follows ends no turn.
+                let empty = self.empty.as_ref().map(|_| EMPTY_ANSWER.to_owned());
+                match failed.or(empty) {
                     Some(why) => self.add(None, EntryKind::Failed { why }),
                     None => self.add(last, EntryKind::TurnEnded),
                 }
@@ -121,6 +133,13 @@ impl Ingest {
             Turn::Stopping { was_idle: true } => self.end_stopping(),
             Turn::Stopped => {}
         }
+    }
+
+    /// Returns true if a message began before the host was idle: its calls ended with that turn.
+    fn is_late(&self, message: &HostMessage) -> bool {
+        let is_over = self.turn == Turn::Stopped || self.idle_at.is_some();
+        let idle_at = self.idle_at.unwrap_or(i64::MAX);
+        is_over && message.at.is_some_and(|began| began <= idle_at)
     }
 
     /// Records a stop that no message has confirmed: the model had not begun to answer.
@@ -169,7 +188,14 @@ impl ServedSession<'_> {
             HostEvent::Message(_) if self.origin.is_pending_fork() => {}
             HostEvent::Message(message) => {
                 self.see(std::slice::from_ref(message));
-                self.ingest.extend(running_calls(message));
+                if message.is_from_model() {
+                    self.ingest.last = Some(message.id.clone());
+                    let is_empty = message.is_empty_answer();
+                    self.ingest.empty = is_empty.then(|| message.id.clone());
+                }
+                if !self.ingest.is_late(message) {
+                    self.ingest.extend(running_calls(message));
+                }
                 match message.error {
                     Some(HostError::Aborted) => self.ingest.turn = Turn::Stopped,
                     Some(HostError::Failed(_)) => self.ingest.failed = None,
@@ -201,7 +227,8 @@ impl ServedSession<'_> {
                 self.ingest.add(None, EntryKind::Waiting { on });
             }
             HostEvent::Idle => {
-                self.ingest.idle();
+                let now = self.engine.clock().now();
+                self.ingest.idle(now);
                 self.record()?;
             }
             HostEvent::Compacted => {

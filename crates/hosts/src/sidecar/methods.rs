@@ -39,6 +39,7 @@ pub(super) fn handle<W: Write>(
 ) {
     let id = line.id.as_ref();
     match line.read() {
+        Ok(request) if responder.is_unread() && only_asks(&request) => {}
         Ok(request) => answer(responder, session, id, request),
         Err(error) => responder.fail(id, &error),
     }
@@ -55,6 +56,17 @@ pub(super) fn handle<W: Write>(
     done("nothing suggested", suggest(responder, session));
     done("a summary is still awaited", session.end_waiting());
     done("finished frames not read", session.look_ahead());
+}
+
+/// Returns true for a request that only its caller has a use for.
+fn only_asks(request: &SessionRequest) -> bool {
+    match request {
+        SessionRequest::Show(_) => true,
+        SessionRequest::Call(params) => {
+            tools::named(&params.name).is_ok_and(|tool| tool.only_reads)
+        }
+        _ => false,
+    }
 }
 
 /// Considers a suggestion, and shows it to the user.
@@ -282,7 +294,7 @@ fn child_ended(session: &mut ServedSession<'_>, child: &ChildResult) -> ToolResu
     if let Err(error) = session.child_ended(child) {
         tracing::warn!("end of {} not recorded: {error}", child.child);
     }
-    // A frame that the user stopped stays open: only the user decides whether it goes on.
+    // A frame that the user stopped stays open: only the user decides whether it continues.
     if !child.stopped {
         let actor = session.actor(None);
         let arguments = json!({
@@ -318,6 +330,7 @@ fn outcome(session: &ServedSession<'_>, child: &ChildResult) -> Option<String> {
     let frame = frame_named(session, &child.frame)?;
     let results = frame.results.as_ref().map(Text::as_str);
     let (status, next) = match frame.status {
+        Status::Completed if frame.standing().is_claimed => ("is completed (claimed)", ""),
         Status::Completed => ("is completed", ""),
         Status::Failed => ("has failed", ""),
         Status::Blocked => ("is blocked", ""),
@@ -325,7 +338,7 @@ fn outcome(session: &ServedSession<'_>, child: &ChildResult) -> Option<String> {
         Status::Planned => ("is planned", ""),
         Status::InProgress => (
             "is still in progress",
-            "\nstack_frame_activate goes on with it here.",
+            "\nstack_frame_activate continues it here.",
         ),
     };
     let results = results.unwrap_or_else(|| last_text(child));
@@ -377,7 +390,8 @@ fn show(session: &ServedSession<'_>, params: &ShowParams) -> Result<ShowResult, 
     let actor = session.actor(None);
     let mut text = tools::call(session.engine, &actor, tool, Value::Null)?;
     if params.what == ShowView::Sidebar {
-        text.push_str(&spent(session.engine, &actor.session)?);
+        // First, because a long tree leaves the screen.
+        text.insert_str(0, &spent(session.engine, &actor.session)?);
     }
     Ok(ShowResult { text })
 }
@@ -396,6 +410,6 @@ fn spent(engine: &Engine, session: &SessionRef) -> Result<String, EngineError> {
     Ok(if words.is_empty() {
         String::new()
     } else {
-        format!("\n{}", words.join(", "))
+        format!("{}\n\n", words.join(", "))
     })
 }

@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0, one object per line.
 
 use std::io::{self, BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use flamestack_core::text::{QUOTE_LIMIT, shortened};
@@ -184,6 +185,8 @@ impl RequestLine {
 /// Writes answers, a whole line at a time.
 pub(super) struct Responder<W> {
     output: Mutex<W>,
+    /// True once an answer could not be written: the host is gone.
+    is_unread: AtomicBool,
 }
 
 #[derive(Serialize)]
@@ -205,7 +208,13 @@ impl<W: Write> Responder<W> {
     pub(super) fn new(output: W) -> Self {
         Self {
             output: Mutex::new(output),
+            is_unread: AtomicBool::new(false),
         }
+    }
+
+    /// Returns true if the host is gone, so that no answer is read any more.
+    pub(super) fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Relaxed)
     }
 
     /// Answers a request; a notification has no id and gets no answer.
@@ -276,6 +285,7 @@ impl<W: Write> Responder<W> {
         });
         // The host is gone; the end of the input will follow.
         if let Err(error) = written {
+            self.is_unread.store(true, Ordering::Relaxed);
             tracing::debug!("answer not delivered: {error}");
         }
     }

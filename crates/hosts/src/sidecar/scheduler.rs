@@ -11,7 +11,7 @@ use std::time::Duration;
 use flamestack_core::id::SessionRef;
 
 use super::rpc::{RequestLine, RpcError};
-use super::session::SessionState;
+use super::session::SessionMemory;
 
 /// Maximum number of sessions that are served at the same time.
 const MAX_WORKERS: usize = 32;
@@ -53,7 +53,7 @@ struct State {
 }
 
 struct Slot {
-    session: Arc<Mutex<SessionState>>,
+    session: Arc<Mutex<SessionMemory>>,
     queue: VecDeque<RequestLine>,
     /// True while a worker handles a request of the session.
     is_running: bool,
@@ -63,7 +63,7 @@ struct Slot {
 /// A request and the session that handles it.
 pub(super) struct Job {
     pub(super) key: SessionRef,
-    pub(super) session: Arc<Mutex<SessionState>>,
+    pub(super) session: Arc<Mutex<SessionMemory>>,
     pub(super) line: RequestLine,
 }
 
@@ -73,7 +73,7 @@ impl Scheduler {
         &self,
         key: SessionRef,
         line: RequestLine,
-        new_session: impl FnOnce(SessionRef) -> SessionState,
+        new_session: impl FnOnce(SessionRef) -> SessionMemory,
     ) -> Result<bool, RpcError> {
         let mut state = self.lock();
         let size = line.len();
@@ -165,7 +165,7 @@ impl Scheduler {
     }
 
     /// Returns the sessions whose state is kept.
-    pub(super) fn sessions(&self) -> Vec<Arc<Mutex<SessionState>>> {
+    pub(super) fn sessions(&self) -> Vec<Arc<Mutex<SessionMemory>>> {
         let state = self.lock();
         let slots = state.slots.values();
         slots.map(|slot| Arc::clone(&slot.session)).collect()
@@ -182,7 +182,7 @@ impl Scheduler {
             let slot = state.slots.get(key);
             slot.is_some_and(|slot| slot.is_running || !slot.queue.is_empty())
         };
-        // After a timeout the caller goes on with what is recorded by then.
+        // After a timeout the caller continues with what is recorded by then.
         drop(
             self.handled
                 .wait_timeout_while(self.lock(), PATIENCE, is_busy),
@@ -272,7 +272,7 @@ mod tests {
 
     fn push(scheduler: &Scheduler, session: &str, length: usize) -> Result<bool, RpcError> {
         let key = format!("opencode:{session}").parse().unwrap();
-        scheduler.push(key, line(length), |key| SessionState::new(key, false))
+        scheduler.push(key, line(length), |key| SessionMemory::new(key, false))
     }
 
     #[test]

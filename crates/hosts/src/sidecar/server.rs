@@ -14,7 +14,7 @@ use super::Sidecar;
 use super::methods::{handle, hello};
 use super::rpc::{Line, LineReader, RequestLine, Responder, RpcError};
 use super::scheduler::{Job, Scheduler};
-use super::session::{ServedSession, SessionState};
+use super::session::{ServedSession, SessionMemory};
 use super::upkeep::tend;
 
 /// Time between two looks at a host that is about to end, and their number.
@@ -64,7 +64,7 @@ fn end_turns(sidecar: &Sidecar) {
     let Some(process) = &sidecar.process else {
         return;
     };
-    // A plugin may start another sidecar while its host goes on.
+    // A plugin may start another sidecar while its host is running.
     if liveness(&SystemProcesses, process) == Liveness::Alive && !has_ended_soon(process) {
         return;
     }
@@ -133,7 +133,7 @@ impl<W: Write + Send> Server<'_, W> {
                 return Err(RpcError::Failed(reason.clone()));
             }
             self.scheduler.push(key, line, |key| {
-                SessionState::new(key, host.without_parents)
+                SessionMemory::new(key, host.without_parents)
             })
         });
         match pushed {

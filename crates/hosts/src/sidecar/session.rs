@@ -1,6 +1,6 @@
 //! The state of one session while it is served.
 //!
-//! All of it can be had again: from the journal, or from the shim, which is asked to send the
+//! All of it can be restored: from the journal, or from the shim, which is asked to send the
 //! messages once more.
 
 use std::ops::{Deref, DerefMut};
@@ -13,7 +13,7 @@ use flamestack_core::delivery::{Delivery, Reason};
 use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessages};
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use flamestack_core::session::Activity;
-use flamestack_core::session::state::{SessionState as SessionLifeState, Signal};
+use flamestack_core::session::state::{SessionState, Signal};
 use flamestack_core::text::for_model;
 use flamestack_core::transcript::Todo;
 use flamestack_engine::context::{ContextOptions, ContextTarget};
@@ -41,7 +41,7 @@ const RESUMED_AFTER_MS: i64 = 60 * 60 * 1000;
 const PLANNER: &str = "plan";
 
 /// The state of one session.
-pub(super) struct SessionState {
+pub(super) struct SessionMemory {
     pub(super) session: SessionRef,
     pub(super) facts: KnownFacts,
     pub(super) ingest: Ingest,
@@ -89,7 +89,7 @@ struct LastPlan {
     tail: Option<String>,
 }
 
-impl SessionState {
+impl SessionMemory {
     pub(super) fn new(session: SessionRef, without_parents: bool) -> Self {
         Self {
             session,
@@ -110,19 +110,19 @@ pub(super) struct ServedSession<'a> {
     pub(super) sidecar: &'a Sidecar,
     pub(super) engine: &'a Engine,
     pub(super) scheduler: &'a Scheduler,
-    pub(super) state: &'a mut SessionState,
+    pub(super) state: &'a mut SessionMemory,
 }
 
 impl Deref for ServedSession<'_> {
-    type Target = SessionState;
+    type Target = SessionMemory;
 
-    fn deref(&self) -> &SessionState {
+    fn deref(&self) -> &SessionMemory {
         self.state
     }
 }
 
 impl DerefMut for ServedSession<'_> {
-    fn deref_mut(&mut self) -> &mut SessionState {
+    fn deref_mut(&mut self) -> &mut SessionMemory {
         self.state
     }
 }
@@ -193,7 +193,7 @@ impl ServedSession<'_> {
             .read(|reading| Ok(reading.life(&self.session)?))?;
         Ok(state.is_some_and(|life| {
             let by_end_of_host = matches!(life.last.signal, Signal::Killed | Signal::Crashed);
-            life.state == SessionLifeState::Interrupted && by_end_of_host
+            life.state == SessionState::Interrupted && by_end_of_host
         }))
     }
 
@@ -256,7 +256,7 @@ impl ServedSession<'_> {
         self.prompt.extend(params.known, &params.messages);
         let cut_off = has_subagents(&params.messages).then(|| cut_off_subagents(&params.messages));
         self.ingest.defer(params.messages);
-        // The results of subagents are recorded before the model is asked to go on from them.
+        // The results of subagents are recorded before the model is asked to continue from them.
         if let Some(cut_off) = cut_off {
             self.record()?;
             self.ingest.extend(cut_off);

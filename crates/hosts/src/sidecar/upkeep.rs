@@ -1,6 +1,6 @@
-//! Cleaning up by itself, in idle moments of a sidecar.
+//! Automatic clean-up, in idle moments of a sidecar.
 //!
-//! A request never waits for it: it begins when no request has come for a while, works in short steps,
+//! A request never waits for it: it begins when no request has come for a while, works in small steps,
 //! and stops after the step in which a request arrives.
 
 use std::time::Duration;
@@ -21,6 +21,8 @@ pub struct Upkeep {
     pub interval: Duration,
     /// Maximum size of the project's state, in bytes.
     pub limit: u64,
+    /// Maximum age of raw text, in days; 0 for none.
+    pub max_age_days: u64,
 }
 
 /// Cleans up whenever it is due, until the input ends.
@@ -37,16 +39,13 @@ pub(super) fn tend(sidecar: &Sidecar, scheduler: &Scheduler) {
     };
     while let Some(since) = scheduler.wait_until_idle(upkeep.quiet) {
         let go_on = || scheduler.is_idle_since(since);
-        let collected = sidecar.engine.maintenance().collect_if_due(
-            &actor,
-            upkeep.limit,
-            upkeep.interval,
-            &go_on,
-        );
+        let maintenance = sidecar.engine.maintenance();
+        let keep = maintenance.retention(upkeep.limit, upkeep.max_age_days);
+        let collected = maintenance.collect_if_due(&actor, &keep, upkeep.interval, &go_on);
         match collected {
             Ok(Some(plan)) => tracing::info!(
                 "Cleaned up: {} raw texts dropped, {} bytes before",
-                plan.drop_blobs.len() + plan.orphans.len(),
+                plan.drop_blobs.len() + plan.expired.len() + plan.orphans.len(),
                 plan.before.total()
             ),
             Ok(None) => {}

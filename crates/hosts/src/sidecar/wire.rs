@@ -65,7 +65,7 @@ pub struct ResumeResult {
     pub sessions: Vec<ContinuedSession>,
 }
 
-/// A session that is continued by itself, because the user has set so.
+/// A session that is continued automatically, because the user has set so.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct ContinuedSession {

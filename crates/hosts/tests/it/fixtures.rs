@@ -151,7 +151,7 @@ fn an_export_reflects_changes_since_the_import() {
     let limit = project.frame("ses_4b1f770aaffeRate9Gh4Jk1Mz6").id;
     let restart = project.frame("plan-1766402000000-b8d3").id;
     let paging = project.frame("plan-1766403000000-lost").id;
-    project.run(session, &Command::Delete { frame: restart });
+    project.run(session, &Command::Delete(restart));
     project.run(
         session,
         &Command::Note {
@@ -191,7 +191,7 @@ fn an_export_reflects_changes_since_the_import() {
             },
         },
     );
-    project.run(session, &Command::Activate { frame: cancel });
+    project.run(session, &Command::Activate(cancel));
     project.run(
         session,
         &Command::Bind {

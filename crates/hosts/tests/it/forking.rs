@@ -84,11 +84,11 @@ fn a_copy_goes_on_with_what_was_open_and_folds_what_was_folded() {
     host.observe("c", &json!([{ "kind": "idle" }]));
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 1/2 done
-    ├─ ✓ we79889v  Reproduce · no evidence
+    ├─ ✓ we79889v  Reproduce · claimed
     └─ → qnhe4wn9  Mend the login cookie  ◀ you are here
     → rk49779d  Login (fork #1) · 2/2 done  ◀ opencode:c
-    ├─ ✓ mr19669z  Reproduce · no evidence
-    └─ ✓ shq5bkyj  Mend the login cookie · no evidence
+    ├─ ✓ mr19669z  Reproduce · claimed
+    └─ ✓ shq5bkyj  Mend the login cookie · claimed
     ");
 }
 

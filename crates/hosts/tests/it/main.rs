@@ -19,6 +19,7 @@ mod rescue;
 mod rewinding;
 mod secrets;
 mod sidecar;
+mod signals;
 mod subagents;
 mod support;
 mod written;

@@ -136,7 +136,7 @@ fn ten_megabytes_are_too_long_for_a_title() {
         "\"ses_1\":{{\"status\":\"planned\",\"title\":\"{title}\"}}"
     ));
     insta::assert_snapshot!(title_error, @"
-    DIR/state.json: frame `ses_1` has an invalid `title`: it has 10485760 characters and a title may have 500
+    DIR/state.json: frame `ses_1` has an invalid `title`: it is 10485760 characters long; the limit for a title is 500
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     let criteria = frames(&format!(

@@ -20,7 +20,7 @@ const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const HEX: &str = "0123456789abcdef";
 const UPPER: &str = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 
-/// The beginnings of secrets by which services make theirs known, the letters they go on with, and
+/// The beginnings of secrets by which services make theirs known, the letters they continue with, and
 /// how many.
 const KINDS: [(&str, &str, usize); 36] = [
     ("sk-ant-api03-", ALNUM, 95),

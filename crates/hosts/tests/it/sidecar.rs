@@ -35,13 +35,22 @@ impl Served {
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut Sidecar)) -> Self {
+        Self::started(1_700_000_000_000, change)
+    }
+
+    /// A sidecar whose clock starts at a time.
+    pub(crate) fn at(time: i64) -> Self {
+        Self::started(time, |_| {})
+    }
+
+    fn started(time: i64, change: impl FnOnce(&mut Sidecar)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home {
             state: dir.path().join("state"),
             config: dir.path().join("config"),
         };
         let project = Project::at(dir.path(), &home).unwrap();
-        let clock = Box::new(StoryClock::starting_at(1_700_000_000_000));
+        let clock = Box::new(StoryClock::starting_at(time));
         let mut sidecar = Sidecar {
             engine: Engine::new(project, clock, Duration::from_secs(5)),
             worktree: Some("main".to_owned()),
@@ -151,6 +160,23 @@ impl Served {
     pub(crate) fn pop(&mut self, session: &str, message: &str, results: &str) -> String {
         let results = json!({ "status": "completed", "results": results });
         self.call(session, message, "stack_frame_pop", results)
+    }
+}
+
+impl Served {
+    /// Ends the sidecar and returns an engine on its store, which then holds everything that was sent.
+    pub(crate) fn ended(&mut self) -> Engine {
+        self.to = None;
+        if let Some(serving) = self.serving.take() {
+            serving.join().unwrap();
+        }
+        let home = Home {
+            state: self.dir.path().join("state"),
+            config: self.dir.path().join("config"),
+        };
+        let project = Project::at(self.dir.path(), &home).unwrap();
+        let clock = Box::new(StoryClock::starting_at(1_700_000_000_000));
+        Engine::new(project, clock, Duration::from_secs(5))
     }
 }
 
@@ -277,7 +303,7 @@ fn a_header_stays_and_news_comes_behind_the_users_words() {
     assert_eq!(
         host.prompt("s", "3", "And now?"),
         json!({}),
-        "another tree is no news"
+        "another tree is not news"
     );
     let plan = json!({ "parentSessionID": id, "children": [
         { "title": "Check the cookie", "successCriteria": "done" },
@@ -434,8 +460,8 @@ fn a_model_that_never_calls_us_still_has_a_tree() {
     host.turn("s", 3, "And the docs", "Written.");
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
-    ├─ ✓ we79889v  Fix the login · no evidence
-    ├─ ✓ qnhe4wn9  Now the logout · no evidence
+    ├─ ✓ we79889v  Fix the login · claimed
+    ├─ ✓ qnhe4wn9  Now the logout · claimed
     ├─ ○ rk49779d  Write tests
     ├─ → shq5bkyj  Ship it
     └─ → mr19669z  And the docs
@@ -458,12 +484,12 @@ fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
         {
           "before": "2u",
           "id": "flame_we79889v",
-          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\">The cookie was missing.</frame-results>\n"
+          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\" claimed=\"true\">The cookie was missing.</frame-results>\n"
         },
         {
           "before": "3u",
           "id": "flame_qnhe4wn9",
-          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\">It redirects now.</frame-results>\n"
+          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\" claimed=\"true\">It redirects now.</frame-results>\n"
         }
       ],
       "strip": []
@@ -537,6 +563,7 @@ fn an_idle_sidecar_cleans_up_by_itself() {
             quiet: Duration::from_millis(1),
             interval: Duration::from_hours(24),
             limit: u64::MAX,
+            max_age_days: 0,
         });
         dir.clone_from(&sidecar.engine.project().dir);
         let actor = Actor {

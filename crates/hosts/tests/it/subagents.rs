@@ -217,7 +217,7 @@ fn a_host_without_ids_has_its_subagents_known_by_their_titles() {
     1 subagent
       1 done
       1 completed automatically, after idling (100%)
-      8 s each on average, 8 s at most
+      9 s each on average, 9 s at most
     1 with a frame (100%), 0 only logged
     100% of those that ended are done
     spent: 0 in, 0 out
@@ -271,10 +271,10 @@ fn what_a_conversation_made_for_a_frame_came_to() {
         output.push_str("\n\n");
     }
     insta::assert_snapshot!(output, @"
-    qnhe4wn9 “Cart” is completed
+    qnhe4wn9 “Cart” is completed (claimed)
     It holds ten items
 
-    qnhe4wn9 “Cart” is completed
+    qnhe4wn9 “Cart” is completed (claimed)
     It ended without a word.
 
     qnhe4wn9 “Cart” has failed
@@ -285,7 +285,7 @@ fn what_a_conversation_made_for_a_frame_came_to() {
 
     qnhe4wn9 “Cart” is still in progress
     The user stopped it.
-    stack_frame_activate goes on with it here.
+    stack_frame_activate continues it here.
     ");
 }
 

@@ -138,11 +138,11 @@ fn an_existing_stack_is_not_overwritten() {
     let stack = export.write(dir.path(), OnExisting::Refuse).unwrap();
     assert_eq!(stack, dir.path().join(".opencode/stack"));
     let error = export.write(&stack, OnExisting::Refuse).unwrap_err();
-    assert!(matches!(&error, ExportError::Exists { path } if path.ends_with("state.json")));
+    assert!(matches!(&error, ExportError::Exists(path) if path.ends_with("state.json")));
     assert!(error.hint().unwrap().contains("--force"));
     fs_err::remove_file(stack.join("state.json")).unwrap();
     let error = export.write(&stack, OnExisting::Refuse).unwrap_err();
-    assert!(matches!(&error, ExportError::Exists { path } if path.ends_with("frames")));
+    assert!(matches!(&error, ExportError::Exists(path) if path.ends_with("frames")));
     export.write(&stack, OnExisting::Replace).unwrap();
 
     let mut files: Vec<String> = fs_err::read_dir(&stack)
@@ -162,7 +162,7 @@ fn stale_frame_files_of_ours_are_ignored() {
         .write(dir.path(), OnExisting::Refuse)
         .unwrap();
     let frame = FrameId::from_entropy(2);
-    project.run("claude:c1", &Command::Delete { frame });
+    project.run("claude:c1", &Command::Delete(frame));
     let stack = project
         .export()
         .write(dir.path(), OnExisting::Replace)

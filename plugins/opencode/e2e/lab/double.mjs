@@ -1,8 +1,10 @@
-// A sidecar for tests: `node double.mjs MODE`. It echoes what it was asked, as far as MODE lets it.
+// A sidecar for tests: `node double.mjs MODE [FILE]`. It echoes what it was asked, as far as MODE lets it, and
+// keeps notifications in FILE.
 
+import { appendFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 
-const [mode] = process.argv.slice(2)
+const [mode, file] = process.argv.slice(2)
 const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`)
 const plan = { drop: [], strip: [], insert: [] }
 let held = []
@@ -22,9 +24,10 @@ function hear(words) {
   for (const [earlier, result] of held) if (earlier) answer(earlier, result)
   held = [[]]
   if (mode === "refuses") return process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "no" } })}\n`)
-  if (id === undefined) return
+  if (id === undefined) return file && appendFileSync(file, `${words}\n`)
+  if (method === "delegate") return answer(id, params.prompt === "too deep" ? { refused: `This delegation was not made: ${params.agent}` } : {})
   if (method === "prepare") return answer(id, { ...plan, drop: params.messages.map((one) => one.id).filter((one) => one.startsWith("drop")), plan: "p", system: JSON.stringify({ known: params.known, sent: params.messages.length, has: params.has }) })
-  if (method === "show") return answer(id, { text: params.what })
+  if (method === "show") return answer(id, { text: params.what === "directory" ? process.cwd() : params.what })
   if (method === "prompt") return answer(id, { append: `<stack-update>${params.message.parts[0].text}</stack-update>` })
   if (method === "call") return answer(id, params.name === "delegates"
     ? { output: "", refused: false, title: "", delegate: { frame: "f1", title: "Child", prompt: "Do it" } }

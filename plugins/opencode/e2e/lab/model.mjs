@@ -47,6 +47,7 @@ export class ScriptedModel {
   strangers = []
   summary = "## Objective\n- the summary of the scripted model"
   #scripts = []
+  #always
   #calls = 0
   #hung = []
   #server
@@ -54,6 +55,11 @@ export class ScriptedModel {
   /** Answers requests whose newest user text contains `key`, one reply after the other. */
   on(key, ...replies) {
     this.#scripts.push({ key, replies: [...replies] })
+  }
+
+  /** Answers every request for which nothing else is scripted. */
+  always(reply) {
+    this.#always = reply
   }
 
   /** The requests of the agent's own work, of one session if it is named. */
@@ -98,7 +104,7 @@ export class ScriptedModel {
     }
     if (reply.refuse) {
       // A provider that is busy is asked again, at once if it says so.
-      const headers = { "content-type": "application/json", "retry-after-ms": "1" }
+      const headers = { "content-type": "application/json", "retry-after-ms": "1", ...reply.headers }
       return outgoing.writeHead(reply.status ?? 400, headers).end(JSON.stringify({ error: reply.refuse }))
     }
     outgoing.writeHead(200, { "content-type": "text/event-stream" })
@@ -108,6 +114,8 @@ export class ScriptedModel {
       chunks += 1
       // A model that is going to be interrupted has begun to talk, and never ends.
       if (reply.hang && chunks > 2) return this.#hung.splice(0).forEach((resolve) => resolve(request))
+      // One that takes its time goes on when it is let.
+      if (reply.pause && chunks === 3) await reply.pause(request)
       if (event) outgoing.write(`event: ${event}\n`)
       outgoing.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`)
     }
@@ -119,7 +127,7 @@ export class ScriptedModel {
     if (request.kind === "summary") return typeof this.summary === "function" ? this.summary(request) : { text: this.summary }
     const newest = request.userTexts.at(-1) ?? ""
     const script = this.#scripts.findLast(({ key, replies }) => newest.includes(key) && replies.length > 0)
-    const reply = script?.replies.shift()
+    const reply = script?.replies.shift() ?? this.#always
     return typeof reply === "function" ? reply(request) : reply
   }
 }

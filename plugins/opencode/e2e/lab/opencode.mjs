@@ -8,7 +8,7 @@ import { FLAME, OPENCODE, PLUGIN, RIPGREP, install } from "./install.mjs"
 import { ScriptedModel } from "./model.mjs"
 import { WIRES } from "./wires.mjs"
 
-/** Long, since a machine that is busy with other things is no failure. */
+/** Long, since a machine that is busy with other things is not a failure. */
 const TURN = 180_000
 
 /** A home, a project under git, a scripted model and a server. */
@@ -16,13 +16,13 @@ export class Lab {
   /**
    * `plugin`: false for none, or the options of ours. `sidecar`: a program in place of `flame`.
    * `config`: more of OpenCode's configuration. `env`: more environment. `limit` and `cost`: what the model takes.
-   * `seeded`: false leaves it to OpenCode, or to `flame init`, to prepare the folder of configuration.
+   * `name`: the name of the project's folder. `seeded`: false leaves it to OpenCode, or to `flame init`, to prepare the folder of configuration.
    */
-  static async start({ plugin = {}, config = {}, env = {}, plugins = [], limit, cost, seeded = true } = {}) {
+  static async start({ plugin = {}, config = {}, env = {}, plugins = [], limit, cost, name = "project", seeded = true } = {}) {
     install()
     const lab = new Lab()
     lab.root = realpathSync(mkdtempSync(join(tmpdir(), "flame-e2e-")))
-    lab.project = join(lab.root, "project")
+    lab.project = join(lab.root, name)
     lab.state = join(lab.root, "state")
     lab.model = new ScriptedModel()
     await lab.model.start()
@@ -77,7 +77,7 @@ export class Lab {
       options: { baseURL: this.model.url, apiKey: "none" },
       models: { "mock-1": { name: "Mock", tool_call: true, limit, cost }, "gpt-mock": { name: "GPT mock", tool_call: true, limit, cost } },
     })
-    // A debug build on a busy machine is no measure: only tests of the deadline itself have the real one.
+    // A debug build on a busy machine is not a measure: only tests of the deadline itself have the real one.
     const ours = plugin === false ? [] : [[PLUGIN, { deadline: 20_000, ...plugin }]]
     const text = JSON.stringify({
       $schema: "https://opencode.ai/config.json",
@@ -192,12 +192,19 @@ export class Lab {
 
   async api(method, path, body) {
     const mark = path.includes("?") ? "&" : "?"
-    const answer = await fetch(`${this.url}${path}${mark}directory=${encodeURIComponent(this.project)}`, {
+    const ask = () => fetch(`${this.url}${path}${mark}directory=${encodeURIComponent(this.project)}`, {
       method,
       ...(body && { body: JSON.stringify(body) }),
       // A server that was started again may listen where the old one did: no connection is kept.
       headers: { connection: "close", "content-type": "application/json" },
       signal: AbortSignal.timeout(TURN),
+    })
+    // The pool may still hold a connection to an earlier server at the same port, which is reset at once.
+    // What sends no prompt is asked again then.
+    const repeats = method === "GET" || path === "/session"
+    const answer = await ask().catch((error) => {
+      if (repeats && error.cause?.code === "ECONNRESET") return ask()
+      throw error
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
@@ -216,7 +223,7 @@ export class Lab {
     return answer
   }
 
-  /** Prompts and goes on. */
+  /** Prompts and continues. */
   async begin(session, text, { wire = "chat", ...more } = {}) {
     await this.api("POST", `/session/${session}/prompt_async`, this.#prompt(text, wire, more))
   }

@@ -45,7 +45,7 @@ export function titleOf(request) {
 }
 
 /** The newest prompt that says more than that something was interrupted. */
-function asked(request) {
+export function asked(request) {
   return request.userTexts.findLast((text) => !text.includes("was interrupted by a crash")) ?? ""
 }
 

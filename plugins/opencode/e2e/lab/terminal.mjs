@@ -11,7 +11,7 @@ const PATIENCE = 60_000
 /** A control sequence with its end, a string of one, or another escape. */
 const ESCAPE = /\x1b(?:\[([0-9;?<>=!]*)[ -/]*([@-~])|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]P_^X])/y
 
-/** Renders what was written to a terminal as it shows it: OpenCode places every text by itself. */
+/** Renders what was written to a terminal as it shows it: OpenCode places every text separately. */
 export class Screen {
   #cells = Array.from({ length: ROWS }, () => Array(COLUMNS).fill(" "))
   #row = 0
@@ -28,6 +28,8 @@ export class Screen {
         // The rest of it is still to come.
         if (!found) break
         if (found[2] === "H") this.#move(found[1])
+        if (found[2] === "F") this.#up(Number(found[1] || 1))
+        if (found[2] === "J") this.#erase()
         place = ESCAPE.lastIndex
       } else {
         const sign = String.fromCodePoint(all.codePointAt(place))
@@ -49,9 +51,27 @@ export class Screen {
     this.#column = Math.min(column ?? 0, COLUMNS)
   }
 
+  #up(rows) {
+    this.#row = Math.max(this.#row - rows, 0)
+    this.#column = 0
+  }
+
+  /** Erases everything from here on. */
+  #erase() {
+    this.#cells[this.#row].fill(" ", this.#column)
+    for (const row of this.#cells.slice(this.#row + 1)) row.fill(" ")
+  }
+
+  #feed() {
+    this.#row += 1
+    if (this.#row < ROWS) return
+    this.#row = ROWS - 1
+    this.#cells.push(this.#cells.shift().fill(" "))
+  }
+
   #put(sign) {
     if (sign === "\r") this.#column = 0
-    else if (sign === "\n") this.#row = Math.min(this.#row + 1, ROWS - 1)
+    else if (sign === "\n") this.#feed()
     else if (sign >= " " && this.#column < COLUMNS) {
       this.#cells[this.#row][this.#column] = sign
       this.#column += 1
@@ -59,7 +79,7 @@ export class Screen {
   }
 }
 
-/** OpenCode as a person sees it. */
+/** OpenCode, or another program, as a person sees it. */
 export class Terminal {
   screen = new Screen()
   #child
@@ -68,8 +88,9 @@ export class Terminal {
 
   /** Starts it in a lab's project, whose server is not needed for that. */
   constructor(lab, ...words) {
-    const command = ["run", PTY, String(COLUMNS), String(ROWS), OPENCODE, ...words]
-    const env = { ...lab.environment, BUN_BE_BUN: "1", TERM: "xterm-256color" }
+    const { program = OPENCODE, env: more } = typeof words[0] === "object" ? words.shift() : {}
+    const command = ["run", PTY, String(COLUMNS), String(ROWS), program, ...words]
+    const env = { ...lab.environment, BUN_BE_BUN: "1", TERM: "xterm-256color", ...more }
     this.#child = spawn(OPENCODE, command, { cwd: lab.project, env, stdio: ["pipe", "pipe", "inherit"] })
     this.#child.stdout.setEncoding("utf8").on("data", (text) => {
       this.screen.write(text)

@@ -1,7 +1,7 @@
 // Three wire formats of model APIs: what a request says, whether the real API would take it, and
 // how an answer is streamed.
 
-/** @typedef {{text?: string, calls?: {name: string, args: object}[], thinking?: string, tokens?: number, refuse?: object}} Reply */
+/** @typedef {{text?: string, calls?: {name: string, args: object}[], thinking?: string, tokens?: number, refuse?: object, breaksOff?: boolean}} Reply */
 
 const textOf = (content) =>
   typeof content === "string"
@@ -46,6 +46,8 @@ const chat = {
       },
     })
     yield chunk({ role: "assistant", content: "" })
+    // A provider that breaks off says neither why it ended nor what it cost.
+    if (reply.breaksOff) return yield { data: "[DONE]" }
     if (reply.text) yield chunk({ content: reply.text })
     for (const [index, call] of (reply.calls ?? []).entries()) {
       const described = { name: call.name, arguments: JSON.stringify(call.args) }

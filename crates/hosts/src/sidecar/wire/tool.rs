@@ -62,7 +62,7 @@ pub struct ChildResult {
     pub frame: String,
     /// The session that was made.
     pub child: String,
-    /// True if it ended by itself and without an error.
+    /// True if it ended without being stopped and without an error.
     pub ok: bool,
     /// True if the user stopped it.
     #[serde(default)]
