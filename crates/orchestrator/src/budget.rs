@@ -1,14 +1,14 @@
 //! Budgets: what a subtree has spent, and what it may spend.
 //!
 //! They are checked before every dispatch. A limit warns at 80 % and parks the subtree at 100 %; work
-//! that is going on is never cut off by one.
+//! that is in progress is never cut off by one.
 
 use serde::{Deserialize, Serialize};
 
 /// Share of a limit at which the user is warned, in percent.
 const WARN_AT: u64 = 80;
 
-/// Limits of a run or of a frame with everything below it. `None` is no limit.
+/// Limits of a run or of a frame with everything below it. `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {

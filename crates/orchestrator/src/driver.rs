@@ -19,11 +19,11 @@ use crate::error::RunError;
 use crate::host::{Ask, Host, HostError, Reply, Seat, SessionKey, SessionWanted, Wake};
 use crate::inbox::Inbox;
 use crate::journal::RunJournal;
-use crate::next::{NextMove, Outlook, next};
+use crate::next::{NextMove, Outlook, next, place};
 use crate::options::RunOptions;
 use crate::policy::PermissionPolicy;
 use crate::record::{Act, Done, RunRecord};
-use crate::report::{RunEnding, RunEvent, RunSummary};
+use crate::report::{RunActivity, RunEnding, RunEvent, RunSummary};
 use crate::stack::{RunStack, RunTree};
 use crate::state::RunState;
 use crate::worktree::Worktrees;
@@ -45,7 +45,7 @@ pub trait Front {
     fn progress(&mut self, summary: &dyn Fn() -> RunSummary);
     /// Shows an ask to the user. Returns false if no user can answer.
     fn ask(&mut self, ask: &Ask) -> bool;
-    /// Asks if a frame goes on whose turn was cut off after it had used tools.
+    /// Asks if a frame continues whose turn was cut off after it had used tools.
     fn unknown_outcome(&mut self, title: &str) -> Choice;
     /// Returns what the user said since the last call.
     fn inputs(&mut self) -> Vec<FrontInput>;
@@ -54,7 +54,7 @@ pub trait Front {
 /// Decision of the user about an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The session looks at what it did and goes on.
+    /// The session looks at what it did and continues.
     GoOn,
     /// The frame is blocked.
     Leave,
@@ -120,6 +120,8 @@ pub struct DriverMemory {
     holding: BTreeMap<FrameId, i64>,
     /// Progress of running turns: the figure, its last change, and the last report of quiet.
     progress: BTreeMap<FrameId, (u64, i64, i64)>,
+    /// Running turns, for the user.
+    activity: BTreeMap<FrameId, RunActivity>,
     /// Time since which a stored prompt is not answered, by step.
     unanswered: BTreeMap<u64, i64>,
     /// Asks that wait for the user, with their deadline.
@@ -162,7 +164,9 @@ impl RunDriver<'_> {
 
     /// Returns the state of the run.
     pub fn summary(&self) -> Result<RunSummary, RunError> {
-        Ok(RunSummary::new(&self.memory.state, &self.tree()?))
+        let mut summary = RunSummary::new(&self.memory.state, &self.tree()?);
+        summary.check_evidence(|frame| self.stack.frame(frame))?;
+        Ok(summary)
     }
 
     fn drive(&mut self) -> Result<RunEnding, RunError> {
@@ -173,8 +177,10 @@ impl RunDriver<'_> {
             }
             self.look()?;
             let tree = self.tree()?;
-            let state = &self.memory.state;
-            self.front.progress(&|| RunSummary::new(state, &tree));
+            let memory = &self.memory;
+            self.front.progress(&|| {
+                RunSummary::new(&memory.state, &tree).with_activity(&memory.activity)
+            });
             match next(&self.memory.state, &tree, self.outlook()) {
                 NextMove::Wait => self.wait()?,
                 NextMove::Finish(ending) => {
@@ -198,7 +204,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Goes on after a call whose outcome is unknown: the server is brought back, or the run parked.
+    /// Continues after a call whose outcome is unknown: the server is brought back, or the run parked.
     fn survive(&mut self, made: Result<(), RunError>) -> Result<(), RunError> {
         let error = match made {
             Err(RunError::Host(error)) if error.is_unknown() => error,
@@ -341,15 +347,10 @@ impl RunDriver<'_> {
 
     /// Returns the folder that a frame is worked on in: its worktree, or that of a frame above it.
     fn directory(&self, tree: &RunTree, frame: &FrameId) -> Option<PathBuf> {
-        let path = tree.path(frame);
-        let folders = path.iter().filter_map(|id| {
-            let run = self.memory.state.frame(id)?;
-            // A worktree that was merged is gone.
-            let merged = run.merged == Some(Done::Made);
-            run.worktree.as_ref().filter(|_| !merged)
-        });
-        let mut folders = folders.map(|(folder, _)| PathBuf::from(folder));
-        folders.next()
+        let place = place(&self.memory.state, tree, frame)?;
+        let run = self.memory.state.frame(&place)?;
+        let (folder, _) = run.worktree.as_ref()?;
+        Some(PathBuf::from(folder))
     }
 
     fn seat(&self, tree: &RunTree, frame: &FrameId) -> Result<Seat, RunError> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::host::HostError;
 use crate::stack::StackError;
 
-/// A reason for which a run cannot go on.
+/// A reason for which a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The host failed.
@@ -64,7 +64,7 @@ impl RunError {
             ),
             Self::Busy { .. } => "wait for it, or stop it with Ctrl-C there".to_owned(),
             Self::NothingToResume => "`flame run \"GOAL\"` starts one".to_owned(),
-            Self::Git { .. } => "see `git status`; `flame run --resume` goes on".to_owned(),
+            Self::Git { .. } => "see `git status`; `flame run --resume` continues".to_owned(),
         }
     }
 }

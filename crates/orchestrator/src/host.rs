@@ -113,12 +113,14 @@ pub enum TurnView {
     Missing,
     /// The message is stored, and nothing answers it.
     Unanswered,
-    /// The turn goes on.
+    /// The turn is running.
     Running {
         /// A figure that grows with everything that the session does.
         progress: u64,
         /// Name of the tool that runs, or another short description.
         doing: Option<String>,
+        /// Spending of the turn until now.
+        spent: Spending,
     },
     /// The host waits before it asks the provider again.
     Waiting {
@@ -127,7 +129,7 @@ pub enum TurnView {
         /// Time of the next try, in milliseconds.
         until: i64,
     },
-    /// The turn was cut off, and nothing goes on.
+    /// The turn was cut off, and nothing is running.
     Cut {
         /// True if the unfinished answer has used a tool, so that its effects are unknown.
         used_tools: bool,
@@ -165,7 +167,7 @@ pub enum TurnFinish {
     Stopped,
     /// A crash cut the turn off after it had used tools.
     Cut {
-        /// True if the session is to go on.
+        /// True if the session is to continue.
         go_on: bool,
     },
     /// The turn failed.
@@ -269,7 +271,7 @@ pub enum HostError {
         message: String,
     },
     /// The password is wrong or missing.
-    #[error("{url} wants another password")]
+    #[error("{url} rejected the password")]
     Unauthorized {
         /// Address.
         url: String,
@@ -279,6 +281,12 @@ pub enum HostError {
     Stranger {
         /// Address.
         url: String,
+        /// Reason.
+        reason: String,
+    },
+    /// The certificates that a server is to be checked against cannot be read.
+    #[error("the file of certificates in SSL_CERT_FILE cannot be read: {reason}")]
+    Certificates {
         /// Reason.
         reason: String,
     },
@@ -296,8 +304,8 @@ pub enum HostError {
         /// Reason.
         reason: String,
     },
-    /// The session does not exist any more.
-    #[error("the session {session} does not exist any more")]
+    /// The session no longer exists.
+    #[error("the session {session} no longer exists")]
     NoSession {
         /// The session.
         session: String,
@@ -320,16 +328,19 @@ impl HostError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => {
-                "is the server running, and is the address right? `flame run --resume` goes on"
+                "is the server running, and is the address right? `flame run --resume` continues"
             }
             Self::Failed { .. } | Self::Unreadable { .. } => {
-                "see the server's log; `flame run --resume` goes on where this stopped"
+                "see the server's log; `flame run --resume` continues where this stopped"
             }
             Self::Refused { .. } => "the message says what the server did not accept",
             Self::Unauthorized { .. } => {
                 "set OPENCODE_SERVER_PASSWORD (and OPENCODE_SERVER_USERNAME) to the server's"
             }
             Self::Stranger { .. } => "`--server` takes the address that `opencode serve` prints",
+            Self::Certificates { .. } => {
+                "name a file of certificates in PEM, or unset SSL_CERT_FILE for the public authorities"
+            }
             Self::TooOld { .. } => "update OpenCode with `opencode upgrade`",
             Self::NotStarted { .. } => {
                 "install OpenCode, or name a running server with `--server URL`"

@@ -99,7 +99,16 @@ pub struct FileJournal<'r> {
     file: fs_err::File,
     redaction: Redaction<'r>,
     /// Held while the run is driven; released when the process ends, however it ends.
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for FileJournal<'_> {
+    /// Releases the lock itself, not only this handle of it: a process that is just being started has a
+    /// copy until it runs its program, and would keep the next driver out.
+    fn drop(&mut self) {
+        // The lock goes with the process in any case.
+        self.lock.unlock().ok();
+    }
 }
 
 impl<'r> FileJournal<'r> {
@@ -132,7 +141,7 @@ impl<'r> FileJournal<'r> {
             path: path.to_owned(),
             file,
             redaction,
-            _lock: lock,
+            lock,
         };
         journal.drop_torn_line()?;
         Ok(journal)

@@ -2,7 +2,7 @@
 //!
 //! The tree is the program. [`RunDriver`] looks at the frames and at the run's own journal, asks
 //! [`next`] for the next move, records its intent, makes the call, and records the outcome. Nothing is
-//! executed again to find the place: a run that was killed at any moment goes on from the two journals
+//! executed again to find the place: a run that was killed at any moment continues from the two journals
 //! and from the messages that the host has stored.
 //!
 //! ```text
@@ -50,7 +50,7 @@ pub use options::{FrameOptions, FrameSetup, Interrupted, ModelName, Placed, RunO
 pub use policy::{PermissionPolicy, PolicyError};
 pub use prompt::PromptKind;
 pub use record::{Act, Done, RunRecord, TurnReport};
-pub use report::{FrameCost, RunEnding, RunEvent, RunSummary};
+pub use report::{FrameCost, RunActivity, RunEnding, RunEvent, RunSummary};
 pub use signal::{FrameSignal, signals};
 pub use stack::{EngineStack, RunStack, RunTree, StackError};
 pub use state::{FrameRun, Phase, RunState, TurnRun};

@@ -15,6 +15,9 @@ use crate::report::RunEnding;
 use crate::stack::RunTree;
 use crate::state::{FrameRun, Phase, RunState};
 
+/// Number of times that a worktree is merged without success before it is left to the user.
+const MERGES: u32 = 3;
+
 /// The next thing that the driver does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextMove {
@@ -172,8 +175,7 @@ fn tidied(state: &RunState, tree: &RunTree) -> Option<NextMove> {
         {
             return Some(NextMove::Conflict(*frame));
         }
-        let is_done = tree.status(frame) == Some(Status::Completed);
-        if run.worktree.is_some() && run.merged.is_none() && is_done {
+        if is_mergeable(state, tree, frame, run) {
             return Some(NextMove::Merge(*frame));
         }
     }
@@ -185,6 +187,47 @@ fn tidied(state: &RunState, tree: &RunTree) -> Option<NextMove> {
         head.status.is_open() && given_up && !busy
     });
     left.map(|head| NextMove::Abandon(head.id))
+}
+
+/// Returns the frame in whose worktree a frame is worked on: its own, or that of the nearest frame
+/// above it; none for the project's own folder. A worktree that was merged is gone.
+pub(crate) fn place(state: &RunState, tree: &RunTree, frame: &FrameId) -> Option<FrameId> {
+    let has_worktree = |id: &FrameId| {
+        let run = state.frame(id);
+        run.is_some_and(|run| run.worktree.is_some() && run.merged != Some(Done::Made))
+    };
+    tree.path(frame).into_iter().find(has_worktree)
+}
+
+/// Returns true if a frame's worktree can be merged now: for the first time, or after a frame has
+/// resolved its conflicts. Nothing is merged into a folder in which a session is at work.
+fn is_mergeable(state: &RunState, tree: &RunTree, frame: &FrameId, run: &FrameRun) -> bool {
+    let is_due = match &run.merged {
+        None => tree.status(frame) == Some(Status::Completed),
+        Some(Done::Conflicts { frame: new, .. }) => {
+            run.conflicts < MERGES && tree.status(new) == Some(Status::Completed)
+        }
+        Some(_) => false,
+    };
+    let Some(parent) = tree.get(frame).and_then(|head| head.parent) else {
+        return false;
+    };
+    let target = place(state, tree, &parent);
+    let mut busy = state.frames.iter().filter(|(_, run)| run.turn.is_some());
+    run.worktree.is_some() && is_due && !busy.any(|(id, _)| place(state, tree, id) == target)
+}
+
+/// Returns true if everything that a frame made is where other frames find it.
+fn is_delivered(state: &RunState, tree: &RunTree, frame: &FrameId) -> bool {
+    let run = state.frame(frame).filter(|run| run.worktree.is_some());
+    let merged = match run.map(|run| &run.merged) {
+        Some(None) => false,
+        Some(Some(Done::Conflicts { frame: new, .. })) => {
+            tree.status(new) == Some(Status::Completed)
+        }
+        _ => true,
+    };
+    merged && tree.status(frame) == Some(Status::Completed)
 }
 
 /// Waits for what is going on, or ends.
@@ -233,7 +276,7 @@ fn waits(state: &RunState, tree: &RunTree) -> Vec<String> {
         let missing = setup
             .after
             .iter()
-            .filter(|id| tree.status(id) != Some(Status::Completed));
+            .filter(|id| !is_delivered(state, tree, id));
         let missing: Vec<&str> = missing
             .filter_map(|id| tree.get(id).map(|head| head.title.as_str()))
             .collect();
@@ -322,9 +365,7 @@ pub(crate) fn startable(state: &RunState, tree: &RunTree, id: &FrameId) -> Vec<F
     let run = state.frame(id);
     let can_start = |head: &FrameHead| {
         let after = state.setup(&head.id).after;
-        let ready = after
-            .iter()
-            .all(|id| tree.status(id) == Some(Status::Completed));
+        let ready = after.iter().all(|id| is_delivered(state, tree, id));
         let asked = state.options.strategy != Strategy::Free
             || run.is_some_and(|run| run.asked_for.contains(&head.id));
         let parked = state
@@ -352,6 +393,14 @@ fn busy_below(state: &RunState, tree: &RunTree, id: &FrameId) -> bool {
 /// Decides if a frame's own session is to be prompted now.
 fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) -> Option<Due> {
     if busy_below(state, tree, id) {
+        return None;
+    }
+    let waits_for_merge = |child: &FrameId| {
+        let run = state.frame(child);
+        let unmerged = run.is_some_and(|run| run.worktree.is_some() && run.merged.is_none());
+        unmerged && tree.status(child) == Some(Status::Completed)
+    };
+    if tree.children(id).iter().any(waits_for_merge) {
         return None;
     }
     // What is parked waits for the user, and so does everything that needs its results.

@@ -42,7 +42,7 @@ pub enum Interrupted {
     Ask,
     /// The frame is blocked.
     Stop,
-    /// The session is asked to look at what it did, and to go on.
+    /// The session is asked to look at what it did, and to continue.
     Continue,
 }
 

@@ -26,7 +26,7 @@ pub enum PromptKind {
     CutOff,
     /// A crash cut off the session's turn.
     Interrupted,
-    /// The run was parked or stopped, and goes on.
+    /// The run was parked or stopped, and continues.
     Resume,
     /// The frame is no longer blocked.
     Unblocked,
@@ -114,7 +114,10 @@ fn outcome(child: &Frame) -> String {
         .iter()
         .filter_map(|note| match note {
             Note::Artifact(path) => Some(path.as_str()),
-            _ => None,
+            Note::Decision { .. }
+            | Note::FailedAttempt { .. }
+            | Note::Evidence(_)
+            | Note::Directive(_) => None,
         })
         .collect();
     if !artifacts.is_empty() {
@@ -130,14 +133,14 @@ fn request(input: &PromptInput<'_>) -> String {
         PromptKind::Begin => begin(input.frame, input.attempt),
         PromptKind::Continue => format!("Continue with: {title}{}", choices(input.children)),
         PromptKind::Remind => format!(
-            "Your turn ended without saying if `{title}` is finished. Say it now, as described at the beginning, or go on with the work."
+            "Your turn ended without saying if `{title}` is finished. Say it now, as described at the beginning, or continue the work."
         ),
-        PromptKind::CutOff => "Your last message was cut off. Go on where it ended.".to_owned(),
+        PromptKind::CutOff => "Your last message was cut off. Continue where it ended.".to_owned(),
         PromptKind::Interrupted => format!(
-            "The work on `{title}` was interrupted by a crash in the middle of your turn. A tool call that has no result may have had its effect. Check the state of the files before you repeat anything, then go on."
+            "The work on `{title}` was interrupted by a crash in the middle of your turn. A tool call that has no result may have had its effect. Check the state of the files before you repeat anything, then continue."
         ),
         PromptKind::Resume => {
-            format!("The run was stopped and goes on now. Continue with: {title}")
+            format!("The run was stopped and resumes now. Continue with: {title}")
         }
         PromptKind::Unblocked => {
             format!("`{title}` is no longer blocked. Check what it waited for, then continue.")
@@ -160,7 +163,7 @@ fn begin(frame: &Frame, attempt: u32) -> String {
     }
     let lessons = frame.notes.iter().rev().filter_map(|note| match note {
         Note::FailedAttempt { text, why } => Some((text.as_str(), why.as_ref())),
-        _ => None,
+        Note::Artifact(_) | Note::Decision { .. } | Note::Evidence(_) | Note::Directive(_) => None,
     });
     let lessons: Vec<_> = lessons.take(3).collect();
     if attempt > 1 || !lessons.is_empty() {

@@ -36,7 +36,7 @@ pub enum RunRecord {
         /// Frames with options of their own.
         frames: Vec<FrameSetup>,
     },
-    /// The run was taken up again; nothing is parked any more.
+    /// The run was resumed; nothing is parked any more.
     Resumed {
         /// Time, in milliseconds.
         at: i64,
@@ -105,7 +105,7 @@ pub enum RunRecord {
         frame: Option<FrameId>,
         /// Reason.
         reason: String,
-        /// Time at which it can go on, in milliseconds, if known.
+        /// Time at which it can continue, in milliseconds, if known.
         until: Option<i64>,
     },
     /// The user was warned about a limit of a frame.

@@ -1,11 +1,14 @@
-//! The user's view of a run: events while it goes on, a summary at its end.
+//! The user's view of a run: events while it is in progress, a summary at its end.
 
-use flamestack_core::{FrameId, Status};
+use std::collections::BTreeMap;
+
+use flamestack_core::{Frame, FrameId, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::budget::Spending;
 use crate::next::subtree;
+use crate::record::Done;
 use crate::stack::RunTree;
 use crate::state::RunState;
 
@@ -23,7 +26,7 @@ pub enum RunEnding {
     Parked {
         /// Reason.
         reason: String,
-        /// Time at which it can go on, in milliseconds, if known.
+        /// Time at which it can continue, in milliseconds, if known.
         until: Option<i64>,
     },
     /// Frames wait for something outside.
@@ -33,7 +36,7 @@ pub enum RunEnding {
     },
     /// The user paused it.
     Paused,
-    /// The frame of the goal does not exist any more.
+    /// The frame of the goal no longer exists.
     Gone,
 }
 
@@ -68,11 +71,11 @@ impl RunEnding {
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// The run began or was taken up again.
+    /// The run began or was resumed.
     Started {
         /// Name of the run.
         run: String,
-        /// True if it was taken up again.
+        /// True if it was resumed.
         resumed: bool,
     },
     /// The server was started or reached.
@@ -159,7 +162,7 @@ pub enum RunEvent {
         frame: Option<FrameId>,
         /// Reason.
         reason: String,
-        /// Time at which it can go on, in milliseconds, if known.
+        /// Time at which it can continue, in milliseconds, if known.
         until: Option<i64>,
     },
     /// Something that the user should know.
@@ -248,6 +251,8 @@ pub struct FrameCost {
     pub title: String,
     /// Status.
     pub status: Status,
+    /// True if it is completed without recorded evidence.
+    pub is_claimed: bool,
     /// Reason for which it is blocked or parked.
     pub reason: Option<String>,
     /// Number of attempts.
@@ -256,8 +261,21 @@ pub struct FrameCost {
     pub own: Spending,
     /// Spending of the frame and everything below it.
     pub total: Spending,
-    /// True if a turn of it goes on.
+    /// True if a turn of it is running.
     pub running: bool,
+    /// Name of the tool that it uses now.
+    pub doing: Option<String>,
+    /// Folder of its worktree, if that holds work that is not merged.
+    pub unmerged: Option<String>,
+}
+
+/// A turn that goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunActivity {
+    /// Name of the tool that runs.
+    pub doing: Option<String>,
+    /// Spending of the turn until now.
+    pub spent: Spending,
 }
 
 /// The state of a run at one moment.
@@ -288,6 +306,45 @@ impl RunSummary {
         }
     }
 
+    /// Adds turns that go on, to their frames and to all above them.
+    #[must_use]
+    pub fn with_activity(mut self, activity: &BTreeMap<FrameId, RunActivity>) -> Self {
+        for place in 0..self.frames.len() {
+            let frame = self.frames.get(place);
+            let Some(now) = frame.and_then(|one| activity.get(&one.frame)) else {
+                continue;
+            };
+            // Parents come before children: the nearest one with a smaller depth is the parent.
+            let mut below = usize::MAX;
+            for one in self.frames.iter_mut().take(place + 1).rev() {
+                if one.depth >= below {
+                    continue;
+                }
+                if below == usize::MAX {
+                    one.own.add(&now.spent);
+                    one.doing.clone_from(&now.doing);
+                }
+                one.total.add(&now.spent);
+                below = one.depth;
+            }
+        }
+        self
+    }
+
+    /// Finds the frames that are completed without recorded evidence.
+    pub fn check_evidence<E>(
+        &mut self,
+        read: impl Fn(&FrameId) -> Result<Option<Frame>, E>,
+    ) -> Result<(), E> {
+        for one in &mut self.frames {
+            if one.status == Status::Completed {
+                let frame = read(&one.frame)?;
+                one.is_claimed = frame.is_some_and(|frame| frame.standing().is_claimed);
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the spending of the whole run.
     pub fn total(&self) -> Spending {
         self.frames
@@ -303,8 +360,10 @@ impl RunSummary {
             .map(|one| {
                 json!({
                     "frame": one.frame.as_str(), "depth": one.depth, "title": one.title,
-                    "status": one.status.as_str(), "reason": one.reason,
-                    "attempts": one.attempts, "self": spending(&one.own),
+                    "status": one.status.as_str(), "claimed": one.is_claimed,
+                    "reason": one.reason,
+                    "attempts": one.attempts, "unmerged": one.unmerged,
+                    "self": spending(&one.own),
                     "total": spending(&one.total),
                 })
             })
@@ -333,13 +392,62 @@ fn collect(
         depth,
         title: head.title.as_str().to_owned(),
         status: head.status,
+        is_claimed: false,
         reason: blocked.or_else(|| run.parked.as_ref().map(|(reason, _)| reason.clone())),
         attempts: run.attempt,
         own: run.spent,
         total: subtree(state, tree, id),
         running: run.turn.is_some(),
+        doing: None,
+        unmerged: run
+            .worktree
+            .filter(|_| run.merged != Some(Done::Made))
+            .map(|(folder, _)| folder),
     });
     for child in tree.children(id) {
         collect(state, tree, child, depth + 1, into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_turn_counts_for_its_frame_and_all_above_it() {
+        let frame = |number: u64, depth: usize| FrameCost {
+            frame: FrameId::from_entropy(number),
+            depth,
+            title: String::new(),
+            status: Status::InProgress,
+            is_claimed: false,
+            reason: None,
+            attempts: 1,
+            own: Spending::default(),
+            total: Spending::default(),
+            running: false,
+            doing: None,
+            unmerged: None,
+        };
+        let summary = RunSummary {
+            run: String::new(),
+            ending: None,
+            frames: vec![frame(1, 0), frame(2, 1), frame(3, 1), frame(4, 2)],
+            wall_ms: 0,
+        };
+        let spent = Spending {
+            input: 7,
+            ..Spending::default()
+        };
+        let doing = Some("bash".to_owned());
+        let activity = BTreeMap::from([(FrameId::from_entropy(4), RunActivity { doing, spent })]);
+        let summary = summary.with_activity(&activity);
+        let figures: Vec<(u64, u64)> = summary
+            .frames
+            .iter()
+            .map(|one| (one.own.input, one.total.input))
+            .collect();
+        assert_eq!(figures, [(0, 7), (0, 0), (0, 7), (7, 7)]);
+        assert_eq!(summary.frames[3].doing.as_deref(), Some("bash"));
     }
 }

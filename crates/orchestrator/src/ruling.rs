@@ -20,7 +20,7 @@ use crate::state::{FrameRun, RunState};
 const TITLE: usize = 180;
 /// Maximum length of a text, in bytes.
 const TEXT: usize = 60_000;
-/// Number of times that a session may go on after its message was cut off.
+/// Number of times that a session may continue after its message was cut off.
 const CUT_OFF: u32 = 3;
 /// Maximum number of artifacts recorded for one turn.
 const ARTIFACTS: usize = 200;
@@ -75,7 +75,7 @@ impl Judge<'_> {
     fn rule(&self) -> Ruling {
         let is_open = self.tree.status(&self.id).is_some_and(Status::is_open);
         if !is_open {
-            // It was closed while its turn went on, or by this very ruling before a crash.
+            // It was closed while its turn was running, or by this very ruling before a crash.
             let status = self.tree.status(&self.id);
             let verdict = match status {
                 Some(status @ (Status::Completed | Status::Failed)) => Verdict::Closed {
@@ -432,7 +432,7 @@ impl Judge<'_> {
         };
         match child.status {
             Status::Blocked => {
-                let unblock = Command::Unblock { frame: child.id };
+                let unblock = Command::Unblock(child.id);
                 writes.push(Ruled::WhileBlocked(child.id, unblock));
                 started.push(child.id);
             }
@@ -469,7 +469,7 @@ fn unknown(name: &str) -> String {
     )
 }
 
-/// Makes a title of any text.
+/// Turns any text into a valid title.
 pub(crate) fn title_of(text: &str) -> Title {
     let short = condense(text, TITLE);
     Title::new(text)

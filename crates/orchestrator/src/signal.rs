@@ -126,7 +126,7 @@ fn structured(call: &ToolUse, draw: &mut dyn FnMut() -> FrameId, found: &mut Vec
 /// Reads the signals of a final message.
 fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<FrameSignal> {
     let mut found: Vec<FrameSignal> = Vec::new();
-    // The text of a signal that goes on in the lines below it.
+    // The text of a signal that continues in the lines below it.
     let mut open = false;
     let mut fence: Option<(char, usize)> = None;
     let mut quoted = false;
@@ -144,7 +144,7 @@ fn spoken(text: &str, draw: &mut dyn FnMut() -> FrameId) -> Vec<FrameSignal> {
             extend(&mut found, open, line);
             continue;
         }
-        // A line directly below a quote goes on with it, as Markdown has it.
+        // A line directly below a quote continues with it, as Markdown has it.
         quoted = match line.trim_start().chars().next() {
             None => false,
             Some('>') => true,
@@ -263,7 +263,7 @@ mod tests {
             "The page says FRAME_COMPLETE: all done",
             " FRAME_COMPLETE: indented",
             "> FRAME_COMPLETE: quoted",
-            "> quoted\nFRAME_COMPLETE: goes on with the quote",
+            "> quoted\nFRAME_COMPLETE: continues with the quote",
             "- FRAME_COMPLETE: an item",
             "`FRAME_COMPLETE: code`",
             "```\nFRAME_COMPLETE: code\n```",

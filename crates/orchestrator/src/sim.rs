@@ -163,7 +163,7 @@ pub struct World {
     pub has_user: bool,
     /// Number of times that the server was started again.
     pub restarts: u32,
-    /// True if a stopped server stays away.
+    /// True if a stopped server stays down.
     pub stays_away: bool,
 }
 
@@ -335,7 +335,7 @@ impl Simulation {
         self.setups.push(setup);
     }
 
-    /// Runs until the driver ends by itself, starting it again after every death.
+    /// Runs until the driver ends normally, restarting it after every crash.
     pub fn run(&mut self, deaths: &[Death]) -> Result<RunEnding, RunError> {
         self.world.borrow_mut().deaths = deaths.iter().copied().collect();
         loop {

@@ -57,7 +57,7 @@ pub struct FrameRun {
     pub former: Vec<String>,
     /// True if the session has the frame's context.
     pub has_context: bool,
-    /// The turn that goes on or whose consequences are not applied.
+    /// The turn that is running or whose consequences are not applied.
     pub turn: Option<TurnRun>,
     /// Children whose outcome the session was sent, each with the number of its turns until then.
     pub delivered: BTreeMap<FrameId, u64>,
@@ -79,8 +79,10 @@ pub struct FrameRun {
     pub parked: Option<(String, Option<i64>)>,
     /// Folder and branch of its worktree.
     pub worktree: Option<(String, String)>,
-    /// Outcome of the merge of its worktree.
+    /// Outcome of the last merge of its worktree.
     pub merged: Option<Done>,
+    /// Number of merges that met conflicts.
+    pub conflicts: u32,
 }
 
 /// A turn of a session.
@@ -286,7 +288,10 @@ impl RunState {
             (Act::Worktree { folder, branch }, Done::Made) => {
                 run.worktree = Some((folder.clone(), branch.clone()));
             }
-            (Act::Merge, done) => run.merged = Some(done.clone()),
+            (Act::Merge, done) => {
+                run.conflicts += u32::from(matches!(done, Done::Conflicts { .. }));
+                run.merged = Some(done.clone());
+            }
             _ => {}
         }
     }

@@ -112,7 +112,7 @@ impl RunDriver<'_> {
         self.conclude(step, Done::Session { id })
     }
 
-    /// The server accepts the call never: the frame is parked, so that it is not made again and again.
+    /// Parks the frame of a call that the server will never accept, so that it is not retried forever.
     fn refused(&mut self, step: u64, frame: &FrameId, reason: &str) -> Result<(), RunError> {
         let is_root = self.memory.state.root == Some(*frame);
         self.park((!is_root).then_some(*frame), reason, None)?;
@@ -132,7 +132,7 @@ impl RunDriver<'_> {
         let bound = head.as_ref().and_then(|head| head.session.clone());
         if bound.as_ref() != Some(&actor.session) {
             if let Some(session) = bound {
-                self.change(&actor, &Command::Unbind { session })?;
+                self.change(&actor, &Command::Unbind(session))?;
             }
             let session = actor.session.clone();
             let bind = Command::Bind {
@@ -141,8 +141,7 @@ impl RunDriver<'_> {
             };
             self.stack.run(&actor, &bind)?;
         }
-        self.stack
-            .run(&actor, &Command::Activate { frame: *frame })?;
+        self.stack.run(&actor, &Command::Activate(*frame))?;
         let title = head.map_or_else(String::new, |head| head.title.as_str().to_owned());
         self.front.event(&RunEvent::Frame {
             frame: *frame,
@@ -240,7 +239,7 @@ impl RunDriver<'_> {
     ) -> Result<Outgoing, RunError> {
         let gone = || {
             RunError::Stack(StackError::Lost(format!(
-                "the frame {frame} does not exist any more"
+                "the frame {frame} no longer exists"
             )))
         };
         let whole = self.stack.frame(frame)?.ok_or_else(gone)?;
@@ -457,8 +456,10 @@ impl RunDriver<'_> {
         let parent = tree.get(frame).and_then(|head| head.parent);
         let into = parent.and_then(|parent| self.directory(tree, &parent));
         let title = tree.get(frame).map_or("", |head| head.title.as_str());
+        let run = self.memory.state.frame(frame);
+        let was_resolved = run.is_some_and(|run| run.conflicts > 0);
         let merged = match &self.worktrees {
-            Some(worktrees) => worktrees.merge(frame, into.as_deref(), title)?,
+            Some(worktrees) => worktrees.merge(frame, into.as_deref(), title, was_resolved)?,
             None => None,
         };
         match merged {

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::host::{ReplyEnd, TurnFault, TurnFinish, TurnView};
 use crate::options::Interrupted;
 use crate::record::{RunRecord, TurnReport};
-use crate::report::RunEvent;
+use crate::report::{RunActivity, RunEvent};
 use crate::signal::signals;
 use crate::stack::RunTree;
 use crate::state::TurnRun;
@@ -88,8 +88,12 @@ impl RunDriver<'_> {
                 }
                 Ok(())
             }
-            TurnView::Running { progress, doing } => {
-                self.progressed(frame, progress, doing);
+            TurnView::Running {
+                progress,
+                doing,
+                spent,
+            } => {
+                self.progressed(frame, progress, RunActivity { doing, spent });
                 Ok(())
             }
             TurnView::Waiting { message, until } => {
@@ -102,7 +106,7 @@ impl RunDriver<'_> {
                 let message = self.prompt_message(&frame, attempt, turn)?;
                 self.host.send(&seat, &message)?;
                 let note =
-                    format!("{frame}: its turn was cut off before it did anything, and goes on");
+                    format!("{frame}: its turn was cut off before it did anything, and continues");
                 self.front.event(&RunEvent::Note(note));
                 Ok(())
             }
@@ -118,7 +122,13 @@ impl RunDriver<'_> {
         }
     }
 
-    fn progressed(&mut self, frame: FrameId, progress: u64, doing: Option<String>) {
+    fn progressed(&mut self, frame: FrameId, progress: u64, activity: RunActivity) {
+        let before = self.memory.activity.get(&frame);
+        let is_new = before.is_none_or(|before| before.doing != activity.doing);
+        if let Some(what) = activity.doing.clone().filter(|_| is_new) {
+            self.front.event(&RunEvent::Doing { frame, what });
+        }
+        self.memory.activity.insert(frame, activity);
         let now = self.now();
         let known = self.memory.progress.get(&frame).copied();
         match known {
@@ -131,9 +141,6 @@ impl RunDriver<'_> {
             }
             _ => {
                 self.memory.progress.insert(frame, (progress, now, 0));
-                if let Some(what) = doing {
-                    self.front.event(&RunEvent::Doing { frame, what });
-                }
             }
         }
     }
@@ -193,6 +200,7 @@ impl RunDriver<'_> {
 
     fn ended(&mut self, frame: FrameId, step: u64, end: ReplyEnd) -> Result<(), RunError> {
         self.memory.progress.remove(&frame);
+        self.memory.activity.remove(&frame);
         self.memory.holding.remove(&frame);
         let mut draw = || self.stack.draw();
         let signals = signals(&end.text, &end.calls, &mut draw);

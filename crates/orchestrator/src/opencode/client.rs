@@ -7,11 +7,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::host::HostError;
 
 /// Time that a call may take. Calls that start a turn return at once.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Time for which a connection is kept. Servers and proxies close idle ones after 5 s and more, and a
+/// call on a connection that is being closed has an unknown outcome.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Address and credentials of a server.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,6 +27,9 @@ pub struct Login {
     pub user: String,
     /// Password, if the server wants one.
     pub password: Option<String>,
+    /// Certificates, in DER, that an `https` server is checked against; if empty, those of the public
+    /// authorities.
+    certificates: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Login {
@@ -42,14 +50,10 @@ impl Login {
             url: url.to_owned(),
             reason: reason.to_owned(),
         };
-        let rest = match url.split_once("://") {
-            Some(("http", rest)) => rest,
-            Some(("https", _)) => {
-                return Err(stranger(
-                    "only http is supported; use a tunnel to a remote server",
-                ));
-            }
-            _ => return Err(stranger("the address begins with http://")),
+        let Some(("http" | "https", rest)) = url.split_once("://") else {
+            return Err(stranger(
+                "the address does not begin with http:// or https://",
+            ));
         };
         if rest.trim_end_matches('/').is_empty() || rest.contains(char::is_whitespace) {
             return Err(stranger("the address names no host"));
@@ -58,7 +62,49 @@ impl Login {
             url: url.trim_end_matches('/').to_owned(),
             user: user.unwrap_or_else(|| "opencode".to_owned()),
             password,
+            certificates: Vec::new(),
         })
+    }
+
+    /// The login of a server that we start.
+    pub(super) fn own(url: String, password: String) -> Self {
+        Self {
+            url,
+            user: "opencode".to_owned(),
+            password: Some(password),
+            certificates: Vec::new(),
+        }
+    }
+
+    /// Checks the server against the certificates of a file in PEM, in place of the public authorities.
+    pub fn trusting(mut self, pem: &[u8]) -> Result<Self, HostError> {
+        let bad = |reason: String| HostError::Certificates { reason };
+        for item in parse_pem(pem) {
+            let item = item.map_err(|error| bad(error.to_string()))?;
+            if let PemItem::Certificate(certificate) = item {
+                self.certificates.push(certificate.der().to_owned());
+            }
+        }
+        if self.certificates.is_empty() {
+            return Err(bad("it holds none".to_owned()));
+        }
+        Ok(self)
+    }
+
+    /// Returns the settings of TLS.
+    pub(super) fn tls(&self) -> TlsConfig {
+        let given = self.certificates.iter();
+        let given: Vec<Certificate<'static>> = given
+            .map(|der| Certificate::from_der(der).to_owned())
+            .collect();
+        let builder = TlsConfig::builder();
+        if given.is_empty() {
+            builder.build()
+        } else {
+            builder
+                .root_certs(RootCerts::new_with_certs(&given))
+                .build()
+        }
     }
 
     /// Returns the value of the header that authenticates.
@@ -97,8 +143,10 @@ impl Client {
     pub(super) fn new(login: Login) -> Self {
         let config = Agent::config_builder()
             .timeout_global(Some(PATIENCE))
+            .max_idle_age(IDLE)
             .http_status_as_error(false)
             .proxy(None)
+            .tls_config(login.tls())
             .build();
         Self {
             login,
@@ -255,9 +303,12 @@ mod tests {
             parse("http://127.0.0.1:4096/").unwrap().url,
             "http://127.0.0.1:4096"
         );
+        assert_eq!(parse("https://x/").unwrap().url, "https://x");
+        let none = parse("https://x").unwrap().trusting(b"nothing");
+        assert!(matches!(none, Err(HostError::Certificates { .. })));
         for bad in [
             "localhost:4096",
-            "https://x",
+            "https://",
             "http://",
             "ftp://x",
             "http:// x",

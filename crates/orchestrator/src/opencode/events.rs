@@ -102,6 +102,7 @@ fn stream(
         .timeout_connect(Some(Duration::from_secs(10)))
         .timeout_recv_response(Some(SILENCE))
         .proxy(None)
+        .tls_config(login.tls())
         .build()
         .new_agent();
     let directory = encoded(&directory.to_string_lossy());
@@ -126,7 +127,7 @@ fn stream(
     sender.send(Wake::Everything).ok()
 }
 
-/// Reads one event. Pieces of text that are being written are no news.
+/// Reads one event. Pieces of text that are being written are not news.
 fn heard(data: &str) -> Option<Wake> {
     let event: Value = serde_json::from_str(data.trim()).ok()?;
     let kind = event.get("type")?.as_str()?;

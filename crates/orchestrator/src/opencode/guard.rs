@@ -116,7 +116,7 @@ fn end_orphans() {
         let below = descendants(std::process::id());
         for process in &below {
             if let Some(pid) = i32::try_from(*process).ok().and_then(Pid::from_raw) {
-                // One that ended by itself meanwhile is as good.
+                // One that has ended meanwhile is as good.
                 if let Err(error) = kill_process(pid, Signal::KILL) {
                     tracing::debug!("{process}: {error}");
                 }

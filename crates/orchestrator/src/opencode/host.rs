@@ -18,9 +18,11 @@ use crate::host::{
 
 /// Oldest version whose messages and ids behave as measured.
 const OLDEST: (u64, u64) = (1, 18);
-/// Time for which a turn must look cut off before it is taken for that: at its end a session is idle
+/// Time for which a turn must look cut off before it is treated as such: at its end a session is idle
 /// for a moment before its last message is stored.
 const CUT_AFTER: Duration = Duration::from_millis(2_500);
+/// Time within which an accepted prompt is stored.
+const STORED: Duration = Duration::from_secs(20);
 /// Time that a server may be away.
 const AWAY: Duration = Duration::from_mins(1);
 /// Number of failures in a row after which a server is given up.
@@ -42,7 +44,10 @@ pub struct OpenCodeHost {
     skew: i64,
     cut_since: BTreeMap<String, Instant>,
     parents: BTreeMap<String, Option<String>>,
+    /// Number of failures since a call succeeded.
     failures: u32,
+    /// True if the last call that changes something failed: reading well proves nothing then.
+    writes_fail: bool,
 }
 
 impl OpenCodeHost {
@@ -58,6 +63,7 @@ impl OpenCodeHost {
             cut_since: BTreeMap::new(),
             parents: BTreeMap::new(),
             failures: 0,
+            writes_fail: false,
         };
         host.check()?;
         host.listen(None);
@@ -171,10 +177,60 @@ impl OpenCodeHost {
         at
     }
 
+    /// Starts our own server again if it is gone. Its guard may take a moment to see that it is.
+    fn restart(&mut self) -> Result<(), HostError> {
+        let gone = match &mut self.own {
+            Some((_, server)) => !server.is_running(),
+            None => false,
+        };
+        if gone && let Some((plan, _)) = self.own.take() {
+            let server = ServerProcess::start(&plan)?;
+            self.client = Client::new(server.login.clone());
+            self.events = Events::new(server.login.clone());
+            for directory in std::mem::take(&mut self.directories) {
+                self.listen(Some(&directory));
+            }
+            self.own = Some((plan, server));
+        }
+        Ok(())
+    }
+
+    /// Makes a call that changes something.
+    fn write(
+        &mut self,
+        path: &str,
+        place: Option<&Path>,
+        body: &Value,
+    ) -> Result<Value, HostError> {
+        let place = self.place(place);
+        let made = self.client.post(path, Some(place), body);
+        self.writes_fail = made.as_ref().is_err_and(HostError::is_unknown);
+        if made.is_ok() {
+            self.failures = 0;
+        }
+        made
+    }
+
+    /// Waits until a prompt is stored. The server acknowledges it before that, and one that was killed in
+    /// between knew nothing of a prompt that it had accepted.
+    fn wait_until_stored(&mut self, seat: &Seat, message: &str) -> Result<(), HostError> {
+        let end = Instant::now() + STORED;
+        while !self.has(seat, message)? {
+            if Instant::now() >= end {
+                return Err(HostError::Unreachable {
+                    url: self.client.login.url.clone(),
+                    reason: "a prompt was accepted and not stored".to_owned(),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
     /// Notes the difference between the server's clock and ours.
     fn measure_skew(&mut self, created: Option<i64>, now: i64) {
         let skew = created.map_or(0, |created| created - now);
-        // Less is the duration of the call.
+        // Anything smaller is the latency of the call.
         self.skew = if skew.abs() > 1_000 { skew } else { 0 };
     }
 }
@@ -219,15 +275,13 @@ impl Host for OpenCodeHost {
                 rules.map(|tool| json!({"permission": tool, "pattern": "*", "action": "deny"}));
             set(&mut body, "permission", rules.collect());
         }
-        let place = Some(self.place(wanted.directory.as_deref()));
         let asked = now();
-        let made = self.client.post("/session", place, &body)?;
+        let made = self.write("/session", wanted.directory.as_deref(), &body)?;
         let made: WireSession =
             serde_json::from_value(made).map_err(|error| HostError::Unreadable {
                 reason: error.to_string(),
             })?;
         self.measure_skew(made.time.created, asked);
-        self.failures = 0;
         Ok(made.id)
     }
 
@@ -269,10 +323,11 @@ impl Host for OpenCodeHost {
             "message"
         };
         let path = format!("/session/{}/{call}", seat.session);
-        let place = Some(self.place(seat.directory.as_deref()));
-        self.client.post(&path, place, &body)?;
-        self.failures = 0;
+        self.write(&path, seat.directory.as_deref(), &body)?;
         self.cut_since.remove(&seat.session);
+        if message.wants_reply {
+            self.wait_until_stored(seat, &message.id)?;
+        }
         Ok(())
     }
 
@@ -288,18 +343,23 @@ impl Host for OpenCodeHost {
         // The status first: a turn that ends in between is then seen as ended, not as cut off.
         let work = self.work(seat)?;
         let messages = self.messages(seat)?;
+        if !self.writes_fail {
+            self.failures = 0;
+        }
         let place = seat.directory.as_deref().unwrap_or(&self.directory);
         let seen = view(&messages, message, &work, place);
-        let TurnView::Cut { .. } = seen else {
+        let TurnView::Cut { spent, .. } = &seen else {
             self.cut_since.remove(&seat.session);
             return Ok(seen);
         };
+        let spent = *spent;
         let since = self.cut_since.entry(seat.session.clone());
         let since = *since.or_insert_with(Instant::now);
         if since.elapsed() < CUT_AFTER {
             return Ok(TurnView::Running {
                 progress: 0,
                 doing: None,
+                spent,
             });
         }
         Ok(seen)
@@ -321,8 +381,7 @@ impl Host for OpenCodeHost {
 
     fn stop(&mut self, seat: &Seat) -> Result<(), HostError> {
         let path = format!("/session/{}/abort", seat.session);
-        let place = Some(self.place(seat.directory.as_deref()));
-        match self.client.post(&path, place, &json!({})) {
+        match self.write(&path, seat.directory.as_deref(), &json!({})) {
             Err(HostError::Refused { status: 404, .. }) => Ok(()),
             other => other.map(|_| ()),
         }
@@ -414,22 +473,10 @@ impl Host for OpenCodeHost {
             });
         }
         self.cut_since.clear();
-        let gone = match &mut self.own {
-            Some((_, server)) => !server.is_running(),
-            None => false,
-        };
-        if gone && let Some((plan, _)) = self.own.take() {
-            let server = ServerProcess::start(&plan)?;
-            self.client = Client::new(server.login.clone());
-            self.events = Events::new(server.login.clone());
-            for directory in std::mem::take(&mut self.directories) {
-                self.listen(Some(&directory));
-            }
-            self.own = Some((plan, server));
-        }
         let end = Instant::now() + AWAY;
         loop {
             std::thread::sleep(Duration::from_millis(250));
+            self.restart()?;
             match self.check() {
                 Err(error) if error.is_unknown() && Instant::now() < end => {}
                 other => return other,

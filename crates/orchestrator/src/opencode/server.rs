@@ -80,11 +80,7 @@ impl ServerProcess {
         Ok(Self {
             child,
             alive,
-            login: Login {
-                url,
-                user: "opencode".to_owned(),
-                password: Some(password),
-            },
+            login: Login::own(url, password),
         })
     }
 
@@ -120,7 +116,7 @@ fn listening(child: &mut Child) -> Result<String, String> {
     for reader in readers.into_iter().flatten() {
         let sender = sender.clone();
         std::thread::spawn(move || {
-            // Goes on reading, so that the server never waits for its reader.
+            // Continues reading, so that the server never waits for its reader.
             for line in BufReader::new(reader).lines().map_while(Result::ok) {
                 drop(sender.send(line));
             }

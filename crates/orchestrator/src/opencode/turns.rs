@@ -12,9 +12,9 @@ use crate::host::{ReplyEnd, ToolUse, TurnFault, TurnFinish, TurnView};
 /// State of a session, from `/session/status`, where only sessions at work are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Nothing goes on.
+    /// Nothing is running.
     Idle,
-    /// A turn goes on.
+    /// A turn is running.
     Busy,
     /// The server waits before it asks the provider again.
     Retry {
@@ -52,6 +52,7 @@ pub(super) fn view(
         (Work::Busy, _) => TurnView::Running {
             progress: progress(turn),
             doing: last.and_then(doing),
+            spent: spending(turn),
         },
         (Work::Idle, Some(last)) if last.info.role == "assistant" => TurnView::Cut {
             // A step that was stored whole has no unknown effects: the next one can begin.
@@ -63,7 +64,7 @@ pub(super) fn view(
     }
 }
 
-/// Returns the end of a turn whose last message is this one, or `None` if it goes on.
+/// Returns the end of a turn whose last message is this one, or `None` if it is still running.
 fn finish(last: &WireMessage, idle: bool) -> Option<TurnFinish> {
     let info = &last.info;
     let is_summary = info.summary.as_ref().and_then(Value::as_bool) == Some(true);
@@ -312,7 +313,7 @@ mod tests {
             answer("m2", json!({"finish": "tool-calls"}), json!([]))
         ]);
         assert!(cut(false, look(step, &Work::Idle)));
-        // A summary is no answer.
+        // A summary is not an answer.
         let summary = json!([
             user("m1"),
             answer("m2", json!({"summary": true}), json!([]))

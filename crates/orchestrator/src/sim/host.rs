@@ -70,7 +70,7 @@ fn session<'w>(world: &'w mut World, id: &str) -> Result<&'w mut SimSession, Hos
         })
 }
 
-/// Starts or goes on with the turn of a message.
+/// Starts or continues the turn of a message.
 fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> {
     let completed = world
         .sessions
@@ -88,7 +88,7 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
     });
     let history = history.collect();
     let (title, attempt) = (one.title.clone(), one.key.2);
-    // A model that is asked to go on knows what it was at.
+    // A model that is asked to continue knows what it was at.
     let text_of = |message: &SimMessage| {
         message
             .parts
@@ -326,6 +326,7 @@ fn view(message: &SimMessage, running: bool) -> TurnView {
         _ if running => TurnView::Running {
             progress: u64::from(message.rounds),
             doing: None,
+            spent: Spending::default(),
         },
         Some(reply) if message.rounds > 0 => TurnView::Cut {
             used_tools: reply.uses_tools,

@@ -88,7 +88,7 @@ fn demand_02_a_provider_limit_stops_dispatching_and_parks_with_its_reset_time() 
         };
         assert_eq!(ending, parked);
         assert_eq!((prompted(&run, "c"), prompted(&run, "d")), (0, 0));
-        // The parked frame goes on where it was, and nothing before it is done again.
+        // The parked frame continues where it was, and nothing before it is done again.
         assert_eq!(run.once().unwrap(), RunEnding::Completed);
         assert_eq!((prompted(&run, "a"), prompted(&run, "b")), (1, 2));
     }
@@ -140,7 +140,7 @@ fn demand_04_budgets_are_checked_before_every_dispatch_per_subtree() {
     assert_eq!(run.once().unwrap(), RunEnding::Completed);
     assert_eq!(prompted(&run, "e"), 1);
 
-    // A limit of one frame parks that frame and what is below it; the others go on.
+    // A limit of one frame parks that frame and what is below it; the others continue.
     let mut run = run_of("Goal", |prompt| match prompt.title.as_str() {
         "dear" if prompt.answered == 0 => push(&["x", "y"]),
         _ => SimReply::text("FRAME_COMPLETE: done"),
