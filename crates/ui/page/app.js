@@ -44,6 +44,7 @@ async function go(id) {
 /** @param {string} name */
 function choose(name) {
   view = name;
+  byId("work").dataset.view = name;
   for (const one of VIEWS) {
     byId(`view-${one}`).hidden = one !== name;
     set(byId(`tab-${one}`), { "aria-selected": String(one === name), tabindex: one === name ? 0 : -1 });
@@ -61,7 +62,11 @@ async function refresh() {
   try {
     const rows = await tree.refresh();
     totals(rows);
-    if (view === "flame") await flame.refresh();
+    detail.rest(rows);
+    if (view === "flame") {
+      flame.chosen = detail.id;
+      await flame.refresh();
+    }
     if (view === "sessions") await sessions.refresh();
     await detail.refresh();
   } catch (error) {
@@ -138,6 +143,7 @@ for (const [place, name] of VIEWS.entries()) {
   });
 }
 byId("help").addEventListener("click", help);
+byId("undo").addEventListener("click", () => act("undo", "", ""));
 byId("search").addEventListener("submit", (event) => {
   event.preventDefault();
   search(/** @type {HTMLInputElement} */ (byId("words")).value);

@@ -12,6 +12,7 @@ import { amount, grouped, lasted, sign, when } from "./words.js";
  */
 
 const LEVEL = 22;
+const PEN = document.createElement("canvas").getContext("2d");
 const MEASURES = ["tokens", "cost", "time", "messages", "saved"];
 
 export class Flame {
@@ -31,6 +32,8 @@ export class Flame {
     /** @type {[number, number][]} */
     this.breaks = [];
     this.focused = "";
+    /** The frame that the details are about. */
+    this.chosen = "";
     this.box = byId("flame");
     this.said = byId("flame-said");
     this.bar();
@@ -95,7 +98,7 @@ export class Flame {
       });
       this.height = y;
       const first = chart.first === null ? "" : `, from ${when(chart.first)}`;
-      write(this.said, chart.total ? `${lasted(chart.total)} of work${first}` : "No session has worked yet.");
+      write(this.said, chart.total ? `${lasted(chart.total)} of work${first}` : "");
     } else {
       /** @type {Graph} */
       const graph = await ask(`/api/graph?${query}`);
@@ -103,7 +106,7 @@ export class Flame {
       this.breaks = [];
       this.lanes = [{ key: "all", name: "", y: 0, boxes: graph.boxes }];
       this.height = graph.levels * LEVEL;
-      write(this.said, graph.total ? amount(graph.measure, graph.total) : `Nothing to show by ${graph.measure} yet.`);
+      write(this.said, graph.total ? amount(graph.measure, graph.total) : "");
     }
     this.draw();
   }
@@ -118,6 +121,7 @@ export class Flame {
     // Labels are cut to the width of their boxes, so they are a layer of their own: names of boxes are whole.
     const labels = svg("g", { class: "labels", "aria-hidden": "true" });
     const scale = wide / width;
+    if (PEN) PEN.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     /** @type {string[]} */
     const keys = [];
     for (const lane of this.lanes) {
@@ -137,7 +141,8 @@ export class Flame {
     }
     if (!keys.includes(this.focused)) this.focused = keys[0] ?? "";
     drawing.append(labels);
-    this.box.replaceChildren(drawing);
+    const nothing = this.total ? null : el("p", { class: "quiet" }, this.isChart ? "No session has worked yet." : `Nothing to show by ${this.measure} yet.`);
+    this.box.replaceChildren(nothing ?? drawing);
     for (const group of Array.from(drawing.querySelectorAll("g.box"))) {
       group.setAttribute("tabindex", group.getAttribute("data-key") === this.focused ? "0" : "-1");
       if (focus && group.getAttribute("data-key") === focus) /** @type {SVGElement} */ (group).focus({ preventScroll: true });
@@ -146,12 +151,12 @@ export class Flame {
 
   /** @param {Box} box @param {string} key @param {number} left @param {number} width @param {number} top @param {Element} labels */
   drawn(box, key, left, width, top, labels) {
-    const label = `${sign(box.look)} ${box.title}`.trim() + (box.look === "folded" ? " (folded)" : "") + (box.dropped ? " (text dropped)" : "");
+    const label = `${sign(box.look)} ${box.title}`.trim() + (box.look === "folded" ? " (folded)" : "") + (box.claimed ? " (claimed)" : "") + (box.dropped ? " (text dropped)" : "");
     const facts = this.facts(box);
-    const room = Math.floor((width - 8) / 7);
-    const shown = room < 3 ? "" : [...label].length <= room ? label : [...label].slice(0, room - 1).join("") + "…";
+    const room = width - 10;
+    const shown = fits(label, room) ? label : cut(`${sign(box.look)} ${box.title}`.trim(), room);
     const group = svg("g", {
-      class: `box ${box.look}`, role: "button", "data-key": key, "aria-label": `${label}, ${facts}`,
+      class: `box ${box.look}${box.frame && box.frame === this.chosen ? " chosen" : ""}`, role: "button", "data-key": key, "aria-label": `${label}, ${facts}`,
       onclick: () => this.open(box, key), onfocus: () => { this.focused = key; write(this.said, `${label}: ${facts}`); },
       onmouseenter: () => write(this.said, `${label}: ${facts}`),
     }, svg("title", {}, `${label}\n${facts}`),
@@ -172,6 +177,7 @@ export class Flame {
   /** @param {Box} box @param {string} key */
   open(box, key) {
     this.focused = key;
+    if (box.frame) this.chosen = box.frame;
     this.zoom = box.look === "all" ? null : { from: box.from, width: Math.max(box.width, 1) };
     this.draw();
     if (box.frame) this.onSelect(box.frame);
@@ -212,4 +218,23 @@ export class Flame {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** @param {string} label @param {number} width in pixels */
+function fits(label, width) {
+  return PEN !== null && PEN.measureText(label).width <= width;
+}
+
+/** Cuts a label to a width in pixels. @param {string} label @param {number} width */
+function cut(label, width) {
+  if (width < 16) return "";
+  if (fits(label, width)) return label;
+  const characters = [...label];
+  let [least, most] = [0, characters.length];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (fits(`${characters.slice(0, middle).join("")}…`, width)) least = middle;
+    else most = middle - 1;
+  }
+  return least < 2 ? "" : `${characters.slice(0, least).join("").trimEnd()}…`;
 }

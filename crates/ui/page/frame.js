@@ -2,6 +2,7 @@
 
 import { byId, el } from "./dom.js";
 import { ask } from "./live.js";
+import { overview } from "./overview.js";
 import { grouped, lasted, money, sign, tokens, when, words } from "./words.js";
 
 /**
@@ -25,6 +26,16 @@ export class Detail {
     /** @type {Frame | null} */
     this.frame = null;
     this.box = byId("detail");
+  }
+
+  /** Shows what is in progress, for as long as nothing is chosen. @param {import("./types.d.ts").Rows} rows */
+  rest(rows) {
+    if (this.id || this.session) return;
+    const content = overview(rows, this.onGo);
+    const now = content.map((node) => node.textContent).join("\n");
+    if (now === this.shown && this.box.childElementCount) return;
+    this.shown = now;
+    this.box.replaceChildren(...content);
   }
 
   /** @param {string} id */

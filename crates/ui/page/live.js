@@ -1,4 +1,4 @@
-// The connection: it notices within 45 seconds that it is gone, and comes back by itself.
+// The connection: it notices within 45 seconds that it is gone, and reconnects.
 
 /** @typedef {import("./types.d.ts").News} News */
 

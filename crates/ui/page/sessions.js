@@ -2,7 +2,7 @@
 
 import { byId, el, keyed, set, svg, write } from "./dom.js";
 import { ask } from "./live.js";
-import { grouped, lasted, money, short, tokens, when } from "./words.js";
+import { between, grouped, lasted, money, short, tokens } from "./words.js";
 
 /**
  * @typedef {import("./types.d.ts").Session} Session
@@ -28,7 +28,9 @@ export class Sessions {
     const last = Math.max(...this.list.map((session) => session.last), first + 1);
     keyed(this.box, this.list, (session) => session.key, (session) => this.make(session),
       (element, session) => this.update(element, session, first, last));
-    if (!this.list.length && !this.box.textContent) this.box.append(el("p", { class: "quiet" }, "No session was seen yet."));
+    byId("no-sessions").hidden = this.list.length > 0;
+    byId("sessions-axis").hidden = this.list.length === 0;
+    if (this.list.length) write(byId("sessions-axis"), between(first, last));
   }
 
   /** @param {Session} session */
@@ -59,7 +61,7 @@ export class Sessions {
 
 /** @param {Session} session */
 function facts(session) {
-  const facts = [`${when(session.begun)} to ${when(session.last)}`];
+  const facts = [between(session.begun, session.last)];
   const sum = tokens(session.spent);
   if (sum) facts.push(`${short(sum)} tokens`);
   if (session.spent.microDollars) facts.push(money(session.spent.microDollars));
@@ -76,7 +78,7 @@ function facts(session) {
 /** @param {Session} session @param {number} first @param {number} last */
 function track(session, first, last) {
   /** @param {number} at */
-  const place = (at) => ((at - first) / (last - first)) * 1000;
+  const place = (at) => Math.min(((at - first) / (last - first)) * 1000, 997);
   const drawing = svg("svg", { viewBox: "0 0 1000 16", preserveAspectRatio: "none", "aria-hidden": "true", class: "time" });
   drawing.append(svg("rect", { class: "span", x: place(session.begun), y: 7, width: Math.max(place(session.last) - place(session.begun), 2), height: 2 }));
   for (const [from, to] of session.stretches) {

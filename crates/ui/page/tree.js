@@ -36,7 +36,8 @@ export class Tree {
     const answer = await ask("/api/tree", branches);
     this.rows = answer.rows;
     this.draw(Math.max(tokens(answer.total), 1));
-    byId("nothing").hidden = answer.frames > 0;
+    byId("reading").hidden = answer.ready;
+    byId("nothing").hidden = !answer.ready || answer.frames > 0;
     return answer;
   }
 
@@ -71,7 +72,7 @@ export class Tree {
     });
     /** @param {string} part */
     const part = (part) => /** @type {HTMLElement} */ (element.querySelector(`.${part}`));
-    part("indent").style.width = `${Math.min(row.depth, 24) * 1.1}rem`;
+    part("indent").style.setProperty("--depth", String(row.depth));
     write(part("twist"), row.below > 0 ? (row.isOpen ? "▾" : "▸") : "");
     write(part("sign"), isRest ? "…" : sign(row.status));
     write(part("title"), isRest ? `${grouped(row.hidden)} more` : row.title);
@@ -80,7 +81,7 @@ export class Tree {
     const sum = tokens(row.total);
     write(part("tokens"), sum ? short(sum) : "");
     write(part("cost"), row.total.microDollars ? money(row.total.microDollars) : "");
-    write(part("time"), row.total.milliseconds ? lasted(row.total.milliseconds) : "");
+    write(part("time"), row.total.milliseconds >= 1000 ? lasted(row.total.milliseconds) : "");
     part("share").style.width = `${(sum / all) * 100}%`;
   }
 
@@ -187,6 +188,6 @@ function tags(row) {
   if (row.isDropped) tags.push("text dropped");
   if (row.failures) tags.push(`${grouped(row.failures)} failed`);
   if (row.proofs) tags.push(`${grouped(row.proofs)} proven`);
-  else if (row.status === "completed" && row.origin === "asked") tags.push("no evidence");
+  if (row.isClaimed) tags.push("claimed");
   return tags;
 }

@@ -8,12 +8,12 @@ export interface Amounts {
 
 export interface Row {
   id: string; depth: number; title: string; hidden: number; status: string; origin: string;
-  below: number; isOpen: boolean; proofs: number; failures: number; by: string;
+  below: number; isOpen: boolean; isClaimed: boolean; proofs: number; failures: number; by: string;
   activeIn: string[]; isFolded: boolean; isDropped: boolean; begun: number | null; ended: number | null;
   own: Amounts; total: Amounts;
 }
 
-export interface Rows { position: number; rows: Row[]; frames: number; total: Amounts; outside: Amounts; project: string; }
+export interface Rows { position: number; rows: Row[]; frames: number; total: Amounts; outside: Amounts; project: string; ready: boolean; }
 
 export interface Note { text: string; why: string | null; by: string | null; good: boolean | null; detail: string | null; }
 
@@ -51,7 +51,7 @@ export interface Session {
 export interface Sessions { sessions: Session[]; own: string; }
 
 export interface Box {
-  frame: string | null; title: string; look: string; dropped: boolean; level: number; from: number; width: number;
+  frame: string | null; title: string; look: string; claimed: boolean; dropped: boolean; level: number; from: number; width: number;
   count?: number; own?: number; at?: number; lasted?: number;
 }
 

@@ -33,13 +33,25 @@ export function lasted(milliseconds) {
   return `${days} d ${hours % 24} h`;
 }
 
+/** @param {number} from @param {number} to */
+export function between(from, to) {
+  const sameDay = new Date(from).toDateString() === new Date(to).toDateString();
+  const end = sameDay ? new Date(to).toLocaleTimeString([], { timeStyle: "short" }) : full(to);
+  return `${sameDay ? when(from) : full(from)} to ${end}`;
+}
+
+/** @param {number} at */
+function full(at) {
+  return new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}
+
 /** @param {number} at */
 export function when(at) {
   const date = new Date(at), today = new Date();
   const sameDay = date.toDateString() === today.toDateString();
   return sameDay
-    ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    ? date.toLocaleTimeString([], { timeStyle: "short" })
+    : full(at);
 }
 
 /** @param {Amounts} amounts */

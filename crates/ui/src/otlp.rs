@@ -11,7 +11,7 @@ use flamestack_engine::EngineError;
 use serde_json::Value;
 
 pub use self::send::Destination;
-pub use self::spans::spans;
+pub use self::spans::{FinishedSpans, spans};
 
 /// Version of OpenTelemetry's semantic conventions whose names for generative AI are used.
 pub const CONVENTIONS: &str = "1.37.0";

@@ -7,8 +7,9 @@ mod speedscope;
 mod svg;
 mod trace;
 
+use flamestack_core::frame::CLAIMED;
 use flamestack_engine::views::icon;
-use flamestack_engine::views::work::{Look, Measure, Work, WorkPlace, WorkScope};
+use flamestack_engine::views::work::{BoxMarks, Look, Measure, Work, WorkPlace, WorkScope};
 
 /// A picture to draw.
 #[derive(Clone, Debug)]
@@ -58,8 +59,8 @@ impl Picture {
 }
 
 /// Returns a title with what a reader of plain text has to know of the frame: its sign, and in words
-/// that it was folded, given up or dropped.
-fn label(title: &str, look: Look, is_dropped: bool) -> String {
+/// that it was folded, given up, only claimed to be done, or dropped.
+pub(crate) fn label(title: &str, look: Look, marks: BoxMarks) -> String {
     let mut label = String::new();
     if let Some(sign) = sign(look) {
         label.push_str(sign);
@@ -69,14 +70,17 @@ fn label(title: &str, look: Look, is_dropped: bool) -> String {
     if let Some(word) = word(look) {
         label.push_str(&format!(" ({word})"));
     }
-    if is_dropped {
+    if marks.is_claimed {
+        label.push_str(&format!(" ({CLAIMED})"));
+    }
+    if marks.is_dropped {
         label.push_str(" (text dropped)");
     }
     label
 }
 
 fn label_of(place: &WorkPlace) -> String {
-    label(&place.title, Look::of(place), place.is_dropped)
+    label(&place.title, Look::of(place), BoxMarks::of(place))
 }
 
 fn sign(look: Look) -> Option<&'static str> {

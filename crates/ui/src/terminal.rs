@@ -36,27 +36,42 @@ pub struct TerminalOptions {
     pub mouse: bool,
 }
 
-/// Shows the view until the user leaves it. The terminal is restored on every way out, also a panic.
+/// Shows the view until the user leaves it.
 pub fn run(engine: Arc<Engine>, options: &TerminalOptions) -> std::io::Result<()> {
-    let mut terminal = ratatui::try_init()?;
-    if options.mouse {
-        execute!(std::io::stdout(), EnableMouseCapture)?;
-    }
     let (ask, questions) = channel();
     let (tell, answers) = channel();
     let reader = Reader::new(engine, tell);
-    let thread = std::thread::Builder::new()
+    // The thread ends with its next question; the process need not wait for what it is reading.
+    std::thread::Builder::new()
         .name("journal".to_owned())
         .spawn(move || reader.run(&questions))?;
-    let shown = show(&mut terminal, options, &ask, &answers);
-    drop(ask);
-    if options.mouse {
+    in_terminal(options.mouse, |terminal| {
+        show(terminal, options, &ask, &answers)
+    })
+}
+
+/// Takes over the terminal for a piece of work. It is restored on every way out, also a panic of any thread,
+/// whose message is then readable.
+pub fn in_terminal(
+    mouse: bool,
+    work: impl FnOnce(&mut DefaultTerminal) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut terminal = ratatui::try_init()?;
+    if mouse {
+        execute!(std::io::stdout(), EnableMouseCapture)?;
+        let restore = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // Nothing is left to do about a terminal that cannot be written to.
+            _ = execute!(std::io::stdout(), DisableMouseCapture);
+            restore(panic);
+        }));
+    }
+    let done = work(&mut terminal);
+    if mouse {
         execute!(std::io::stdout(), DisableMouseCapture)?;
     }
     ratatui::try_restore()?;
-    // The thread ends with its next question; the process need not wait for what it is reading.
-    drop(thread);
-    shown
+    done
 }
 
 fn show(
@@ -73,9 +88,9 @@ fn show(
             is_stale = true;
         }
         for question in state.questions() {
-            // The reader is gone only if it failed, and then the last answer says so.
+            // The reader ends only by a panic, and that has restored the terminal already.
             if ask.send(question).is_err() {
-                state.problem = Some("the journal cannot be read any more".to_owned());
+                return Err(std::io::Error::other("reading the journal failed"));
             }
         }
         if is_stale {

@@ -3,10 +3,13 @@
 import assert from "node:assert/strict"
 import { request } from "node:http"
 import { createServer } from "node:http"
+import { execFileSync, spawn } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { connect } from "node:net"
 import { networkInterfaces } from "node:os"
 import { after, before, test } from "node:test"
-import { Lab, browse, open } from "./lab.mjs"
+import { FLAME, Lab, browse, open } from "./lab.mjs"
 
 let browser, lab, address, port, cookie
 
@@ -34,7 +37,7 @@ function ask(method, path, { host = `127.0.0.1:${port}`, origin, body, headers =
       let text = ""
       answer.on("data", (data) => {
         text += data
-        // A stream does not end by itself.
+        // A stream does not end on its own.
         if (path === "/events") asked.destroy(), done({ status: answer.statusCode, headers: answer.headers, text })
       })
       answer.on("end", () => done({ status: answer.statusCode, headers: answer.headers, text }))
@@ -87,6 +90,39 @@ test("a change without an origin is refused (GHSA-x4q8-2g66-789p)", async () => 
   for (const path of ["/api/act", "/api/tree", "/enter"]) {
     const answer = await ask("POST", path, { with: cookie, body: { do: { kind: "undo" } } })
     assert.equal(answer.status, 403, path)
+  }
+})
+
+test("another user of the machine reads neither the page nor the files that lead to it", { skip: process.getuid?.() !== 0 }, async () => {
+  const another = 65_534
+  const fresh = new Lab()
+  try {
+    fresh.push("Secret plans")
+    chmodSync(fresh.root, 0o755)
+    // A browser that keeps what it was given, in place of the user's own.
+    const bin = join(fresh.root, "bin")
+    mkdirSync(bin)
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\necho "$1" > ${fresh.root}/opened\n`, { mode: 0o755 })
+    const server = spawn(FLAME, ["ui"], { cwd: fresh.project, env: { ...fresh.env, PATH: `${bin}:${fresh.env.PATH}` } })
+    fresh.servers.push(server)
+    const url = new URL(await new Promise((done) => server.stdout.once("data", (data) => done(String(data).trim()))))
+    while (!existsSync(join(fresh.root, "opened"))) await new Promise((done) => setTimeout(done, 20))
+    const file = readFileSync(join(fresh.root, "opened"), "utf8").trim()
+    const token = url.hash.slice(1)
+    assert.ok(readFileSync(file, "utf8").includes(token), "the user's browser gets the token")
+
+    const script = `
+      const { readFileSync } = require("node:fs")
+      const refused = (path) => { try { readFileSync(path); return "read" } catch (error) { return error.code } }
+      fetch(${JSON.stringify(url.origin)} + "/api/sessions").then((answer) => console.log(JSON.stringify({
+        page: answer.status, file: refused(${JSON.stringify(file)}), command: readFileSync("/proc/${server.pid}/cmdline", "latin1"),
+      })))`
+    const seen = JSON.parse(execFileSync(process.execPath, ["-e", script], { uid: another, gid: another, cwd: "/", encoding: "utf8" }))
+    assert.equal(seen.page, 401)
+    assert.match(seen.file, /EACCES|ENOENT/)
+    assert.ok(!seen.command.includes(token), "what every user sees in the list of processes")
+  } finally {
+    fresh.stop()
   }
 })
 

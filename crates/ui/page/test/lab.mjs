@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { chromium } from "playwright-core"
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../../../..")
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../../../..")
 /** A benchmark measures the release build, a test the other. */
 const BUILD = process.argv[1]?.includes("benches") ? "release" : "debug"
 export const FLAME = process.env.FLAME_BIN ?? join(ROOT, "target", BUILD, "flame")
@@ -121,9 +121,10 @@ export class Lab {
 }
 
 /** Opens the page and waits until it is live. */
-export async function open(browser, address, options = {}) {
+export async function open(browser, address, { prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
+  await prepare?.(page)
   page.problems = []
   page.on("pageerror", (error) => page.problems.push(error.message))
   page.on("console", (message) => {

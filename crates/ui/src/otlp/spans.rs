@@ -3,60 +3,117 @@
 //! A tree of frames is a trace: a frame is `invoke_agent`, below its parent's span, and a model call is
 //! `chat`, below the frame that it was charged to. Work outside of frames is a trace for each session.
 
+use std::collections::BTreeSet;
+
+use flamestack_core::subagent::SubagentRun;
 use flamestack_core::transcript::Usage;
 use flamestack_core::{FrameId, SessionRef, Status};
 use flamestack_engine::views::work::{ChargedCall, Work, WorkPlace};
 use flamestack_store::Reading;
 use serde_json::{Value, json};
 
+type Result<T> = std::result::Result<T, flamestack_engine::EngineError>;
+
 /// Returns the spans of finished frames, ended subagents and model calls; with `content` their titles
 /// and results too.
-pub fn spans(
-    reading: &dyn Reading,
-    content: bool,
-) -> Result<Vec<Value>, flamestack_engine::EngineError> {
-    let work = Work::read(reading)?;
-    let mut spans = Vec::new();
-    let mut finished = Vec::new();
-    work.each_place(&mut |place, _| {
-        if let (Some(begun), Some(ended)) = (place.begun, place.ended) {
-            finished.push(place.id);
-            spans.push(frame_span(&work, place, (begun.0, ended.0), content));
-        }
-    });
-    if content {
-        // Frames are read one by one: their texts are not part of the view model.
-        for (span, frame) in spans.iter_mut().zip(&finished) {
-            let frame = reading.whole_frame(frame)?;
-            let results = frame.and_then(|frame| frame.compacted_results());
-            if let (Some(results), Some(Value::Array(list))) = (results, span.get_mut("attributes"))
+pub fn spans(reading: &dyn Reading, content: bool) -> Result<Vec<Value>> {
+    FinishedSpans::default().next(reading, content)
+}
+
+/// Follows what is finished: each span is returned once.
+#[derive(Debug, Default)]
+pub struct FinishedSpans {
+    work: Work,
+    /// End of the newest span so far.
+    until: i64,
+    /// Ids of the spans with that end.
+    newest: BTreeSet<String>,
+}
+
+impl FinishedSpans {
+    /// Returns the spans that ended since the last time.
+    pub fn next(&mut self, reading: &dyn Reading, content: bool) -> Result<Vec<Value>> {
+        let since = self.until;
+        let mut calls = Vec::new();
+        self.work
+            .catch_up_with_calls(reading, &mut |call| calls.push(call))?;
+        let work = &self.work;
+        let mut ended_frames = Vec::new();
+        work.each_place(&mut |place, _| {
+            if let (Some(begun), Some(ended)) = (place.begun, place.ended)
+                && ended.0 >= since
             {
-                list.push(text("flamestack.frame.results", &results));
+                let span = frame_span(work, place, (begun.0, ended.0), content);
+                ended_frames.push((place.id, ended.0, span));
+            }
+        });
+        if content {
+            add_results(reading, &mut ended_frames)?;
+        }
+        let frames = ended_frames.into_iter().map(|(_, end, span)| (end, span));
+        let mut spans: Vec<(i64, Value)> = frames.collect();
+        for run in reading.runs(false)? {
+            if let Some(ended) = run.ended.filter(|ended| ended.0 >= since) {
+                spans.push((ended.0, session_span(work, &run, ended.0)));
             }
         }
+        spans.extend(calls.iter().map(|call| (call.at, call_span(work, call))));
+        Ok(self.unsent(spans))
     }
-    for run in reading.runs(false)? {
-        if let Some(ended) = run.ended {
-            let session = &run.session;
-            let mut attributes = vec![
-                text("gen_ai.operation.name", "invoke_agent"),
-                text("gen_ai.conversation.id", &session.to_string()),
-                text("flamestack.session.state", run.state.as_str()),
-            ];
-            if let Some(kind) = &run.kind {
-                attributes.push(text("gen_ai.agent.name", kind.as_str()));
-            }
-            spans.push(span(
-                &Trace::of_session(&work, session),
-                &id("session", &session.to_string()),
-                "invoke_agent subagent",
-                (run.started.0, ended.0),
-                &attributes,
-            ));
+
+    /// Leaves out spans that were returned before, and takes note of the newest.
+    fn unsent(&mut self, mut spans: Vec<(i64, Value)>) -> Vec<Value> {
+        spans.retain(|(end, span)| *end != self.until || !self.newest.contains(&span_id(span)));
+        let until = spans
+            .iter()
+            .map(|(end, _)| *end)
+            .max()
+            .unwrap_or(self.until);
+        if until > self.until {
+            self.until = until;
+            self.newest.clear();
+        }
+        let newest = spans.iter().filter(|(end, _)| *end == self.until);
+        self.newest.extend(newest.map(|(_, span)| span_id(span)));
+        spans.into_iter().map(|(_, span)| span).collect()
+    }
+}
+
+fn span_id(span: &Value) -> String {
+    let id = span.get("spanId").and_then(Value::as_str);
+    id.unwrap_or_default().to_owned()
+}
+
+/// Adds the results of frames to their spans. Frames are read one by one: their texts are not part of the
+/// view model.
+fn add_results(reading: &dyn Reading, ended: &mut [(FrameId, i64, Value)]) -> Result<()> {
+    for (frame, _, span) in ended {
+        let frame = reading.whole_frame(frame)?;
+        let results = frame.and_then(|frame| frame.compacted_results());
+        if let (Some(results), Some(Value::Array(list))) = (results, span.get_mut("attributes")) {
+            list.push(text("flamestack.frame.results", &results));
         }
     }
-    Work::each_call(reading, &mut |call| spans.push(call_span(&work, call)))?;
-    Ok(spans)
+    Ok(())
+}
+
+fn session_span(work: &Work, run: &SubagentRun, ended: i64) -> Value {
+    let session = &run.session;
+    let mut attributes = vec![
+        text("gen_ai.operation.name", "invoke_agent"),
+        text("gen_ai.conversation.id", &session.to_string()),
+        text("flamestack.session.state", run.state.as_str()),
+    ];
+    if let Some(kind) = &run.kind {
+        attributes.push(text("gen_ai.agent.name", kind.as_str()));
+    }
+    span(
+        &Trace::of_session(work, session),
+        &id("session", &session.to_string()),
+        "invoke_agent subagent",
+        (run.started.0, ended),
+        &attributes,
+    )
 }
 
 /// The trace that a span belongs to, and its parent in it.
@@ -104,6 +161,7 @@ fn frame_span(work: &Work, place: &WorkPlace, time: (i64, i64), content: bool) -
         text("flamestack.frame.status", place.status.as_str()),
         text("flamestack.frame.origin", place.origin.as_str()),
         number("flamestack.frame.proofs", place.proofs),
+        truth("flamestack.frame.claimed", place.standing().is_claimed),
         number(
             "gen_ai.usage.input_tokens",
             place.own.tokens() - place.own.output,
@@ -136,7 +194,7 @@ fn frame_span(work: &Work, place: &WorkPlace, time: (i64, i64), content: bool) -
     span
 }
 
-fn call_span(work: &Work, call: &ChargedCall<'_>) -> Value {
+fn call_span(work: &Work, call: &ChargedCall) -> Value {
     let trace = match call.frame {
         Some(frame) => Trace {
             parent: Some(id("frame", frame.as_str())),
@@ -155,7 +213,7 @@ fn call_span(work: &Work, call: &ChargedCall<'_>) -> Value {
         output,
         micro_dollars,
         ..
-    } = call.usage;
+    } = &call.usage;
     let mut attributes = vec![
         text("gen_ai.operation.name", "chat"),
         text("gen_ai.conversation.id", &call.session.to_string()),
@@ -215,6 +273,10 @@ pub(super) fn text(key: &str, value: &str) -> Value {
 /// 64-bit numbers are strings in OTLP's JSON.
 fn number(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
+}
+
+fn truth(key: &str, value: bool) -> Value {
+    json!({ "key": key, "value": { "boolValue": value } })
 }
 
 /// Returns the id of a span: 8 bytes in hex.

@@ -1,6 +1,7 @@
 //! Answers to the page: the view model as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use axum::Json;
@@ -65,12 +66,32 @@ impl IntoResponse for Refused {
     }
 }
 
+/// Sets a flag once the request is over: its answer is there, or the browser has gone away.
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Answers in a thread that may wait for the disk.
 pub(super) async fn answered<T: IntoResponse + Send + 'static>(
     site: Arc<Site>,
     answer: impl FnOnce(&Site) -> Result<T, Refused> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(move || answer(&site)).await {
+    answered_while_wanted(site, move |site, _| answer(site)).await
+}
+
+/// Answers in a thread that may wait for the disk. `answer` gets a flag that is set once the browser
+/// has gone away.
+async fn answered_while_wanted<T: IntoResponse + Send + 'static>(
+    site: Arc<Site>,
+    answer: impl FnOnce(&Site, &AtomicBool) -> Result<T, Refused> + Send + 'static,
+) -> Response {
+    let over = Over(Arc::default());
+    let is_over = Arc::clone(&over.0);
+    match tokio::task::spawn_blocking(move || answer(&site, &is_over)).await {
         Ok(Ok(answer)) => answer.into_response(),
         Ok(Err(refused)) => refused.into_response(),
         Err(_) => {
@@ -122,6 +143,8 @@ pub(super) async fn tree(
         if let Value::Object(fields) = &mut value {
             let project = printable(&site.engine.project().name());
             fields.insert("project".to_owned(), json!(project));
+            let is_ready = site.news.borrow().is_ready;
+            fields.insert("ready".to_owned(), json!(is_ready));
         }
         Ok(Json(value))
     })
@@ -207,7 +230,8 @@ pub(super) async fn graph(State(site): State<Arc<Site>>, Query(wanted): Query<Wa
                 "frame": one.frame.as_ref().map(FrameId::as_str),
                 "title": printable(&one.title),
                 "look": one.look.as_str(),
-                "dropped": one.is_dropped,
+                "claimed": one.marks.is_claimed,
+                "dropped": one.marks.is_dropped,
                 "count": one.count,
                 "level": one.level,
                 "from": one.from,
@@ -237,7 +261,8 @@ pub(super) async fn chart(State(site): State<Arc<Site>>, Query(wanted): Query<Wa
                     "frame": one.frame.as_ref().map(FrameId::as_str),
                     "title": printable(&one.title),
                     "look": one.look.as_str(),
-                    "dropped": one.is_dropped,
+                    "claimed": one.marks.is_claimed,
+                "dropped": one.marks.is_dropped,
                     "level": one.level,
                     "from": from,
                     "width": axis.place(one.to) - from,
@@ -295,8 +320,8 @@ pub(super) struct Words {
 }
 
 pub(super) async fn search(State(site): State<Arc<Site>>, Query(words): Query<Words>) -> Response {
-    answered(site, move |site| {
-        let recall = site.engine.recall();
+    answered_while_wanted(site, move |site, is_over| {
+        let recall = site.engine.recall().for_caller(is_over);
         let found = recall.search(&words.q, HITS, Patience::Command, &mut |_, _| {})?;
         let hits = found.hits().map(|(hit, title)| {
             json!({

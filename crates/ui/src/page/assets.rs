@@ -9,7 +9,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
 /// Name, type and content of each file.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 13] = [
     ("page.css", STYLE, include_str!("../../page/page.css")),
     ("app.js", SCRIPT, include_str!("../../page/app.js")),
     ("acts.js", SCRIPT, include_str!("../../page/acts.js")),
@@ -18,6 +18,11 @@ const FILES: [(&str, &str, &str); 12] = [
     ("frame.js", SCRIPT, include_str!("../../page/frame.js")),
     ("help.js", SCRIPT, include_str!("../../page/help.js")),
     ("live.js", SCRIPT, include_str!("../../page/live.js")),
+    (
+        "overview.js",
+        SCRIPT,
+        include_str!("../../page/overview.js"),
+    ),
     (
         "sessions.js",
         SCRIPT,

@@ -26,11 +26,12 @@ pub(super) struct Named {
 pub(super) async fn frame(State(site): State<Arc<Site>>, Query(named): Query<Named>) -> Response {
     answered(site, move |site| {
         let id = site.engine.frame_named(&named.id)?;
-        let (details, mut history) = site
-            .engine
-            .read(|reading| Ok((details::gather(reading, &id)?, reading.history(&id)?)))?;
-        let left_out = history.len().saturating_sub(EVENTS);
-        history.drain(..left_out);
+        let (details, (history, left_out)) = site.engine.read(|reading| {
+            Ok((
+                details::gather(reading, &id)?,
+                reading.last_events(&id, EVENTS)?,
+            ))
+        })?;
         let events = history.iter().map(|recorded| {
             json!({
                 "seq": recorded.seq.0,
@@ -78,11 +79,12 @@ fn described(details: &Details) -> Value {
         .iter()
         .map(|head| json!({ "id": head.id.as_str(), "title": printable(head.title.as_str()) }));
     let reason = frame.invalidation.as_ref();
-    json!({
+    let mut value = json!({
         "id": frame.id.as_str(),
         "title": printable(frame.title.as_str()),
         "status": frame.status.as_str(),
-        "statusWords": frame.status.label(),
+        "statusWords": frame.standing().to_string(),
+        "claimed": frame.standing().is_claimed,
         "origin": frame.origin.as_str(),
         "path": path.collect::<Vec<_>>(),
         "criteria": text(&frame.criteria),
@@ -97,13 +99,15 @@ fn described(details: &Details) -> Value {
         "created": frame.created_at.0,
         "started": details.started.map(|at| at.0),
         "ended": details.ended.map(|at| at.0),
-        "directives": notes(frame.notes.iter(), NoteKind::Directive),
-        "decisions": notes(frame.notes.iter(), NoteKind::Decision),
-        "failedAttempts": notes(frame.notes.iter(), NoteKind::FailedAttempt),
-        "artifacts": notes(frame.notes.iter(), NoteKind::Artifact),
-        "evidence": notes(frame.notes.iter(), NoteKind::Evidence),
         "logs": logs.collect::<Vec<_>>(),
-    })
+    });
+    if let Value::Object(fields) = &mut value {
+        fields.extend(NoteKind::ALL.map(|kind| {
+            let notes = notes(frame.notes.iter(), kind);
+            (kind.key().to_owned(), Value::Array(notes))
+        }));
+    }
+    value
 }
 
 fn notes<'n>(notes: impl Iterator<Item = &'n Note>, kind: NoteKind) -> Vec<Value> {
@@ -125,7 +129,10 @@ fn note(note: &Note) -> Value {
         Note::Evidence(Evidence::Test { passed: true, .. }) => Some("passed".to_owned()),
         Note::Evidence(Evidence::Test { passed: false, .. }) => Some("failed".to_owned()),
         Note::Evidence(Evidence::Commit(_)) => Some("commit".to_owned()),
-        _ => None,
+        Note::Artifact(_)
+        | Note::Decision { .. }
+        | Note::FailedAttempt { .. }
+        | Note::Directive(_) => None,
     };
     json!({
         "text": printable(note.text().as_str()),

@@ -17,6 +17,8 @@ use super::Site;
 
 /// Shortest time between two updates: at most four in a second.
 const UPDATE: Duration = Duration::from_millis(250);
+/// Time between two parts of a long journal.
+const BETWEEN_PARTS: Duration = Duration::from_millis(1);
 /// Time between two looks at the journal while no page is open.
 const UNWATCHED: Duration = Duration::from_secs(1);
 /// Time between two signs of life. A page that misses two of them connects again.
@@ -49,10 +51,14 @@ pub(super) fn follow(site: &Site) {
             *known = news;
             is_new
         });
-        if !is_behind {
-            let is_watched = site.news.receiver_count() > 0;
-            std::thread::sleep(if is_watched { UPDATE } else { UNWATCHED });
-        }
+        std::thread::sleep(if is_behind {
+            // Requests that wait for the part that was read get their turn.
+            BETWEEN_PARTS
+        } else if site.news.receiver_count() > 0 {
+            UPDATE
+        } else {
+            UNWATCHED
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flamestack_core::SessionRef;
-use flamestack_engine::views::work::{Lane, Measure, Work, WorkScope};
+use flamestack_engine::views::work::{Lane, Measure, Work, WorkPlace, WorkScope};
 use serde_json::{Value, json};
 
 use super::{Order, Picture, label, label_of};
@@ -71,7 +71,7 @@ fn evented(lane: &Lane, first: i64, names: &mut Names) -> Value {
         {
             close(&mut events, ended);
         }
-        let frame = names.number(label(&one.title, one.look, one.is_dropped));
+        let frame = names.number(label(&one.title, one.look, one.marks));
         events.push(json!({ "type": "O", "frame": frame, "at": one.from - first }));
         open.push((frame, one.to));
     }
@@ -90,38 +90,64 @@ fn evented(lane: &Lane, first: i64, names: &mut Names) -> Value {
     })
 }
 
+/// A profile of amounts in the making.
+#[derive(Default)]
+struct Sampled {
+    samples: Vec<Vec<usize>>,
+    weights: Vec<u64>,
+    sum: u64,
+}
+
+impl Sampled {
+    fn add(&mut self, path: &[&WorkPlace], own: u64, names: &mut Names) {
+        self.samples.push(match path {
+            [] => vec![names.number("outside of frames".to_owned())],
+            path => path.iter().map(|it| names.number(label_of(it))).collect(),
+        });
+        self.weights.push(own);
+        self.sum = self.sum.saturating_add(own);
+    }
+
+    fn profile(&self, name: &str, measure: Measure) -> Value {
+        json!({
+            "type": "sampled",
+            "name": name,
+            "unit": unit(measure),
+            "startValue": 0,
+            "endValue": self.sum,
+            "samples": self.samples,
+            "weights": self.weights,
+        })
+    }
+}
+
 /// Profiles of amounts, one for each session that has any.
 fn sampled(picture: &Picture, work: &Work, names: &mut Names) -> Vec<Value> {
-    let scopes = match &picture.scope {
-        WorkScope::Project => work.session_names().map(WorkScope::Session).collect(),
-        scope => vec![scope.clone()],
-    };
-    let mut profiles = Vec::new();
-    for scope in scopes {
-        let (mut samples, mut weights, mut sum) = (Vec::new(), Vec::new(), 0_u64);
-        work.each_stack(&scope, picture.measure, &mut |path, own| {
-            let stack: Vec<usize> = match path {
-                [] => vec![names.number("outside of frames".to_owned())],
-                path => path.iter().map(|it| names.number(label_of(it))).collect(),
-            };
-            samples.push(stack);
-            weights.push(own);
-            sum = sum.saturating_add(own);
-        });
-        if sum == 0 {
-            continue;
-        }
-        profiles.push(json!({
-            "type": "sampled",
-            "name": name(picture, &scope),
-            "unit": unit(picture.measure),
-            "startValue": 0,
-            "endValue": sum,
-            "samples": samples,
-            "weights": weights,
-        }));
+    let measure = picture.measure;
+    if picture.scope != WorkScope::Project {
+        let mut only = Sampled::default();
+        let mut add = |path: &[&WorkPlace], own| only.add(path, own, names);
+        work.each_stack(&picture.scope, measure, &mut add);
+        let is_empty = only.samples.is_empty();
+        let profile = only.profile(&name(picture, &picture.scope), measure);
+        return if is_empty { Vec::new() } else { vec![profile] };
     }
+    let mut sessions: Vec<(SessionRef, Sampled)> = Vec::new();
+    work.each_session_stack(measure, &mut |session, path, own| {
+        if sessions.last().is_none_or(|(last, _)| last != session) {
+            sessions.push((session.clone(), Sampled::default()));
+        }
+        if let Some((_, sampled)) = sessions.last_mut() {
+            sampled.add(path, own, names);
+        }
+    });
+    let profiles = sessions.into_iter();
     profiles
+        .map(|(session, sampled)| {
+            let name = name(picture, &WorkScope::Session(session));
+            sampled.profile(&name, measure)
+        })
+        .collect()
 }
 
 fn name(picture: &Picture, scope: &WorkScope) -> String {

@@ -65,7 +65,7 @@ fn graph_box(graph: &FlameGraph, one: &FlameBox) -> String {
         facts.push(counted(one.count, "frame", "frames"));
     }
     Drawn {
-        label: &label(&title, one.look, one.is_dropped),
+        label: &label(&title, one.look, one.marks),
         facts: &facts.join("; "),
         look: one.look,
         frame: one.frame.map(|frame| frame.to_string()),
@@ -131,7 +131,7 @@ fn chart_box(chart: &FlameChart, one: &ChartBox, top: u64) -> String {
     let (from, to) = (place(one.from), place(one.to));
     let lasted = u64::try_from(one.to - one.from).unwrap_or_default();
     Drawn {
-        label: &label(&printable(&one.title), one.look, one.is_dropped),
+        label: &label(&printable(&one.title), one.look, one.marks),
         facts: &Measure::Time.words(lasted),
         look: one.look,
         frame: one.frame.map(|frame| frame.to_string()),

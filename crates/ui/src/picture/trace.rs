@@ -33,7 +33,7 @@ pub(super) fn write(picture: &Picture, work: &Work) -> String {
             // Microseconds.
             events.push(json!({
                 "ph": "X", "pid": 1, "tid": track, "cat": category,
-                "name": label(&one.title, one.look, one.is_dropped),
+                "name": label(&one.title, one.look, one.marks),
                 "ts": (one.from - first) * 1000,
                 "dur": (one.to - one.from) * 1000,
                 "args": arguments,

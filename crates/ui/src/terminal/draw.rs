@@ -1,6 +1,7 @@
 //! Drawing the state into cells. Colours are those of the terminal, and none says anything alone.
 
 use flamestack_core::Status;
+use flamestack_core::frame::CLAIMED;
 use flamestack_engine::views::canvas::shortened;
 use flamestack_engine::views::work::{FlameBox, FlameGraph, Look, Measure, WorkRow};
 use flamestack_engine::views::{grouped, icon};
@@ -8,13 +9,14 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use super::state::{Pane, ViewState};
+use crate::picture::label;
 
-/// Columns from which on the tree and the details are beside each other.
+/// Minimum number of columns for the tree and the details to be beside each other.
 const WIDE: u16 = 100;
-/// Columns from which on rows have amounts.
+/// Minimum number of columns for rows to have amounts.
 const ROOMY: u16 = 60;
 
 /// Colours, or none.
@@ -203,24 +205,21 @@ fn row_line(row: &WorkRow, width: u16, palette: Palette) -> Line<'static> {
     };
     let status = Status::from_name(row.status);
     let sign = status.map_or("?", icon);
-    let mut tags = Vec::new();
-    if !row.active_in.is_empty() {
-        tags.push(format!("← {}", row.active_in.join(", ")));
-    }
+    let mut text = row.title.clone();
     if row.is_folded {
-        tags.push("folded".to_owned());
+        text.push_str(" · folded");
+    }
+    if row.is_claimed {
+        text.push_str(&format!(" · {CLAIMED}"));
     }
     if row.is_dropped {
-        tags.push("text dropped".to_owned());
+        text.push_str(" · text dropped");
     }
-    let tags = tags.join(", ");
+    if !row.active_in.is_empty() {
+        text.push_str(&format!(" ← {}", row.active_in.join(", ")));
+    }
     let before = indent.chars().count() + 4;
     let room = width.saturating_sub(before + amounts.chars().count());
-    let text = if tags.is_empty() {
-        row.title.clone()
-    } else {
-        format!("{}  {tags}", row.title)
-    };
     let text = fitted(&shortened(&text, room.max(1)), room);
     Line::from(vec![
         Span::raw(format!("{indent}{twist}")),
@@ -242,7 +241,8 @@ fn text(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
         .take(usize::from(area.height))
         .map(|line| Line::raw(line.as_str()))
         .collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    let text = Paragraph::new(lines).wrap(Wrap { trim: false });
+    frame.render_widget(text, area);
 }
 
 fn flame(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette) {
@@ -290,7 +290,8 @@ fn flame(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette)
         }
         let width = usize::from(place.width);
         // A bar at the left edge, so that neighbours differ without colours.
-        let label = format!("▏{}", shortened(&one.title, width.saturating_sub(1).max(1)));
+        let label = label(&one.title, one.look, one.marks);
+        let label = format!("▏{}", shortened(&label, width.saturating_sub(1).max(1)));
         let label: String = if width < 3 { "▏".to_owned() } else { label };
         frame.render_widget(Paragraph::new(fitted(&label, width)).style(style), place);
     }

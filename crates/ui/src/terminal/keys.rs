@@ -44,7 +44,7 @@ pub enum Key {
 /// Outcome of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pressed {
-    /// The view goes on.
+    /// The view stays open.
     Stay,
     /// The user leaves.
     Leave,

@@ -36,7 +36,7 @@ impl Ground {
     }
 
     /// A small shop is built: a frame that is folded, one that failed, one that was given up, one that
-    /// goes on, and a second session at the same time.
+    /// continues, and a second session at the same time.
     pub(crate) fn with_story() -> Self {
         let ground = Self::new();
         ground.prompt(SESSION, "Build the shop.");

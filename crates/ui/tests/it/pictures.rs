@@ -54,11 +54,11 @@ fn folded_stacks() {
     → Build the shop.;→ Build the shop 2600
     → Build the shop.;→ Build the shop;– Payment by post (invalidated) 2550
     → Build the shop.;→ Build the shop;→ Checkout <b>&", rm -rf 4550
-    → Build the shop.;→ Build the shop;✓ Cart (folded) 13100
+    → Build the shop.;→ Build the shop;✓ Cart (folded) (claimed) 13100
     → Build the shop.;→ Build the shop;✗ Search 3550
     → Look at the prices.;→ Prices 4600
     "#);
-    insta::assert_snapshot!(picture(Measure::Saved, Order::Merged).folded(&work), @"→ Build the shop.;→ Build the shop;✓ Cart (folded) 30200");
+    insta::assert_snapshot!(picture(Measure::Saved, Order::Merged).folded(&work), @"→ Build the shop.;→ Build the shop;✓ Cart (folded) (claimed) 30200");
 }
 
 #[test]
