@@ -69,12 +69,7 @@ impl CommandContext {
         let session = &self.actor.session;
         let known = self.engine.session(session)?;
         let active = known.and_then(|known| known.frame());
-        active.ok_or_else(|| {
-            EngineError::from(Refusal::NoActiveFrame {
-                session: session.clone(),
-            })
-            .into()
-        })
+        active.ok_or_else(|| EngineError::from(Refusal::NoActiveFrame(session.clone())).into())
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+mod editor;
 pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod forget;
@@ -157,7 +158,7 @@ fn arrival(project: &Project) -> Option<String> {
     match &project.found {
         Found::Here => None,
         Found::Moved { from } => Some(format!(
-            "this project was {}: its frames are kept",
+            "this project was moved from {}; its frames were kept",
             from.display()
         )),
         // Said until the copy has frames of its own.
@@ -203,7 +204,7 @@ fn settle_overdue(ctx: &CommandContext, output: &mut Output) -> Result<(), Failu
             .read(|reading| views::receipt::lines(reading, &actor, receipt, Voice::Cli))?;
         let session = &actor.session;
         output.notice(&format!(
-            "no summary of {session} came: {}",
+            "no summary arrived for {session}: {}",
             lines.join("; ")
         ))?;
     }

@@ -45,8 +45,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "The store",
         &[
-            "doctor", "rebuild", "gc", "backup", "restore", "forget", "projects", "import",
-            "export",
+            "doctor", "rebuild", "gc", "backup", "forget", "projects", "import", "export",
         ],
     ),
 ];
@@ -64,7 +63,7 @@ const WIDEST: usize = 100;
 /// Returns the command line with its help in groups.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();
-    // Commands that clap adds by itself, such as `help`, are listed too.
+    // Commands that clap adds, such as `help`, are listed too.
     command.build();
     let (short, long) = (listed(&command, false), listed(&command, true));
     Cli::command()
@@ -126,6 +125,12 @@ mod tests {
                 groups.count(),
                 1,
                 "`{name}` belongs to one group of help.rs"
+            );
+        }
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(
+                command.find_subcommand(name).is_some(),
+                "there is no `{name}`"
             );
         }
     }

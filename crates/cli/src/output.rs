@@ -108,7 +108,7 @@ impl Output {
         self.json
     }
 
-    /// Prints a line of text. On a narrow terminal it goes on in further lines, indented.
+    /// Prints a line of text. On a narrow terminal it continues in further lines, indented.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         let fitted = fitted(&undisguised(text.as_ref()), self.width);
         self.write(&fitted)
@@ -248,7 +248,7 @@ impl Output {
     }
 }
 
-/// Copies what a command prints until it ends. The command goes on if the reader is gone.
+/// Copies what a command prints until it ends. The command continues if the reader is gone.
 fn copy(from: Option<impl Read>, to: &mut impl Write, kept: &Mutex<Transcript>) {
     let Some(mut from) = from else { return };
     let mut piece = vec![0; 8192];
@@ -272,6 +272,12 @@ pub(crate) fn width() -> Option<usize> {
     width_of(&std::io::stdout())
 }
 
+/// Returns the rows of the terminal that standard output is.
+pub(crate) fn height() -> Option<usize> {
+    let (_, height) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(height.0))
+}
+
 /// Minimum width that lines are fitted to.
 const NARROWEST: usize = 30;
 
@@ -288,7 +294,7 @@ fn width_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
         .map(|width| width.max(NARROWEST))
 }
 
-/// Fits lines to a width. A line that is too long goes on in further lines, indented below it.
+/// Fits lines to a width. A line that is too long continues in further lines, indented below it.
 fn fitted(text: &str, width: Option<usize>) -> String {
     let mut lines = String::with_capacity(text.len() + 1);
     // An empty text is an empty line.

@@ -14,7 +14,7 @@ use crate::output::Output;
 /// Number of suggestions that a history shows.
 const HISTORY: usize = 20;
 
-/// Show or change what Flamestack suggests and does by itself
+/// Show or change what Flamestack suggests and does unasked
 ///
 /// Without a command, prints the settings and the state of each heuristic. A score is the probability that
 /// a suggestion is right; `flame eval autonomy` measures it on your own recordings.
@@ -35,7 +35,7 @@ pub(crate) struct Autonomy {
     /// Put the pending suggestion into the context, as a line for the model
     #[arg(long, value_name = "BOOL")]
     suggest_in_context: Option<bool>,
-    /// Let a heuristic speak by itself
+    /// Turn a heuristic on
     #[arg(long, value_name = "HEURISTIC")]
     enable: Option<String>,
     /// Turn a heuristic off
@@ -48,13 +48,13 @@ pub(crate) struct Autonomy {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Ask whether the recorded signals speak for opening a frame
+    /// Ask whether the recorded signals suggest opening a frame
     ShouldPush(ShouldPush),
-    /// Ask whether the recorded signals speak for closing the frame
+    /// Ask whether the recorded signals suggest closing the frame
     ShouldPop(ShouldPop),
     /// List the pending suggestion and earlier ones
     Suggestions {
-        /// Those of all sessions
+        /// Include all sessions
         #[arg(long)]
         all: bool,
     },
@@ -62,9 +62,9 @@ enum Action {
     Accept,
     /// Dismiss the pending suggestion; its evidence is not suggested again
     Dismiss,
-    /// Suggest nothing in this session for a number of messages; 0 ends that
+    /// Mute suggestions in this session for a number of your messages; 0 unmutes
     Snooze {
-        /// Number of messages of yours
+        /// Number of your messages
         #[arg(default_value_t = 10)]
         messages: u64,
     },
@@ -109,7 +109,7 @@ struct ShouldPop {
     /// Tokens of the prompt
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
-    /// Tokens that a prompt may have
+    /// Maximum size of a prompt, in tokens
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }

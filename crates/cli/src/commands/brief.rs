@@ -13,8 +13,8 @@ use crate::output::Output;
 /// Print what a session needs in order to continue: goal, step, decisions, workflow stage, next action
 ///
 /// For a hand-off to another agent, or for yourself after a pause. Without `--session` it is about
-/// this worktree's shell session or, if that has no work, about the agent's session that was last at
-/// work here. It begins with the state of the work: the request, changed files, the last check and its
+/// this worktree's shell session or, if that has no work, about the agent session most recently
+/// active here. It begins with the state of the work: the request, changed files, the last check and its
 /// outcome, what was being done. It includes the session's frames, the agent's to-do list, the files of a declared workflow,
 /// `SESSION.md` and git; an agent gets the same text when it is compacted or resumed. See
 /// docs/briefs.md for the sections and for how a team declares its own workflow.

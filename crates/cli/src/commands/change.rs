@@ -21,7 +21,7 @@ pub(crate) enum Change {
         /// The success criteria: what defines "done"; `-` reads standard input
         #[arg(short, long, value_name = "TEXT")]
         criteria: Option<String>,
-        /// The criteria in dense form (derived when absent)
+        /// The criteria in compacted form (derived when absent)
         #[arg(long, value_name = "TEXT")]
         criteria_compacted: Option<String>,
         /// Open it below this frame
@@ -44,7 +44,7 @@ pub(crate) enum Change {
         /// The outcome
         #[arg(short, long, value_enum, default_value_t = PopStatus::Completed)]
         status: PopStatus,
-        /// The results in dense form (derived when absent)
+        /// The results in compacted form (derived when absent)
         #[arg(long, value_name = "TEXT")]
         compacted: Option<String>,
         /// Finish this frame instead of the active one
@@ -86,27 +86,27 @@ pub(crate) enum Change {
         /// The new criteria; `-` reads standard input
         #[arg(short, long, value_name = "TEXT")]
         criteria: Option<String>,
-        /// The new criteria in dense form
+        /// The new criteria in compacted form
         #[arg(long, value_name = "TEXT")]
         criteria_compacted: Option<String>,
         /// The new results; `-` reads standard input
         #[arg(short, long, value_name = "TEXT")]
         results: Option<String>,
-        /// The new results in dense form
+        /// The new results in compacted form
         #[arg(long, value_name = "TEXT")]
         results_compacted: Option<String>,
     },
     /// Mark a frame as blocked and return to its parent
     ///
-    /// Planned work can be blocked too. `flame activate` takes a blocked frame up again.
+    /// Planned work can be blocked too. `flame activate` resumes a blocked frame.
     Block {
-        /// The thing it waits for
+        /// The reason, such as the thing it is waiting for
         reason: String,
         /// The frame (default: the active one)
         #[arg(short, long, value_name = "FRAME", add = complete::frames())]
         frame: Option<String>,
     },
-    /// Unblock a frame; it is in progress, or planned, again
+    /// Unblock a frame, returning it to in progress or planned
     Unblock {
         /// The frame
         #[arg(add = complete::frames())]

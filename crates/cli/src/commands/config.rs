@@ -1,12 +1,12 @@
 //! `flame config`
 
 use std::path::Path;
-use std::process::Command;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::settings::{self, Scope, Settings, ValueOrigin};
 use serde_json::{Value, json};
 
+use crate::commands::editor;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, painted};
 use crate::{command_context, complete};
@@ -51,13 +51,13 @@ enum What {
     },
     /// Print the path of the settings file
     Path {
-        /// This project's file on this machine instead of yours
+        /// The settings file of this project instead of the user file
         #[arg(long)]
         project: bool,
     },
     /// Open the settings file in your editor (`VISUAL` or `EDITOR`)
     Edit {
-        /// This project's file on this machine instead of yours
+        /// The settings file of this project instead of the user file
         #[arg(long)]
         project: bool,
     },
@@ -191,34 +191,10 @@ fn scope(only_here: bool) -> Scope {
 
 /// Opens a settings file in the user's editor.
 fn edit(file: &Path) -> Result<(), Failure> {
-    let chosen = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok());
-    let chosen = chosen.filter(|editor| !editor.trim().is_empty());
-    let editor = chosen.unwrap_or_else(|| "vi".to_owned());
     if let Some(dir) = file.parent() {
         fs_err::create_dir_all(dir)?;
     }
-    // An editor may be a command with options, such as `code --wait`.
-    let words = shlex::split(&editor).unwrap_or_default();
-    let Some((program, options)) = words.split_first() else {
-        return Err(Failure::usage(
-            format!("`{editor}` is not a command"),
-            "set EDITOR",
-        ));
-    };
-    let status = Command::new(program).args(options).arg(file).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Failure::refused(
-            format!("`{editor}` failed"),
-            "set EDITOR to another program, or use `flame config set`",
-        )),
-        Err(error) => Err(Failure::refused(
-            format!("`{editor}` could not be started: {error}"),
-            "set EDITOR to your editor, or use `flame config set`",
-        )),
-    }
+    editor::open(file, "use `flame config set`")
 }
 
 fn list(output: &mut Output, settings: &Settings, prefix: &str, long: bool) -> Result<(), Failure> {

@@ -21,8 +21,8 @@ use crate::output::{BOLD, DIM, Output, Progress, painted};
 
 /// Check the store and the agent programs, and report problems
 ///
-/// Replays the journal and proves that the projections agree with it. If the plugin is installed,
-/// takes a trial turn with a real sidecar and prints the counts of the hooks. Changes nothing,
+/// Replays the journal and verifies that the projections agree with it. If the plugin is installed,
+/// runs a test turn against a real sidecar and prints the counts of the hooks. Changes nothing,
 /// except that an unreadable store is set aside, whole. All checks run even if one fails. Exits with
 /// 1 if something needs attention.
 #[derive(Args)]
@@ -61,7 +61,7 @@ impl Doctor {
 }
 
 /// Reports heuristics that turned themselves off. A store that cannot be read, such as on a full disk,
-/// is reported by itself.
+/// is reported separately.
 fn in_heuristics(ctx: &CommandContext) -> Vec<Trouble> {
     let off = ctx
         .engine

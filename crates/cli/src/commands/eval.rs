@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::views::counted;
+use flamestack_eval::held_out::{MarksByTime, held_out};
 use flamestack_hosts::recordings::{ReadReport, RecordingError, RecordingFile, find};
 use serde_json::json;
 
@@ -31,7 +32,7 @@ use crate::parallel;
 /// the next 40 calls, and not repeated by them, that the text contains; old ones: the same for names
 /// unseen for 25 calls; words: the share of four-word sequences; H: the harmonic mean of the last two;
 /// prompts: the share of the user's own words. Interruptions are inferred without the host's marks and
-/// compared with them; a resumed turn works if it calls a tool or answers the goal. Costs are relative to a host that compacts when its
+/// compared with them; a resumed turn counts as productive if it calls a tool or refers to the goal. Costs are relative to a host that compacts when its
 /// window is full.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -52,8 +53,14 @@ enum Subject {
     Autonomy(autonomy::EvalAutonomy),
 }
 
-/// The sessions of one file by host and source, and a report of what could not be read.
-type Evaluated = (Vec<(String, String, Measured)>, ReadReport);
+/// A measured session, and where it comes from.
+struct Evaluated {
+    host: String,
+    source: String,
+    owner: String,
+    measured: Measured,
+    marks: MarksByTime,
+}
 
 impl Eval {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
@@ -64,6 +71,7 @@ impl Eval {
         let evaluated = parallel::map("measuring", &sources, |source| self.evaluate(source));
         let mut all = Measured::default();
         let mut groups: BTreeMap<String, Measured> = BTreeMap::new();
+        let mut owners: BTreeMap<String, MarksByTime> = BTreeMap::new();
         let mut report = ReadReport::default();
         for (source, found) in sources.iter().zip(evaluated) {
             // An unreadable file does not stop the others.
@@ -75,24 +83,28 @@ impl Eval {
                 }
             };
             report.add(unread);
-            for (host, source, session) in sessions {
-                all.join(&session);
-                for group in [host, source].into_iter().filter(|name| !name.is_empty()) {
-                    groups.entry(group).or_default().join(&session);
+            for session in sessions {
+                all.join(&session.measured);
+                owners.entry(session.owner).or_default().add(&session.marks);
+                let names = [session.host, session.source].into_iter();
+                for group in names.filter(|name| !name.is_empty()) {
+                    groups.entry(group).or_default().join(&session.measured);
                 }
             }
         }
+        let held_out = held_out(&owners);
         if output.is_json() {
             let groups = groups.iter().map(|(name, group)| (name, group.json()));
             return output.data(&json!({
                 "all": all.json(),
                 "groups": groups.collect::<BTreeMap<_, _>>(),
+                "interruptionsHeldOut": held_out.as_ref().map(measured::held_out),
                 "files": sources.len(),
                 "bad": report.bad,
                 "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }));
         }
-        table::print(&all, &groups, self.budget, output)?;
+        table::print(&all, &groups, held_out.as_ref(), self.budget, output)?;
         if report.bad > 0 {
             let places = counted(report.bad, "place", "places");
             let first = report.problems.first();
@@ -102,14 +114,20 @@ impl Eval {
         Ok(())
     }
 
-    fn evaluate(&self, source: &RecordingFile) -> Result<Evaluated, RecordingError> {
+    fn evaluate(
+        &self,
+        source: &RecordingFile,
+    ) -> Result<(Vec<Evaluated>, ReadReport), RecordingError> {
         let (sessions, report) = recordings::sessions(source)?;
         let measured = sessions
             .into_iter()
             .filter(|session| !session.entries.is_empty())
-            .map(|session| {
-                let measured = Measured::of(&session, self.budget);
-                (session.host, session.source, measured)
+            .map(|session| Evaluated {
+                measured: Measured::of(&session, self.budget),
+                marks: MarksByTime::of(&session.entries),
+                owner: autonomy::owner(&session),
+                host: session.host,
+                source: session.source,
             });
         Ok((measured.collect(), report))
     }

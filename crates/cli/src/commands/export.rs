@@ -1,12 +1,14 @@
 //! `flame export`
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use clap::Args;
 use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
 use flamestack_hosts::legacy::{OnExisting, export, write_export};
-use flamestack_ui::otlp::{self, Destination, OtlpError};
+use flamestack_ui::otlp::{self, Destination, FinishedSpans, OtlpError};
 use serde_json::json;
 
 use crate::command_context::CommandContext;
@@ -19,6 +21,7 @@ use crate::output::Output;
 /// Fields unknown to those tools go into a separate object and raw text into raw/, so that `flame
 /// import` restores every frame.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each one is a flag")]
 pub(crate) struct Export {
     /// The folder to write into
     #[arg(value_name = "DIR", required_unless_present = "otlp")]
@@ -33,33 +36,68 @@ pub(crate) struct Export {
     /// Send titles and results too
     #[arg(long, requires = "otlp")]
     content: bool,
+    /// Send only what finishes from now on, until the input ends; the setting `export.otlp` starts this
+    #[arg(long, requires = "otlp")]
+    follow: bool,
 }
+
+/// Shortest time between two requests to a collector.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// Maximum number of spans that wait for a collector that does not answer; the oldest are dropped, and
+/// `flame export --otlp` sends them later.
+const WAITING: usize = 10_000;
 
 impl Export {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         match &self.to {
             Some(to) => self.write(to, ctx, output),
+            None if self.follow => self.follow(ctx),
             None => self.send(ctx, output),
         }
     }
 
     /// Sends spans to a collector.
     fn send(&self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        let failed = |error: OtlpError| {
-            let hint = "`OTEL_EXPORTER_OTLP_ENDPOINT` names the collector, `OTEL_EXPORTER_OTLP_HEADERS` its keys";
-            Failure::refused(error.to_string(), hint)
-        };
-        let destination = Destination::from_environment(&|name| std::env::var(name).ok());
-        let destination = destination.map_err(failed)?;
+        let destination = destination()?;
         let spans = ctx
             .engine
             .read(|reading| otlp::spans(reading, self.content))?;
-        let sent = destination.send(&spans).map_err(failed)?;
+        let sent = destination.send(&spans).map_err(|error| failed(&error))?;
         if output.is_json() {
             return output.data(&json!({ "spans": sent, "endpoint": destination.endpoint }));
         }
         let sent = counted(sent as u64, "span", "spans");
         output.line(format!("Sent {sent} to {}.", destination.endpoint))
+    }
+
+    /// Sends what finishes until the input ends. A collector that does not answer is asked again.
+    fn follow(&self, ctx: &CommandContext) -> Result<(), Failure> {
+        let destination = destination()?;
+        let mut finished = FinishedSpans::default();
+        let mut next = || {
+            ctx.engine
+                .read(|reading| finished.next(reading, self.content))
+        };
+        next()?;
+        let ended = input_end()?;
+        let mut waiting = Vec::new();
+        loop {
+            let is_over = ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout);
+            match next() {
+                Ok(spans) => waiting.extend(spans),
+                Err(error) => tracing::info!("nothing was exported: {error}"),
+            }
+            waiting.drain(..waiting.len().saturating_sub(WAITING));
+            if !waiting.is_empty() {
+                match destination.send(&waiting) {
+                    Ok(_) => waiting.clear(),
+                    Err(error) => tracing::info!("{error}"),
+                }
+            }
+            if is_over {
+                return Ok(());
+            }
+        }
     }
 
     fn write(&self, to: &Path, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
@@ -71,7 +109,14 @@ impl Export {
             })?;
             let mut frames = Vec::with_capacity(ids.len());
             for id in ids {
-                frames.extend(reading.whole_frame(&id)?);
+                if let Some(mut frame) = reading.whole_frame(&id)? {
+                    frame.notes.clear();
+                    reading.visit_notes(&id, &mut |note| {
+                        frame.notes.push(note);
+                        Ok(true)
+                    })?;
+                    frames.push(frame);
+                }
             }
             Ok((frames, reading.sessions(false)?, reading.imports()?))
         })?;
@@ -103,6 +148,31 @@ impl Export {
             dir.display()
         ))
     }
+}
+
+/// Returns the collector that the environment names.
+fn destination() -> Result<Destination, Failure> {
+    let destination = Destination::from_environment(&|name| std::env::var(name).ok());
+    destination.map_err(|error| failed(&error))
+}
+
+fn failed(error: &OtlpError) -> Failure {
+    let hint =
+        "`OTEL_EXPORTER_OTLP_ENDPOINT` names the collector, `OTEL_EXPORTER_OTLP_HEADERS` its keys";
+    Failure::refused(error.to_string(), hint)
+}
+
+/// Returns a channel that closes when the input ends.
+fn input_end() -> Result<Receiver<()>, Failure> {
+    let (open, ended) = channel();
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            let read = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            tracing::debug!("the input ended: {read:?}");
+            drop(open);
+        })?;
+    Ok(ended)
 }
 
 /// Returns the path of a finished frame's log relative to `state.json`. Imported frames keep the

@@ -12,7 +12,7 @@ use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{BOLD, Output, painted};
 
-/// Erase a text, or a frame with everything below it, from all that is kept
+/// Erase a text, or a frame with everything below it, from everything that is stored
 ///
 /// Rewrites the journal, raw text, set-aside stores and diagnostics, and deletes indexes and rendered
 /// logs, so that the text is in no file of the project's state. `[forgotten]` replaces it,
@@ -40,7 +40,7 @@ pub(crate) struct Forget {
     /// Print the number of places without erasing anything
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }

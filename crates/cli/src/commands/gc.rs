@@ -19,12 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// Deletes the search index and rendered logs first, then the raw text of the oldest finished
 /// frames, if that reaches the limit or comes much closer to it. Each deleted text leaves a
-/// tombstone. The journal is never cut. Exits with 1 if the files are still over the limit.
+/// tombstone. Raw text beyond the age limit is deleted in any case. The journal is never cut. Exits with 1 if the files are still over the limit.
 #[derive(Args)]
 pub(crate) struct Gc {
     /// The size limit, such as `50 MB` (default: the setting `gc.max_size`)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
+    /// Delete raw text that is older than this number of days, that of open frames too (default: the
+    /// setting `gc.max_age_days`)
+    #[arg(long, value_name = "DAYS")]
+    max_age: Option<u64>,
     /// Also delete raw text that belongs to a journal that is missing
     #[arg(long)]
     orphans: bool,
@@ -44,11 +48,23 @@ fn set_limit(ctx: &CommandContext) -> Result<u64, Failure> {
     }
 }
 
+/// Returns the age limit from the settings, under the same condition.
+fn set_age(ctx: &CommandContext) -> Result<u64, Failure> {
+    match ctx.settings.unsafe_to_delete() {
+        None => Ok(ctx.settings.number("gc.max_age_days")?),
+        Some(_) => Ok(0),
+    }
+}
+
 impl Gc {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let limit = match self.max_size {
             Some(limit) => limit,
             None => set_limit(ctx)?,
+        };
+        let days = match self.max_age {
+            Some(days) => days,
+            None => set_age(ctx)?,
         };
         let orphans = if self.orphans {
             Orphans::All
@@ -56,12 +72,13 @@ impl Gc {
             Orphans::Careful
         };
         let maintenance = ctx.engine.maintenance();
+        let keep = maintenance.retention(limit, days);
         let (plan, after) = if self.dry_run {
-            let plan = maintenance.plan_collection(limit, orphans)?;
+            let plan = maintenance.plan_collection(&keep, orphans)?;
             let after = plan.after;
             (plan, after)
         } else {
-            let plan = maintenance.collect(&ctx.actor, limit, orphans, PATIENCE, &|| true)?;
+            let plan = maintenance.collect(&ctx.actor, &keep, orphans, PATIENCE, &|| true)?;
             (plan, flamestack_store::sizes(&ctx.engine.project().dir)?)
         };
         let over = after.total() > limit;
@@ -74,6 +91,7 @@ impl Gc {
                 "journal": after.journal,
                 "droppedIndex": plan.drop_index,
                 "droppedTexts": plan.drop_blobs.len(),
+                "expiredTexts": plan.expired.len(),
                 "orphans": plan.orphans.len(),
                 "keptOrphans": plan.kept,
                 "overLimit": over,
@@ -104,6 +122,10 @@ impl Gc {
             output.line(format!(
                 "{would}: search index and rendered logs (made again when needed)"
             ))?;
+        }
+        if !plan.expired.is_empty() {
+            let texts = counted(plan.expired.len() as u64, "raw text", "raw texts");
+            output.line(format!("{would}: {texts} older than the age limit"))?;
         }
         if !plan.drop_blobs.is_empty() {
             let texts = counted(plan.drop_blobs.len() as u64, "raw text", "raw texts");

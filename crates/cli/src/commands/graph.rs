@@ -18,13 +18,13 @@ use crate::output::Output;
 /// Draws the whole project, or with --frame a frame and what is below it, or with --session what one
 /// session did. The same journal gives the same file. Time is working time: pauses and the time in
 /// which a session waits for you do not count. With --by saved, the width of a frame is the number of
-/// tokens that later calls did not carry because its messages were folded.
+/// tokens that later calls did not have to send because its messages were folded.
 #[derive(Args)]
 pub(crate) struct Graph {
     /// Only this frame and what is below it
     #[arg(short, long, value_name = "FRAME", add = complete::frames())]
     frame: Option<String>,
-    /// The amount that is shown as width
+    /// Quantity shown as the width of a box
     #[arg(long, value_enum, value_name = "AMOUNT", default_value_t = By::Tokens)]
     by: By,
     /// Draw a chart in the order of time instead, with a lane for each session

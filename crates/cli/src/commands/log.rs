@@ -86,12 +86,17 @@ fn list(ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
     let canvas = output.canvas();
     for row in &rows {
         let frame = &row.frame;
+        let claimed = if row.standing().is_claimed {
+            " · claimed"
+        } else {
+            ""
+        };
         output.line(format!(
             "{} {}  {}  {}",
             painted(colour(frame.status), icon(frame.status)),
             painted(ID, frame.id),
             painted(DIM, canvas.time(frame.updated_at)),
-            canvas.title(frame.title.as_str(), 36)
+            canvas.title(frame.title.as_str(), 36) + claimed
         ))?;
     }
     Ok(())

@@ -217,7 +217,7 @@ fn log(
             .into_owned();
         (fs_err::read(file)?, name)
     };
-    // The output of real programs contains stray bytes; that is no reason to refuse the rest.
+    // The output of real programs contains stray bytes; that is not a reason to refuse the rest.
     let text = String::from_utf8_lossy(&bytes);
     let strays = strays(&bytes);
     let label = label.unwrap_or(name);
@@ -226,7 +226,7 @@ fn log(
     if strays > 0 {
         let strays = counted(strays as u64, "byte is", "bytes are");
         output.notice(&format!(
-            "{strays} not UTF-8 text and kept as \u{fffd}; a file that is no text is better named as \
+            "{strays} not UTF-8 text and kept as \u{fffd}; a file that is not text is better named as \
              an artifact"
         ))?;
     }

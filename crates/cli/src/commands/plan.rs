@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     /// The success criteria of a single frame: what defines "done"
     #[arg(short, long, value_name = "TEXT")]
     criteria: Option<String>,
-    /// The criteria in dense form (derived when absent)
+    /// The criteria in compacted form (derived when absent)
     #[arg(long, value_name = "TEXT", requires = "criteria")]
     criteria_compacted: Option<String>,
     /// Read a nested plan from a file; `-` reads standard input

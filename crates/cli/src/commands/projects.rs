@@ -30,9 +30,9 @@ pub(crate) struct Projects {
 enum Action {
     /// List the projects: path, state, frames, size and time of the last event (default)
     List,
-    /// Give the frames of a project that is gone from its path to another directory
+    /// Relink the frames of a project that is no longer at its path to another directory
     Relink {
-        /// Its former path, its id, or the name of its folder of state
+        /// Its former path, its id, or the name of its state folder
         old: String,
         /// The directory where it is now (default: the current one)
         new: Option<PathBuf>,
@@ -41,9 +41,9 @@ enum Action {
     ///
     /// The project's own files are not touched. Refused while another process has its store open.
     Forget {
-        /// Its path, its id, or the name of its folder of state
+        /// Its path, its id, or the name of its state folder
         project: String,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },

@@ -11,8 +11,8 @@ use crate::output::{Output, Progress};
 
 /// Retrieve text that was folded out of the prompt: matching passages, or one frame's text
 ///
-/// Words find passages in the journal and in raw text, best first. A frame's id prints its record in
-/// short. `ID#N` prints the N-th entry of its session, `ID#logN` its N-th raw text; if there is more
+/// Words find passages in the journal and in raw text, best first. A frame's id prints a summary of its
+/// record. `ID#N` prints the N-th entry of its session, `ID#logN` its N-th raw text; if there is more
 /// than fits, the last line names the next part, such as `ID#N@4096`.
 #[derive(Args)]
 pub(crate) struct Recall {

@@ -1,7 +1,8 @@
-//! `flame run`
+//! `flame run`, and its hidden parts that run as processes of their own.
 
 mod front;
 mod plan_file;
+mod words;
 
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -33,10 +34,10 @@ const JOBS: usize = 2;
 ///
 /// Starts an OpenCode server of its own, or uses a running one. Each frame gets a session with the
 /// frame's own context; its result goes back to the parent. Everything is journalled: after a crash or
-/// Ctrl-C, `flame run --resume` goes on without repeating finished work.
+/// Ctrl-C, `flame run --resume` continues without repeating finished work.
 ///
-/// Ctrl-C once waits for what runs and stops; twice stops at once. A line typed meanwhile goes to the
-/// running frame, `FRAME: text` to another one.
+/// Press Ctrl-C once to stop after the running turns, twice to stop immediately. A line typed
+/// meanwhile goes to the running frame, `FRAME: text` to another one.
 #[derive(Args)]
 pub(crate) struct Run {
     /// The goal; the agent makes the plan
@@ -45,7 +46,8 @@ pub(crate) struct Run {
     /// Read the plan from a file: a list as for `flame plan --from`, or TOML or JSON
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// Use this OpenCode server; its password is read from `OPENCODE_SERVER_PASSWORD`
+    /// Use this OpenCode server; its password is read from `OPENCODE_SERVER_PASSWORD`, the
+    /// certificates of an `https` one from `SSL_CERT_FILE`
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Order of the frames
@@ -72,10 +74,10 @@ pub(crate) struct Run {
     /// Maximum number of frames below the goal
     #[arg(long, value_name = "N")]
     max_frames: Option<u64>,
-    /// Park the run after this time at work
+    /// Park the run after this number of minutes of working time
     #[arg(long, value_name = "MINUTES")]
     max_minutes: Option<u64>,
-    /// Answer permissions: `ask` you, `deny` all, or allow what a file lists
+    /// Policy for permission requests: `ask` you, `deny` all, or a file that lists what to allow
     #[arg(long, value_name = "ask|deny|FILE", default_value = "ask")]
     permissions: String,
     /// The model of all sessions, as `provider/model`
@@ -317,7 +319,10 @@ impl Run {
         if let Some(url) = &self.server {
             let password = variable("OPENCODE_SERVER_PASSWORD");
             let user = variable("OPENCODE_SERVER_USERNAME");
-            let login = Login::parse(url, password, user)?;
+            let mut login = Login::parse(url, password, user)?;
+            if let Some(file) = variable("SSL_CERT_FILE").filter(|_| url.starts_with("https")) {
+                login = login.trusting(&fs_err::read(file)?)?;
+            }
             return Ok(OpenCodeHost::connect(login, directory)?);
         }
         let search = std::env::var_os("PATH").unwrap_or_default();

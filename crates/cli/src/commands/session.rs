@@ -31,7 +31,7 @@ pub(crate) struct Session {
 enum Action {
     /// List the sessions, those of this worktree first (default)
     List {
-        /// Closed ones too
+        /// Include closed sessions
         #[arg(short, long)]
         all: bool,
     },
@@ -46,11 +46,11 @@ enum Action {
         /// Format of the graph
         #[arg(long, value_enum, default_value_t = GraphFormat::Tree)]
         format: GraphFormat,
-        /// Closed ones too
+        /// Include closed sessions
         #[arg(short, long)]
         all: bool,
     },
-    /// Make a session with a purpose, for a host to take up
+    /// Create a session with a purpose, for a host to pick up
     Create {
         /// Its purpose
         purpose: String,
@@ -75,7 +75,7 @@ enum Action {
         /// The session
         #[arg(add = complete::sessions())]
         name: String,
-        /// The other one: its parent, its original, or the one that goes on with its work
+        /// The other one: its parent, its original, or the one that continues its work
         #[arg(add = complete::sessions(), required_unless_present = "detach")]
         to: Option<String>,
         /// Kind of the link

@@ -57,6 +57,9 @@ impl Show {
                     }
                 }
                 fields.insert("activeIn".to_owned(), json!(details.sessions));
+                if details.notes_left_out > 0 {
+                    fields.insert("notesLeftOut".to_owned(), json!(details.notes_left_out));
+                }
                 if let Some(started) = details.started {
                     fields.insert("startedAt".to_owned(), json!(started.0));
                 }

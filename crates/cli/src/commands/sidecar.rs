@@ -1,6 +1,8 @@
 //! `flame sidecar`
 
 use std::io::{self, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
@@ -26,6 +28,7 @@ pub(crate) struct Sidecar {}
 impl Sidecar {
     pub(crate) fn run(self, ctx: CommandContext) -> Result<(), Failure> {
         let word = |key| -> Result<String, Failure> { Ok(ctx.settings.get(key)?.text.clone()) };
+        let exporter = exporter(&word("export.otlp")?, &ctx.engine.project().root);
         let number = |key| -> Result<usize, Failure> {
             let number = ctx.settings.number(key)?;
             Ok(usize::try_from(number).unwrap_or(usize::MAX))
@@ -60,12 +63,39 @@ impl Sidecar {
             engine: ctx.engine,
         };
         let input = BufReader::new(io::stdin());
-        Ok(sidecar::serve(&serving, input, io::stdout())?)
+        sidecar::serve(&serving, input, io::stdout())?;
+        // Its input ends with this process: it sends the rest on its own, and nothing waits for it.
+        drop(exporter);
+        Ok(())
     }
 }
 
-/// Returns the settings that are ignored, for the user: a bad value must not end the sidecar in
-/// silence.
+/// Starts the process that sends what finishes to a collector, if the user wants that. Without it, or when it
+/// fails, nothing else changes.
+fn exporter(wanted: &str, root: &Path) -> Option<Child> {
+    let content: &[&str] = match wanted {
+        "on" => &[],
+        "content" => &["--content"],
+        _ => return None,
+    };
+    let started = std::env::current_exe().and_then(|flame| {
+        Command::new(flame)
+            .args(["export", "--otlp", "--follow"])
+            .args(content)
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+    });
+    if let Err(error) = &started {
+        tracing::info!("nothing is exported: {error}");
+    }
+    started.ok()
+}
+
+/// Returns the settings that are ignored, for the user: a bad value must not end the sidecar
+/// silently.
 fn notices(settings: &Settings) -> Vec<String> {
     if let Some(reason) = stopped(settings) {
         return vec![reason];
@@ -97,11 +127,12 @@ const QUIET: Duration = Duration::from_mins(1);
 /// Returns the time and the aim of clean-ups, unless they are turned off.
 fn upkeep(ctx: &CommandContext) -> Result<Option<Upkeep>, Failure> {
     let hours = ctx.settings.number("gc.interval_hours")?;
-    // Without the user's own limit nothing is deleted by itself.
+    // Without the user's own limit nothing is deleted automatically.
     let is_safe = ctx.settings.unsafe_to_delete().is_none();
     Ok((hours > 0 && is_safe).then_some(Upkeep {
         quiet: QUIET,
         interval: Duration::from_secs(hours.saturating_mul(3600)),
         limit: ctx.settings.size("gc.max_size")?,
+        max_age_days: ctx.settings.number("gc.max_age_days")?,
     }))
 }

@@ -55,7 +55,7 @@ impl Status {
         }
         let canvas = output.canvas();
         let you = &ctx.actor.session;
-        // Sessions that nothing was recorded of for a day come last, in short.
+        // Sessions that nothing was recorded of for a day come last, in one line each.
         let is_idle =
             |standing: &&SessionStatus| standing.session.key != *you && standing.is_idle(&canvas);
         let (idle, busy): (Vec<_>, Vec<_>) = view.sessions.iter().partition(is_idle);

@@ -20,7 +20,7 @@ static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub(super) fn folder() -> std::io::Result<tempfile::TempDir> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
-        // Without a handler the folder is left over, which is no reason not to work.
+        // Without a handler the folder is left over, which is not a reason to fail.
         drop(ctrlc::set_handler(terminated));
     });
     // A signal that arrives in between waits for the lock.

@@ -55,10 +55,11 @@ impl Tree {
         };
         let view = ctx.engine.read(|reading| tree::gather(reading, &options))?;
         if output.is_json() {
-            return output.data(&json!({
-                "lines": view.lines.iter().map(line_json).collect::<Vec<_>>(),
-                "totals": json::totals(&view.totals),
-            }));
+            let totals = json::totals(&view.totals);
+            // Each line is dropped once it is JSON: a tree may have tens of thousands.
+            let lines = view.lines.into_iter().map(|line| line_json(&line));
+            let lines: Vec<Value> = lines.collect();
+            return output.data(&json!({ "lines": lines, "totals": totals }));
         }
         if self.markdown {
             return output.raw(&markdown::list(&view));

@@ -12,7 +12,7 @@ use crate::output::Output;
 
 /// Look at the work in the terminal: tree, frames, contexts and a flame graph, live
 ///
-/// Arrow keys and those of vim work; `?` shows them all. `flame tree`, `show`, `context` and `graph`
+/// Arrow keys and vim keys work; `?` shows them all. `flame tree`, `show`, `context` and `graph`
 /// print the same without taking over the terminal.
 #[derive(Args)]
 pub(crate) struct Tui {

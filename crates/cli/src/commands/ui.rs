@@ -18,7 +18,7 @@ const OPENING: Duration = Duration::from_mins(1);
 /// Open a live page with the tree, flame graphs, sessions and what the model was sent
 ///
 /// Prints the address of the page and serves it to this machine alone until you press Ctrl-C. The
-/// address works once; after that the browser is known. What you do on the page is recorded as yours.
+/// address works once; after that the browser is remembered. What you do on the page is recorded as yours.
 #[derive(Args)]
 pub(crate) struct Ui {
     /// The port of the page (default: any free one)

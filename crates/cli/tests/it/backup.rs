@@ -32,7 +32,7 @@ fn a_backup_brings_everything_back() {
     assert_snapshot!(project.refused(&["backup", "../kept.db"]), @"
     --- stderr
     error: ../kept.db exists already
-    hint: name another file, or delete it first
+    hint: choose another file name, or delete it first
     [exit 1]
     ");
     assert!(bytes(&project, "kept.db") == before);
@@ -49,7 +49,7 @@ fn a_backup_brings_everything_back() {
             .contains("raw text of the frame")
     );
     project.well();
-    project.ok(&["note", "decision", "and work goes on"]);
+    project.ok(&["note", "decision", "and work continues"]);
     project.well();
 
     // The former store is whole, and is not taken for a damaged one.

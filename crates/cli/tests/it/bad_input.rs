@@ -51,7 +51,7 @@ fn texts_are_bounded_and_never_empty() {
         project.turned_away(1, &["tool", "stack_frame_push", "-"], arguments.as_bytes());
     assert_snapshot!(long_title, @"
     --- stderr
-    error: the title has 10000000 characters and a title may have 500
+    error: the title is 10000000 characters long; the limit for a title is 500
     hint: put the detail into the success criteria
     [exit 1]
     ");
@@ -66,13 +66,13 @@ fn texts_are_bounded_and_never_empty() {
     let long_plan = project.turned_away(1, &["plan", "--from", "-"], outline.as_bytes());
     assert_snapshot!(long_plan, @"
     --- stderr
-    error: the title has 10000000 characters and a title may have 500
+    error: the title is 10000000 characters long; the limit for a title is 500
     hint: put the detail into the success criteria
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["push", &"x".repeat(501)]), @"
     --- stderr
-    error: the title has 501 characters and a title may have 500
+    error: the title is 501 characters long; the limit for a title is 500
     hint: put the detail into the success criteria
     [exit 1]
     ");
@@ -81,7 +81,7 @@ fn texts_are_bounded_and_never_empty() {
     assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"\n\n"), @"
     --- stderr
     error: the plan names no frame
-    hint: name at least one title
+    hint: give at least one title
     [exit 1]
     ");
     assert_snapshot!(project.turned_away(1, &["plan", "--from", "-"], b"  - a\n- b\n"), @"
@@ -150,13 +150,13 @@ fn raw_text_is_kept_as_it_came() {
         let altered = String::from_utf8(text.to_vec()).is_err();
         assert_eq!(!logged.stderr.is_empty(), altered, "{logged}");
         let kept = project.ok(&["log", &format!("{root}#{}", n + 1)]);
-        // Stray bytes are no reason to lose the rest.
+        // Stray bytes are not a reason to lose the rest.
         assert_eq!(kept, String::from_utf8_lossy(text));
     }
     assert_snapshot!(project.flame_reading(&["note", "log", "-"], b"\xff\xd8\xff\xe0 JFIF"), @"
     id-1 “Root” stores “standard input” (17 bytes)
     --- stderr
-    note: 4 bytes are not UTF-8 text and kept as �; a file that is no text is better named as an artifact
+    note: 4 bytes are not UTF-8 text and kept as �; a file that is not text is better named as an artifact
     ");
     project.ok(&["search", "Root"]);
     project.well();
@@ -358,7 +358,7 @@ fn what_is_not_there_is_called_by_its_name() {
     $ flame move id-2 --before id-2
     --- stderr
     error: id-2 “Index” cannot be put before or after itself
-    hint: name another frame
+    hint: choose another frame
     [exit 1]
     $ flame activate 
     --- stderr
@@ -373,7 +373,7 @@ fn what_is_not_there_is_called_by_its_name() {
     $ flame recall id-1#3
     --- stderr
     error: there is no id-1#3: no session of id-1 is recorded
-    hint: `flame recall id-1` shows the frame in short, `flame log id-1` in full
+    hint: `flame recall id-1` summarises the frame, `flame log id-1` shows it in full
     [exit 1]
     $ flame recall 
     --- stderr
@@ -410,12 +410,12 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 2]
     $ flame brief --budget 100
     --- stderr
-    error: a budget of 100 tokens is too small: it takes at least 256
+    error: a budget of 100 tokens is too small; the minimum is 256
     hint: omit the budget to use the one in the settings
     [exit 2]
     $ flame context --budget 100
     --- stderr
-    error: a budget of 100 tokens is too small: it takes at least 256
+    error: a budget of 100 tokens is too small; the minimum is 256
     hint: omit the budget to use the one in the settings
     [exit 2]
     $ flame recall x --tokens many

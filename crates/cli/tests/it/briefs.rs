@@ -72,7 +72,7 @@ fn another_folder_and_another_budget() {
     let refused = project.flame(&["brief", "--budget", "10"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(
-        refused.stderr.contains("at least 256"),
+        refused.stderr.contains("the minimum is 256"),
         "{}",
         refused.stderr
     );
@@ -137,7 +137,7 @@ fn a_hand_off_is_about_the_agent_that_was_at_work() {
     assert!(output.stdout.contains("- Ship the shop"), "{output}");
     assert!(!output.stdout.contains("Let guests pay"), "{output}");
     assert!(output.stderr.is_empty(), "{output}");
-    // Work that is over is no longer what one goes on with.
+    // Work that is over is no longer what one continues with.
     let pop = ["pop", "they can", "--session", agent];
     project.ok(&pop);
     project.ok(&["pop", "shipped"]);

@@ -50,7 +50,7 @@ fn a_budget_that_is_too_small_is_refused() {
     assert_eq!(refused.code, Some(2));
     assert_eq!(refused.stdout, "");
     assert!(
-        refused.stderr.contains("at least 256"),
+        refused.stderr.contains("the minimum is 256"),
         "{}",
         refused.stderr
     );

@@ -266,7 +266,7 @@ fn an_altered_event_is_named() {
 
     ! an event is missing after event 312
       `flame rebuild --recover` keeps everything that can be read
-    ! event 307 is not what was written: its checksum does not fit
+    ! event 307 was altered: its checksum does not fit
       `flame rebuild --recover` keeps everything that can be read
     ! the projection `notes` differs from the journal in 2 rows
       `flame rebuild --recover` keeps everything that can be read
@@ -276,7 +276,7 @@ fn an_altered_event_is_named() {
     ");
     assert_snapshot!(ward.project.flame(&["rebuild"]), @"
     --- stderr
-    error: event 307 of the journal cannot be understood: its checksum does not fit
+    error: event 307 of the journal cannot be decoded: its checksum does not fit
     hint: `flame doctor` shows the extent of the damage, `flame rebuild --recover` keeps everything that can be read
     [exit 1]
     ");

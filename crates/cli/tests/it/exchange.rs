@@ -76,16 +76,16 @@ fn a_predecessors_stack_is_brought_in() {
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
     → id-1  Orders API · 1/2 done  ◀ opencode:ses_root (AGO)
     ├─ ○ id-2  Docs
-    └─ ✓ id-3  Auth · no evidence
-    ✓ id-4  Try Actix · no evidence
+    └─ ✓ id-3  Auth · claimed
+    ✓ id-4  Try Actix · claimed
 
     4 frames: 1 in progress, 1 planned, 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["show", "ses_auth"]), @"
     ✓ id-3  Auth
-      status     completed
+      status     completed (claimed): no check, test or commit is recorded
       path       id-1 Orders API
       bound to   opencode:ses_auth
       also       ses_auth
@@ -102,11 +102,11 @@ fn a_predecessors_stack_is_brought_in() {
     Results, compacted
       src/auth.rs
 
-    Artifacts
-      - src/auth.rs
-
     Decisions
       - HS256, decided by the model
+
+    Artifacts
+      - src/auth.rs
 
     Log
       DIR/state/projects/shop-HASH/logs/id-3.md

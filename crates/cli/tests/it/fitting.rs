@@ -54,7 +54,7 @@ fn a_tree_fits_the_terminal() {
     │    argon2id hashes in src/users.rs; …
     ├─ → id-3  Login routes
     │  │ 1/1 done  ◀ you are here
-    │  └─ ✓ id-5  Cookies · no evidence
+    │  └─ ✓ id-5  Cookies · claimed
     │       results: Signed cookies
     └─ ○ id-4  ログイン画面を多言語に対…
 
@@ -62,22 +62,22 @@ fn a_tree_fits_the_terminal() {
       completed
     → in progress  ○ planned  ! blocked
     ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a
-    recorded check, test or commit (`flame
-    check` records one)
+    claimed: completed without a recorded
+    check, test or commit (`flame check`
+    records one)
     ");
     assert_snapshot!(at(&project, "80", &["tree", "--details"]), @"
     → id-1  Password login · 1/3 done
     ├─ ✓ id-2  Store users in the database, with a… · 1 check passed · 1 commit
     │    results: Users are stored with argon2id hashes in src/users.rs; …
     ├─ → id-3  Login routes · 1/1 done  ◀ you are here
-    │  └─ ✓ id-5  Cookies · no evidence
+    │  └─ ✓ id-5  Cookies · claimed
     │       results: Signed cookies
     └─ ○ id-4  ログイン画面を多言語に対応させて翻訳を確認する
 
     5 frames: 2 in progress, 1 planned, 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check`
+    claimed: completed without a recorded check, test or commit (`flame check`
     records one)
     ");
     assert_snapshot!(at(&project, "200", &["tree", "--details"]), @"
@@ -85,13 +85,13 @@ fn a_tree_fits_the_terminal() {
     ├─ ✓ id-2  Store users in the database, with a migration that can be undone · 1 check passed · 1 commit
     │    results: Users are stored with argon2id hashes in src/users.rs; seven tests pass and cover the migration in both directions
     ├─ → id-3  Login routes · 1/1 done  ◀ you are here
-    │  └─ ✓ id-5  Cookies · no evidence
+    │  └─ ✓ id-5  Cookies · claimed
     │       results: Signed cookies
     └─ ○ id-4  ログイン画面を多言語に対応させて翻訳を確認する
 
     5 frames: 2 in progress, 1 planned, 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
 }
 

@@ -195,7 +195,7 @@ fn a_text_is_in_no_file_after_it_is_forgotten() {
     assert_eq!(forgotten["places"], survey["places"]);
     assert_eq!(holding(&state, WORD), Vec::<String>::new());
 
-    // The rest is there, in order, and proves itself.
+    // The rest is there, in order, and is verified.
     let journal = project.journal();
     assert_eq!(journal.len(), events + 1);
     let tombstone: Value = serde_json::from_str(&journal.last().unwrap().3).unwrap();
@@ -217,7 +217,7 @@ fn a_text_is_in_no_file_after_it_is_forgotten() {
         "{log}"
     );
     assert!(project.ok(&["search", "everyone"]).contains("[forgotten]"));
-    project.ok(&["push", "Work goes on"]);
+    project.ok(&["push", "Work continues"]);
     assert_eq!(holding(&state, WORD), Vec::<String>::new());
     assert_snapshot!(project.flame(&["forget", WORD, "--yes"]), @"Nothing to forget.");
     project.well();
@@ -286,25 +286,25 @@ fn what_cannot_be_forgotten_is_refused() {
     assert_snapshot!(project.refused(&["forget", "abc", "--yes"]), @"
     --- stderr
     error: a text to forget has at least 4 characters
-    hint: name a more specific text; `--dry-run` shows the number of places
+    hint: use a more specific text; `--dry-run` shows the number of places
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["forget", "--regex", ".*", "--yes"]), @"
     --- stderr
     error: the pattern also matches an empty text or `[forgotten]`, the replacement of what is forgotten
-    hint: name a more specific text; `--dry-run` shows the number of places
+    hint: use a more specific text; `--dry-run` shows the number of places
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["forget", "--regex", "(", "--yes"]), @"
     --- stderr
     error: this is not a regular expression: unclosed group
-    hint: name a more specific text; `--dry-run` shows the number of places
+    hint: use a more specific text; `--dry-run` shows the number of places
     [exit 1]
     ");
     // The id of a frame is part of the journal's structure.
     let refused = project.refused(&["forget", "--text", &frame, "--yes"]);
     assert!(
-        refused.stderr.contains("is part of what event"),
+        refused.stderr.contains("is part of the structure of event"),
         "{refused}"
     );
     // A program that works on the store would write the text again.

@@ -31,7 +31,7 @@ pub(crate) struct Output {
 }
 
 impl TestProject {
-    /// A folder called `shop` that is no repository.
+    /// A folder called `shop` that is not a repository.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("shop");

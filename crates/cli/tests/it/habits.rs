@@ -66,12 +66,12 @@ fn familiar_words_work() {
     project.ok(&["rm", "tests"]);
     assert_snapshot!(project.flame(&["ls"]), @"
     → id-1  Login · 1/2 done
-    ├─ ✓ id-2  Routes · no evidence
+    ├─ ✓ id-2  Routes · claimed
     └─ → id-3  Cookies  ◀ you are here
 
     3 frames: 2 in progress, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     project.ok(&["done", "signed"]);
     assert_snapshot!(project.refused(&["next"]), @"
@@ -202,7 +202,7 @@ fn the_tree_is_a_markdown_list() {
     assert_snapshot!(project.flame(&["tree", "--markdown"]), @"
     - [ ] **Login** `id-1` (in progress)
       Done when: Users can log in
-      - [x] **Routes** `id-2`
+      - [x] **Routes** `id-2` (claimed)
         Results: Three routes in src/routes.rs
       - [ ] **Cookies** `id-3`
     ");

@@ -148,7 +148,7 @@ fn a_plan_has_a_hundred_levels_at_most() {
     insta::assert_snapshot!(refused, @"
     --- stderr
     error: the plan has more than 100 levels
-    hint: plan the rest below its deepest frame afterwards
+    hint: plan the deeper levels afterwards, below its deepest frame
     [exit 1]
     ");
 }

@@ -1,4 +1,4 @@
-//! The life of frames by commands and tools: blocked work taken up again, begun work moved, summaries
+//! The life of frames by commands and tools: blocked work resumed, begun work moved, summaries
 //! without a conversation, and waits that end.
 
 use insta::assert_snapshot;
@@ -97,7 +97,7 @@ fn planned_work_is_blocked_and_begun_work_is_moved() {
     assert_snapshot!(project.flame(&["move", &wrong, "--root"]), @"
     --- stderr
     error: id-3 “Wrong” is completed: only open work can be moved
-    hint: what is to be done elsewhere can be planned there
+    hint: plan new work in the other place instead
     [exit 1]
     ");
     assert_snapshot!(project.flame(&["tree", "--status", "in_progress"]), @"
@@ -176,7 +176,7 @@ fn a_wait_for_a_summary_ends_with_the_next_command_after_its_deadline() {
     assert_snapshot!(tool(&project, "stack_frame_plan", &json!({ "title": "Next", "successCriteria": "x" })), @"
     ○ id-3  Next
     --- stderr
-    note: no summary of opencode:ses_a came: id-2 “Work” has a summary; id-2 “Work” is completed; now at → id-1 “Root”
+    note: no summary arrived for opencode:ses_a: id-2 “Work” has a summary; id-2 “Work” is completed; now at → id-1 “Root”
     ");
     assert_eq!(
         project.ok(&["status"]),
@@ -189,14 +189,14 @@ fn a_wait_for_a_summary_ends_with_the_next_command_after_its_deadline() {
     other.turn_to_session("shell:main");
     assert_snapshot!(other.flame(&["tree"]), @"
     → id-1  Root · 1/2 done  ◀ opencode:ses_a
-    ├─ ✓ id-2  Work · no evidence
+    ├─ ✓ id-2  Work · claimed
     └─ ○ id-3  Next
 
     3 frames: 1 in progress, 1 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     --- stderr
-    note: no summary of opencode:ses_a came: id-1 “Root” has a summary
+    note: no summary arrived for opencode:ses_a: id-1 “Root” has a summary
     ");
     other.ok(&["tree"]);
 }
@@ -219,12 +219,12 @@ fn work_that_begins_meanwhile_does_not_keep_a_popped_frame_open() {
     ");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Root · 1/2 done
-    ├─ ✓ id-2  Work · no evidence
+    ├─ ✓ id-2  Work · claimed
     └─ → id-3  Next  ◀ you are here
 
     3 frames: 2 in progress, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
 }
 

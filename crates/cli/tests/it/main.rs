@@ -48,6 +48,8 @@ mod recorded;
 mod refusals;
 mod secrets;
 mod session_command;
+mod session_contract;
+mod session_hand_off;
 mod sessions;
 mod settings;
 mod sidecar;

@@ -362,7 +362,7 @@ fn text_cannot_disguise_itself() {
     let refused = project.refused(&["activate", &frame]);
     assert!(!refused.stderr.contains(raw), "{refused}");
     let tree = project.flame(&["tree", "--all"]).to_string();
-    assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · no evidence");
+    assert_snapshot!(tree.lines().next().unwrap_or_default(), @"✓ id-1  Run <U+202E>hs.llatsni<U+2069> as root · claimed");
     // The recorded text is unchanged for scripts; a model reads what a user reads.
     assert_eq!(project.json(&["show", &frame])["title"], title);
     assert!(!project.ok(&["context", "--frame", &frame]).contains(raw));
@@ -411,7 +411,7 @@ fn an_invalid_command_line_is_reported_in_json_too() {
     {"error":"the following required arguments were not provided: <TEXT>","hint":"Usage: flame note --json <TEXT> · For more information, try '--help'."}
     [exit 2]
     "#);
-    // Asking for help is no error.
+    // Asking for help is not an error.
     let help = project.flame(&["push", "--help", "--json"]);
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
 }

@@ -1,7 +1,7 @@
 //! Twenty briefs of sessions that are cut at different moments, printed whole. The sessions are made up,
 //! with the tools and the answers of four hosts.
 //!
-//! To judge a change of briefs, read the snapshots as a model that has to go on would: each one must say
+//! To judge a change of briefs, read the snapshots as a model that has to continue would: each one must say
 //! what to do next.
 
 use serde_json::{Value, json};

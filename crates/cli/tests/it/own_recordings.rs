@@ -349,12 +349,13 @@ fn a_folder_of_everything_is_one_table() {
       gemini                               3   1.00        –   1.00      –     1.00
       opencode                             3   1.00        –   1.00      –     1.00
     host's summaries                       4   0.03        –   0.00      –     0.22
-      with a brief of 1000 beside          4   1.00        –   0.55      –     1.00
+      with a brief of 1000 beside          4   1.00        –   0.58      –     1.00
     Finished prompts are ranked for 12 later ones at nDCG@5 0.78 (1 is best).
 
     Which turns were interrupted, and did the next one work?
     inferred, against marks     turns  marked  inferred  precision  recall  resumes   working    share
     all                             4       0         0          –       –        0         0        –
+    With each owner held out: precision –, recall – (prompts delivered within 1000, 1000 ms).
     4 recordings end inside a turn.
 
     What would folding have cost or saved?
@@ -363,6 +364,8 @@ fn a_folder_of_everything_is_one_table() {
     append only, host compacts            8,588,074   99.1%       18,733      100%
     fold at pop                           8,588,074   99.1%       18,733      100%
     fold at pop, late                     8,588,074   99.1%       18,733      100%
+    track = prompts, fold = auto          7,045,354   99.0%       13,161       84%
+    track = auto, fold = auto             8,588,074   99.1%       18,733      100%
     Folding finished prompts saves 0% of what prompts cost where the host compacts.
     ");
     let none = project.flame(&["eval", dir.join("notes.jsonl").to_str().unwrap()]);

@@ -122,7 +122,7 @@ fn a_state_directory_of_another_user_is_refused() {
     }
     assert_snapshot!(project.flame(&["push", "x"]), @"
     --- stderr
-    error: the directory of state DIR/state belongs to another user
+    error: the state directory DIR/state belongs to another user
     hint: set FLAME_STATE_DIR to a directory of your own
     [exit 1]
     ");

@@ -39,7 +39,7 @@ fn a_repository_keeps_its_frames_when_it_is_moved_and_says_so_once() {
     project.turn_to_folder(&new);
     let first = project.flame(&["tree"]);
     assert!(first.stdout.contains("Moved soon"), "{first}");
-    assert_snapshot!(project.stable(&first.stderr), @"note: this project was DIR/shop: its frames are kept");
+    assert_snapshot!(project.stable(&first.stderr), @"note: this project was moved from DIR/shop; its frames were kept");
     // From then on it is at home there, and moving it back is as good.
     assert!(project.ok(&["tree"]).contains("Moved soon"));
     project.ok(&["note", "decision", "stay"]);
@@ -91,7 +91,7 @@ fn a_copy_of_a_repository_has_its_own_frames() {
         tree.contains("In the original") && !tree.contains("In the copy"),
         "{tree}"
     );
-    // Each of them is now known by itself.
+    // Each of them is now known separately.
     let moved = project.dir().join("copy-moved");
     fs_err::rename(&other, &moved).unwrap();
     project.turn_to_folder(&moved);
@@ -133,7 +133,7 @@ fn a_folder_that_becomes_a_repository_keeps_its_frames() {
     project.turn_to_folder(&below);
     assert!(titles(&project).contains("Before git"));
     assert!(project.ok(&["tree"]).contains("Before git"));
-    // And when it is no repository any more.
+    // And when it is no longer a repository.
     fs_err::remove_dir_all(root.join(".git")).unwrap();
     assert!(titles(&project).contains("Before git"));
     assert!(project.ok(&["tree"]).contains("Before git"));
@@ -282,7 +282,7 @@ fn projects_are_listed_relinked_and_forgotten() {
     project.turn_to_folder(&other);
     assert_snapshot!(project.refused(&["projects", "relink", here.to_str().unwrap()]), @"
     --- stderr
-    error: DIR/clones/shop is still there, with its frames
+    error: DIR/clones/shop still exists and has frames
     hint: nothing needs to be relinked; a copy starts with frames of its own, and `flame export` and `flame import` copy frames
     [exit 1]
     ");

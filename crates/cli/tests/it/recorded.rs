@@ -42,15 +42,15 @@ fn a_session_becomes_frames_once() {
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 3 new frames and 18 new events.");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
     ✓ id-1  Fix the login · 2/2 done · 1 check passed
-    ├─ ✓ id-2  Find it · no evidence
-    └─ ✓ id-3  Fix it · no evidence
+    ├─ ✓ id-2  Find it · claimed
+    └─ ✓ id-3  Fix it · claimed
 
     3 frames: 3 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 0 new frames and 0 new events.");
-    // The session went on: only that is new.
+    // The session continued: only that is new.
     lines.push(json!({"t": "user", "kind": "prompt", "text": "And the logout"}));
     lines.push(json!({"t": "assistant", "text": "Done too."}));
     lines.push(json!({"t": "turn_end"}));
@@ -58,13 +58,13 @@ fn a_session_becomes_frames_once() {
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 1 new frame and 10 new events.");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
     ✓ id-1  Fix the login · 2/2 done · 1 check passed
-    ├─ ✓ id-2  Find it · no evidence
-    └─ ✓ id-3  Fix it · no evidence
-    ✓ id-4  And the logout · no evidence
+    ├─ ✓ id-2  Find it · claimed
+    └─ ✓ id-3  Fix it · claimed
+    ✓ id-4  And the logout · claimed
 
     4 frames: 4 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["log", "codex:s-1#1"]), @"
     ### User

@@ -45,19 +45,19 @@ fn the_life_of_a_frame_has_rules() {
     assert_snapshot!(project.refused(&["pop", "so far", "--status", "blocked", "--frame", &planned]), @"
     --- stderr
     error: id-2 “Index” is blocked already (the bank)
-    hint: when the wait is over, take it up again with `flame activate id-2`
+    hint: once it is no longer blocked, resume it with `flame activate id-2`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["block", "again", "--frame", &planned]), @"
     --- stderr
     error: id-2 “Index” is blocked already (the bank)
-    hint: when the wait is over, take it up again with `flame activate id-2`
+    hint: once it is no longer blocked, resume it with `flame activate id-2`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["push", "Below", "--parent", &planned]), @"
     --- stderr
     error: id-2 “Index” is blocked (the bank)
-    hint: when the wait is over, take it up again with `flame activate id-2`
+    hint: once it is no longer blocked, resume it with `flame activate id-2`
     [exit 1]
     ");
 
@@ -89,20 +89,20 @@ fn the_life_of_a_frame_has_rules() {
     ");
     assert_snapshot!(project.refused(&["invalidate", &planned, "--reason", "no"]), @"
     --- stderr
-    error: id-2 “Index” is completed: its results stand
-    hint: correct what it says with `flame edit id-2 --results TEXT`, or push a new frame to do it again
+    error: id-2 “Index” is completed: finished work cannot be invalidated
+    hint: correct its results with `flame edit id-2 --results TEXT`, or push a new frame to do it again
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["edit", &planned, "--title", "Other"]), @"
     --- stderr
-    error: id-2 “Index” is completed: what it was meant to do stays as it was
+    error: id-2 “Index” is completed: its goal can no longer be edited
     hint: push a new frame to do it again
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["move", &planned, "--root"]), @"
     --- stderr
     error: id-2 “Index” is completed: only open work can be moved
-    hint: what is to be done elsewhere can be planned there
+    hint: plan new work in the other place instead
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["delete", &planned]), @"
@@ -126,8 +126,8 @@ fn the_life_of_a_frame_has_rules() {
     ");
     assert_snapshot!(project.refused(&["edit", &root]), @"
     --- stderr
-    error: nothing to change was named
-    hint: name what changes: `--title`, `--criteria`, `--criteria-compacted`, `--results` or `--results-compacted`
+    error: no change was given
+    hint: give what changes: `--title`, `--criteria`, `--criteria-compacted`, `--results` or `--results-compacted`
     [exit 1]
     ");
     assert_snapshot!(project.refused(&["move", &root, "--under", &other]), @"
@@ -236,7 +236,7 @@ fn undo_is_refused_once_others_have_built_on_it() {
     assert_snapshot!(project.refused(&["undo"]), @"
     --- stderr
     error: shell:main has nothing to undo
-    hint: undo reverses only what this session did
+    hint: undo reverses only what this session did; `--session` undoes for another one
     [exit 1]
     ");
     let root = project.push("Root");
@@ -252,7 +252,7 @@ fn undo_is_refused_once_others_have_built_on_it() {
     assert_snapshot!(project.refused(&["undo"]), @"
     --- stderr
     error: the last command of shell:main cannot be undone: opencode:ses_a has worked on the same frame since
-    hint: change what is there now instead: `flame log ID` shows what happened
+    hint: change the current state instead: `flame log ID` shows what happened
     [exit 1]
     ");
 }

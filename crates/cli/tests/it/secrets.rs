@@ -73,7 +73,7 @@ fn a_secret_is_in_none_of_the_files() {
         project.ok(&["pop", &said, "--compacted", &said]);
         let log = project.ok(&["log", &frame]);
         assert!(log.contains("[redacted:"), "{log}");
-        assert!(log.contains(commit), "a commit is no secret: {log}");
+        assert!(log.contains(commit), "a commit is not a secret: {log}");
         assert!(!project.ok(&["log", &format!("{frame}#1")]).contains(&key));
         project.ok(&["export", "../out", "--force"]);
     }

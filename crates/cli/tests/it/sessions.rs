@@ -1,5 +1,7 @@
 //! Sessions, worktrees, and the user at the terminal.
 
+use std::path::Path;
+
 use insta::assert_snapshot;
 
 use crate::ground::TestProject;
@@ -59,12 +61,12 @@ fn two_sessions_never_see_each_others_active_frame() {
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Frontend · 0/1 done  ◀ opencode:ses_a
     └─ ○ id-3  Buttons
-    ✓ id-2  Backend · no evidence
+    ✓ id-2  Backend · claimed
     → id-4  Database  ◀ opencode:ses_b
 
     4 frames: 2 in progress, 1 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
 }
 
@@ -122,6 +124,48 @@ fn worktrees_share_the_store_but_not_the_shell() {
     assert_eq!(project.json(&["show", "-C", &main])["id"], *here);
     project.turn_to_folder(&project.dir().join("shop"));
     assert_eq!(project.json(&["show"])["id"], *here);
+    project.state();
+}
+
+#[test]
+fn worktrees_share_the_tree_of_sessions_and_show_their_own_first() {
+    let mut project = TestProject::in_git();
+    let main = project.root().to_owned();
+    let fix = project.dir().join("shop-fix");
+    project.git(&["worktree", "add", "--quiet", "../shop-fix", "-b", "fix"]);
+    for (folder, session, title) in [
+        (&fix, "opencode:ses_fix", "Fix the build"),
+        (&main, "opencode:ses_main", "Main work"),
+        (&fix, "opencode:ses_more", "Fix the tests"),
+        (&main, "opencode:ses_last", "More work"),
+    ] {
+        project.turn_to_folder(folder);
+        project.turn_to_session(session);
+        project.ok(&["push", title]);
+    }
+    let mut listed = |folder: &Path| -> Vec<(String, bool)> {
+        project.turn_to_folder(folder);
+        let rows = project.json(&["session", "list"]);
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| {
+            let here = row["here"].as_bool().unwrap();
+            (row["session"].as_str().unwrap().to_owned(), here)
+        })
+        .collect()
+    };
+    let own = |ids: [&str; 4]| {
+        let [a, b, c, d] = ids.map(|id| format!("opencode:ses_{id}"));
+        vec![(a, true), (b, true), (c, false), (d, false)]
+    };
+    assert_eq!(listed(&main), own(["last", "main", "more", "fix"]));
+    assert_eq!(listed(&fix), own(["more", "fix", "last", "main"]));
+    let text = project.ok(&["session", "list"]);
+    let (before, after) = text.split_once("in other worktrees:").unwrap();
+    assert!(
+        before.contains("ses_fix") && !before.contains("ses_main"),
+        "{text}"
+    );
+    assert!(after.contains("ses_main"), "{text}");
     project.state();
 }
 
@@ -320,7 +364,7 @@ fn a_sidecar_writes_answers_and_nothing_else_whatever_it_reads() {
     );
     let status = serde_json::json!({ "session": "s", "what": "status" });
     let mut input = format!("{hello}\n\0\u{1b}[31mrubbish\n\n").into_bytes();
-    // Too long a line, what is no text, and half a line where the host died.
+    // Too long a line, what is not text, and half a line where the host died.
     input.extend(vec![b'['; 65 * 1024 * 1024]);
     input.extend(b"\n\xff\xfe\n");
     input.extend(said(2, "show", status).as_bytes());

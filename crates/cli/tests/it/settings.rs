@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::ground::TestProject;
 
-/// Returns the note of a command that goes on with a default.
+/// Returns the note of a command that continues with a default.
 fn noted(project: &TestProject) -> String {
     let output = project.flame(&["status"]);
     assert_eq!(output.code, Some(0), "{output}");
@@ -82,7 +82,7 @@ fn nothing_is_recorded_without_the_users_redaction_rules() {
     assert!(notice.starts_with("nothing is recorded"), "{notice}");
     assert_eq!(answers[0]["result"]["tools"], json!([]));
     assert_eq!(answers[1]["error"]["message"], notice);
-    // Reading goes on, and says what is wrong.
+    // Reading continues, and says what is wrong.
     let output = project.flame(&["tree"]);
     assert!(output.stdout.contains("Root"), "{output}");
     assert!(output.stderr.contains("redact.rules"), "{output}");
@@ -184,10 +184,10 @@ fn settings_are_checked_and_name_their_source() {
 
     fs_err::write(
         project.root().join(".flamestack.toml"),
-        "[store]\nbusy_timeout_ms = 0\n",
+        "[context]\nwindow_share = 0\n",
     )
     .unwrap();
-    assert_snapshot!(noted(&project), @"note: the setting `store.busy_timeout_ms` cannot be `0`; use a whole number from 1 to 600000 (from DIR/shop/.flamestack.toml); the default is used");
+    assert_snapshot!(noted(&project), @"note: the setting `context.window_share` cannot be `0`; use a whole number from 1 to 1000 (from DIR/shop/.flamestack.toml); the default is used");
     fs_err::remove_file(project.root().join(".flamestack.toml")).unwrap();
 
     let project = project.with_env("FLAME_STORE_BUSY_TIMEOUT_MS", "1e3");
@@ -201,7 +201,7 @@ fn one_bad_entry_can_be_seen_and_mended() {
     let team = project.root().join(".flamestack.toml");
     fs_err::write(
         &team,
-        "[brief]\nbudget = \"lots\"\nmaximum = 1\n[store]\nbusy_timeout_ms = 100\n",
+        "[brief]\nbudget = \"lots\"\nmaximum = 1\n[context]\nwindow_share = 100\n",
     )
     .unwrap();
     assert_snapshot!(noted(&project), @"note: the setting `brief.budget` cannot be `lots`; use a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml); the default is used");
@@ -210,12 +210,13 @@ fn one_bad_entry_can_be_seen_and_mended() {
     --- stderr
     note: ignored: the setting `brief.budget` cannot be `lots`; use a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml)
     ");
-    assert_snapshot!(project.flame(&["config", "get", "store.busy_timeout_ms"]), @"100");
+    assert_snapshot!(project.flame(&["config", "get", "context.window_share"]), @"100");
     // An unknown key stops nothing, but is reported.
     fs_err::write(&team, "[gc]\nmaximum = 1\n").unwrap();
     project.ok(&["status"]);
     assert_snapshot!(project.flame(&["config", "list", "gc"]), @"
     gc.interval_hours = 24
+    gc.max_age_days = 0
     gc.max_size = 50 MB
     --- stderr
     note: ignored: there is no setting `gc.maximum` (from DIR/shop/.flamestack.toml)

@@ -73,15 +73,15 @@ fn a_piece_of_work_from_push_to_pop() {
     Results
       Users are stored with argon2id hashes; 7 tests pass.
 
-    Artifacts
-      - src/users.rs
-      - src/hash.rs
-
     Decisions
       - argon2id for hashes (because pure Rust), decided by the user
 
     Failed attempts
       - bcrypt (because no C compiler in the image)
+
+    Artifacts
+      - src/users.rs
+      - src/hash.rs
 
     Evidence
       - `cargo test users` exited 0
@@ -176,18 +176,18 @@ fn finishing_the_root_finishes_the_tree() {
     shop · 2 frames: 2 completed
     ");
     assert_snapshot!(project.flame(&["tree", "--all", "--details"]), @"
-    ✓ id-1  Ship it · 1/1 done · no evidence
+    ✓ id-1  Ship it · 1/1 done · claimed
     │ results: Version 1.0 is out
-    └─ ✓ id-2  Write the notes · no evidence
+    └─ ✓ id-2  Write the notes · claimed
          results: see CHANGELOG
 
     2 frames: 2 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit (`flame check` records one)
+    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["show", &root]), @"
     ✓ id-1  Ship it
-      status     completed
+      status     completed (claimed): no check, test or commit is recorded
       worked in  shell:main
       opened     TIME UTC (AGO)
       ended      TIME UTC (AGO), after TIME
@@ -309,7 +309,7 @@ fn goals_and_results_are_corrected() {
     assert_snapshot!(project.stable(&log), @"
     # Login
 
-    `id-1` · completed
+    `id-1` · completed (claimed)
 
     ## Success criteria
 
@@ -363,7 +363,7 @@ fn the_last_command_is_taken_back() {
     assert_snapshot!(project.flame(&["undo"]), @"
     --- stderr
     error: shell:main has nothing to undo
-    hint: undo reverses only what this session did
+    hint: undo reverses only what this session did; `--session` undoes for another one
     [exit 1]
     ");
     project.well();
@@ -392,7 +392,7 @@ fn the_demo_plays() {
         "Password login",
         "Store users",
         "argon2id",
-        "no evidence: completed without",
+        "claimed: completed without",
         "<stack-context",
         "## Stage-Aware Continuation",
         "throw-away",

@@ -221,7 +221,7 @@ fn an_agent_works_through_a_plan() {
     ");
     assert_snapshot!(say(&project, "stack_frame_details", &json!({ "frameID": next })), @"
     ✓ id-2  Store users
-      status     completed
+      status     completed (claimed): no check, test or commit is recorded
       path       id-1 Password login
       worked in  opencode:ses_a
       opened     TIME UTC
@@ -236,18 +236,18 @@ fn an_agent_works_through_a_plan() {
     Results, compacted
       stored
 
-    Artifacts
-      - src/users.rs
-
     Decisions
       - argon2id: pure Rust, decided by the model
+
+    Artifacts
+      - src/users.rs
 
     log: DIR/state/projects/shop-HASH/logs/id-2.md
     ");
     assert_snapshot!(say(&project, "stack_tree", &json!({ "showFull": true, "showDetails": true })), @"
     → id-1  Password login · 1/3 done  ◀ you are here
     │ done when: login works
-    ├─ ✓ id-2  Store users · no evidence
+    ├─ ✓ id-2  Store users · claimed
     │    done when: hashes only
     │    results: stored
     ├─ ○ id-3  Routes · 0/1 done
@@ -259,14 +259,14 @@ fn an_agent_works_through_a_plan() {
 
     5 frames: 1 in progress, 3 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit
+    claimed: completed without a recorded check, test or commit
     ");
     assert_snapshot!(say(&project, "stack_tree", &json!({ "rootID": next })), @"
-    ✓ id-2  Store users · no evidence
+    ✓ id-2  Store users · claimed
 
     in all, 5 frames: 1 in progress, 3 planned, 1 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    no evidence: completed without a recorded check, test or commit
+    claimed: completed without a recorded check, test or commit
     ");
     assert_snapshot!(say(&project, "stack_get_summary", &json!({ "sessionID": next })), @"
     Store users (completed)

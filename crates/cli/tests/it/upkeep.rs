@@ -420,7 +420,7 @@ fn a_journal_that_was_deleted_or_exchanged_is_reported() {
     assert_snapshot!(project.flame(&["status"]), @"
     --- stderr
     error: `DIR/state/projects/shop-HASH/journal.db` is not the journal of this project, but that of another store
-    hint: put the journal of this project back; to go on with `DIR/state/projects/shop-HASH/journal.db` instead, delete `DIR/state/projects/shop-HASH/journal.mark`
+    hint: put the journal of this project back; to continue with `DIR/state/projects/shop-HASH/journal.db` instead, delete `DIR/state/projects/shop-HASH/journal.mark`
     [exit 1]
     ");
     assert_eq!(project.flame(&["doctor"]).code, Some(1));

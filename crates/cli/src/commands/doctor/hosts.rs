@@ -30,7 +30,7 @@ pub(super) struct OpenCode {
     configured: Result<Vec<ConfiguredEntry>, InstallError>,
     /// Number of plugin files that are in place, and the number expected.
     files: (usize, usize),
-    /// A trial turn with a real sidecar, if the plugin is configured.
+    /// A test turn against a real sidecar, if the plugin is configured.
     turn: Option<Result<Vec<Lap>, ProbeError>>,
     hooks: BTreeMap<String, HookTotals>,
     /// True if `compaction.mode` is `own`.
@@ -254,7 +254,7 @@ fn milliseconds(lap: &Lap) -> f64 {
     lap.took.as_secs_f64() * 1000.0
 }
 
-/// Takes a trial turn with this program's sidecar in a temporary store.
+/// Runs a test turn against this program's sidecar in a temporary store.
 fn turn(directory: &Path) -> Result<Result<Vec<Lap>, ProbeError>, Failure> {
     let state = crate::commands::temporary::folder()?;
     fs_err::write(state.path().join(TEMPORARY), "")?;

@@ -79,7 +79,7 @@ fn began(session: &Session) -> Option<Timestamp> {
 }
 
 /// Returns the owner of a recording: the first part of `owner/repository`, or the folder.
-fn owner(session: &Session) -> String {
+pub(super) fn owner(session: &Session) -> String {
     let source = session.source.as_str();
     let is_folder = source.starts_with('/') || source.contains('\\');
     let first = source.split('/').next().filter(|_| !is_folder);
@@ -204,10 +204,14 @@ impl Figures {
         })
     }
 
-    fn line(&self, name: &str, enabled: &str) -> String {
+    /// Returns the line of the table; `held_out` are the counts on owners that were left out.
+    fn line(&self, name: &str, enabled: &str, held_out: Option<(u64, u64)>) -> String {
         let number = |share: Option<f64>| share.map_or("–".to_owned(), |it| format!("{it:.2}"));
+        let held_out = held_out.map_or(String::new(), |(fired, right)| {
+            format!("  {} ({right} of {fired})", number(share(right, fired)))
+        });
         format!(
-            "{name:30} {enabled:>4} {:>4} {:>6} {:>6} {:>9} {:>7} {:>9}",
+            "{name:30} {enabled:>4} {:>4} {:>6} {:>6} {:>9} {:>7} {:>9}{held_out}",
             self.speaks_at,
             self.fired,
             self.right,
@@ -226,6 +230,21 @@ fn merged(mut value: Value, more: Value) -> Value {
 }
 
 impl Measurement {
+    /// Returns how often a heuristic spoke on owners that its rules were not fitted to, and how often it
+    /// was right there; none without a second owner.
+    fn held_out(&self, heuristic: Heuristic, threshold: u8) -> Option<(u64, u64)> {
+        if self.held_out.len() < 2 {
+            return None;
+        }
+        let of_owner = |held: &HeldOut| {
+            let mut rows = held.counts.heuristics();
+            let row = rows.find_map(|(one, row)| (one == heuristic).then_some(row));
+            row.map_or((0, 0), |row| row.fired(row.speaks_at(threshold)))
+        };
+        let sums = self.held_out.iter().map(of_owner);
+        Some(sums.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+    }
+
     fn json(&self, policy: &AutonomyPolicy) -> Value {
         let heuristics = self.counts.heuristics().map(|(heuristic, row)| {
             let threshold = policy.threshold(heuristic.kind());
@@ -240,11 +259,15 @@ impl Measurement {
                     "precision": figures.as_ref().and_then(|it| it.precision),
                 })
             });
+            let all = self.held_out(heuristic, threshold);
             let about = json!({
                 "name": heuristic.as_str(),
                 "kind": heuristic.kind().as_str(),
                 "enabled": policy.speaks(heuristic),
                 "heldOut": held_out.collect::<Vec<_>>(),
+                "heldOutFired": all.map(|(fired, _)| fired),
+                "heldOutRight": all.map(|(_, right)| right),
+                "heldOutPrecision": all.and_then(|(fired, right)| share(right, fired)),
             });
             merged(about, Figures::of(row, threshold).json(row))
         });
@@ -286,27 +309,33 @@ impl Measurement {
         let heading = |output: &mut Output, text: &str| {
             output.line(format!("\n{}", painted(BOLD, text)))?;
             output.dim(format!(
-                "{:30} {:>4} {:>4} {:>6} {:>6} {:>9} {:>7} {:>9}",
-                "", "on", "from", "fired", "right", "precision", "recall", "base rate"
+                "{:30} {:>4} {:>4} {:>6} {:>6} {:>9} {:>7} {:>9}  {}",
+                "", "on", "from", "fired", "right", "precision", "recall", "base rate", "held out"
             ))
         };
         heading(output, "How often is each heuristic right?")?;
         for (heuristic, row) in self.counts.heuristics() {
-            let figures = Figures::of(row, policy.threshold(heuristic.kind()));
+            let threshold = policy.threshold(heuristic.kind());
+            let figures = Figures::of(row, threshold);
+            let held_out = self.held_out(heuristic, threshold);
             let on = if policy.speaks(heuristic) {
                 "on"
             } else {
                 "off"
             };
-            output.line(figures.line(heuristic.as_str(), on))?;
+            output.line(figures.line(heuristic.as_str(), on, held_out))?;
         }
         for (kind, row) in self.counts.together() {
             let figures = Figures::of(row, policy.threshold(kind));
-            output.line(figures.line(&format!("those that are on: {}", kind.as_str()), ""))?;
+            output.line(figures.line(
+                &format!("those that are on: {}", kind.as_str()),
+                "",
+                None,
+            ))?;
         }
         for (row, (name, kind)) in self.counts.baselines.iter().zip(BASELINE_NAMES) {
             let figures = Figures::of(row, 100);
-            output.dim(figures.line(&format!("{name}: {}", kind.as_str()), ""))?;
+            output.dim(figures.line(&format!("{name}: {}", kind.as_str()), "", None))?;
         }
         if self.held_out.len() > 1 {
             heading(
@@ -335,7 +364,7 @@ impl Measurement {
             let mut rows = held.counts.heuristics();
             if let Some((_, row)) = rows.find(|(one, _)| *one == heuristic) {
                 let figures = Figures::of(row, threshold);
-                output.dim(figures.line(&format!("  {}", held.owner), ""))?;
+                output.dim(figures.line(&format!("  {}", held.owner), "", None))?;
             }
         }
         Ok(())

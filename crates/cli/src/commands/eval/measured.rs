@@ -6,6 +6,7 @@ use flamestack_engine::summaries::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
 use flamestack_eval::artifacts::{FileRecall, artifacts};
 use flamestack_eval::compaction::Aftermath;
 use flamestack_eval::cost::{Bill, Policy, replay};
+use flamestack_eval::held_out::Marks;
 use flamestack_eval::interruption::{Interruptions, Resumes};
 use flamestack_eval::need::{Need, clip};
 use flamestack_eval::pop::pops;
@@ -154,7 +155,7 @@ impl Measured {
             .costs()
             .map(|(policy, bill, ratio)| {
                 json!({
-                    "policy": policy.label(),
+                    "policy": policy.as_str(),
                     "calls": bill.calls,
                     "promptTokens": bill.prompt,
                     "cachedTokens": bill.cached,
@@ -196,6 +197,7 @@ impl Measured {
 fn brief(recording: &Recording<'_>, cut: &Cut<'_>, budget: usize, already: &str) -> String {
     let input = SummaryInput {
         already,
+        has_summary: summary::is_summary(already),
         ..SummaryInput::default()
     };
     let text = summary::brief(recording.before(cut), &input, budget, &Estimate);
@@ -220,6 +222,18 @@ fn interruptions(counts: &Interruptions) -> Value {
         "unfinishedRecordings": counts.unfinished,
         "resumesAfterInterruption": resumes(&counts.after_stop),
         "resumesAfterPause": resumes(&counts.after_pause),
+    })
+}
+
+/// Renders interruptions that were inferred with each owner held out.
+pub(super) fn held_out((marks, times): &(Marks, Vec<i64>)) -> Value {
+    json!({
+        "marked": marks.marked,
+        "inferred": marks.inferred,
+        "right": marks.right,
+        "precision": share(marks.right, marks.inferred),
+        "recall": share(marks.right, marks.marked),
+        "chosenMs": times,
     })
 }
 

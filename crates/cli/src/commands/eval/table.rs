@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use flamestack_engine::summaries::{BESIDE_SUMMARY_TOKENS, RESULT_TOKENS};
 use flamestack_engine::views::{counted, grouped};
 use flamestack_eval::cost::Policy;
+use flamestack_eval::held_out::Marks;
 use flamestack_eval::report::Means;
 
 use super::measured::{Measured, share};
@@ -18,6 +19,7 @@ const NAMED: usize = 10;
 pub(super) fn print(
     all: &Measured,
     groups: &BTreeMap<String, Measured>,
+    held_out: Option<&(Marks, Vec<i64>)>,
     budget: usize,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -28,7 +30,7 @@ pub(super) fn print(
     ))?;
     lost(all, output)?;
     kept(all, groups, budget, output)?;
-    stops(all, groups, output)?;
+    stops(all, groups, held_out, output)?;
     cost(all, output)
 }
 
@@ -142,6 +144,7 @@ fn kept(
 fn stops(
     all: &Measured,
     groups: &BTreeMap<String, Measured>,
+    held_out: Option<&(Marks, Vec<i64>)>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     title(
@@ -169,6 +172,17 @@ fn stops(
             let name = flamestack_engine::views::printable(name);
             output.dim(stops_row(&format!("  {}", short(&name)), group))?;
         }
+    }
+    if let Some((marks, times)) = held_out {
+        let decimal =
+            |part, whole| share(part, whole).map_or("–".to_owned(), |s| format!("{s:.2}"));
+        let times: Vec<String> = times.iter().map(ToString::to_string).collect();
+        output.line(format!(
+            "With each owner held out: precision {}, recall {} (prompts delivered within {} ms).",
+            decimal(marks.right, marks.inferred),
+            decimal(marks.right, marks.marked),
+            times.join(", ")
+        ))?;
     }
     let paused = all.interruptions.after_pause;
     if let Some(share) = share(paused.working, paused.count) {
@@ -221,7 +235,7 @@ fn cost(all: &Measured, output: &mut Output) -> Result<(), Failure> {
     for (policy, bill, ratio) in all.costs() {
         output.line(format!(
             "{:30} {:>16} {:>6.1}% {:>12} {:>8.0}%",
-            policy.label(),
+            policy.as_str(),
             grouped(bill.prompt),
             100.0 * bill.stable_prefix(),
             grouped(bill.longest),

@@ -3,23 +3,27 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use flamestack_core::Status;
-use flamestack_core::text::shortened;
+use flamestack_engine::views::canvas::shortened;
+use flamestack_engine::views::printable;
 use flamestack_orchestrator::{
-    Ask, AskKind, Choice, FrameCost, Front, FrontInput, Reply, RunEnding, RunEvent, RunSummary,
-    Spending,
+    Ask, Choice, FrameCost, Front, FrontInput, RunEnding, RunEvent, RunSummary,
 };
 
+use super::words::{answer, closing, frame_line, line, question, said, spent};
 use crate::failure::Failure;
-use crate::output::{Output, colour, painted};
+use crate::output::{Output, colour, height, painted};
 
 /// Shortest time between two drawings of the live view.
 const DRAW: Duration = Duration::from_millis(250);
-/// Maximum number of lines of the live view.
+/// Maximum number of frames in the live view.
 const VIEW: usize = 20;
+/// Number of interruptions after which nothing is waited for, not even the server.
+const AT_ONCE: usize = 3;
+/// Time between two looks for an interruption while the user is asked.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The user at a terminal, or a program that reads lines or JSON.
 pub(super) struct TerminalFront<'o> {
@@ -41,7 +45,9 @@ impl<'o> TerminalFront<'o> {
         let interrupts = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&interrupts);
         let handled = ctrlc::set_handler(move || {
-            count.fetch_add(1, Ordering::SeqCst);
+            if count.fetch_add(1, Ordering::SeqCst) + 1 >= AT_ONCE {
+                leave();
+            }
         });
         handled.map_err(|error| Failure::failed(error.to_string(), None))?;
         let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
@@ -80,7 +86,7 @@ impl<'o> TerminalFront<'o> {
             self.output.json_line(&event.to_json())?;
         } else if let Some(line) = line(event) {
             self.erase()?;
-            self.output.line(line)?;
+            self.output.line(printable(&line))?;
         }
         self.output.flush()
     }
@@ -109,23 +115,31 @@ impl<'o> TerminalFront<'o> {
         self.output.text(&format!("\x1b[{lines}F\x1b[J"))
     }
 
+    /// Draws the frames that are open, at most as many as the terminal has room for.
     fn draw(&mut self, summary: &RunSummary) -> Result<(), Failure> {
         self.erase()?;
-        let width = crate::output::width().unwrap_or(80);
+        let width = crate::output::width().unwrap_or(80).saturating_sub(1);
+        let room = height().unwrap_or(VIEW).saturating_sub(2).clamp(1, VIEW);
         let open = |frame: &&FrameCost| frame.status.is_open() || frame.depth == 0;
         let frames: Vec<&FrameCost> = summary.frames.iter().filter(open).collect();
-        let mut lines = 0;
-        for frame in frames.iter().take(VIEW) {
-            let text = shortened(&frame_line(frame), width.saturating_sub(1)).into_owned();
-            self.output.line(painted(colour(frame.status), text))?;
-            lines += 1;
+        for frame in frames.iter().take(room) {
+            let lead = "  ".repeat(frame.depth.min(width / 4));
+            let text = shortened(frame_line(frame).trim_start(), width - lead.len());
+            let text = painted(colour(frame.status), text);
+            self.output.text(&format!("{lead}{text}\n"))?;
         }
-        let rest = frames.len().saturating_sub(VIEW);
+        let shown = frames.len().min(room);
         let closed = summary.frames.len() - frames.len();
-        self.output.dim(format!(
-            "{closed} finished, {rest} more open · Ctrl-C pauses"
-        ))?;
-        self.drawn = lines + 1;
+        let rest = frames.len() - shown;
+        let more = if rest > 0 {
+            format!(", {rest} more open")
+        } else {
+            String::new()
+        };
+        let total = spent(&summary.total());
+        let last = format!("{closed} finished{more} · {total} · Ctrl-C pauses");
+        self.output.dim(shortened(&last, width))?;
+        self.drawn = shown + 1;
         self.output.flush()
     }
 
@@ -134,8 +148,7 @@ impl<'o> TerminalFront<'o> {
             return;
         }
         let ask = self.waiting.remove(0);
-        let text = question(&ask);
-        let shown = self.say(&text);
+        let shown = self.say(&printable(&question(&ask)));
         self.note(&shown);
         self.asking = Some(ask);
     }
@@ -160,12 +173,16 @@ impl<'o> TerminalFront<'o> {
         let total = spent(&summary.total());
         self.output
             .line(format!("{} in {seconds} s, {total}", closing(ending)))?;
-        for frame in summary.frames.iter().filter(|frame| frame.reason.is_some()) {
-            let reason = frame.reason.as_deref().unwrap_or_default();
-            self.output.line(format!(
-                "To decide: {} {}: {reason}",
-                frame.frame, frame.title
-            ))?;
+        for frame in &summary.frames {
+            let (id, title) = (frame.frame, &frame.title);
+            if let Some(reason) = &frame.reason {
+                let text = format!("To decide: {id} {title}: {reason}");
+                self.output.line(printable(&text))?;
+            }
+            if let Some(folder) = &frame.unmerged {
+                self.output
+                    .line(format!("Not merged: {id} {title}: {folder}"))?;
+            }
         }
         if ending.is_resumable() {
             self.output.line("`flame run --resume` goes on.")?;
@@ -199,24 +216,25 @@ impl Front for TerminalFront<'_> {
     }
 
     fn unknown_outcome(&mut self, title: &str) -> Choice {
-        let Some(typed) = &self.typed else {
+        if self.typed.is_none() {
             return Choice::Leave;
-        };
+        }
         let text = format!(
             "`{title}` was cut off by a crash while it used tools; their effects are unknown. Let its session look and go on? [y/N]"
         );
-        if self
-            .output
-            .line(text)
-            .and_then(|()| self.output.flush())
-            .is_err()
-        {
+        if self.say(&printable(&text)).is_err() {
             return Choice::Leave;
         }
-        match typed.recv() {
-            Ok(line) if matches!(line.trim(), "y" | "yes") => Choice::GoOn,
-            _ => Choice::Leave,
+        let interrupts = self.interrupts.load(Ordering::SeqCst);
+        while let Some(typed) = &self.typed {
+            match typed.recv_timeout(LOOK) {
+                Ok(line) if matches!(line.trim(), "y" | "yes") => return Choice::GoOn,
+                Err(RecvTimeoutError::Timeout)
+                    if self.interrupts.load(Ordering::SeqCst) == interrupts => {}
+                _ => break,
+            }
         }
+        Choice::Leave
     }
 
     fn inputs(&mut self) -> Vec<FrontInput> {
@@ -237,6 +255,8 @@ impl Front for TerminalFront<'_> {
             None => Vec::new(),
         };
         for line in lines {
+            // The terminal has shown what was typed below the view.
+            self.drawn += usize::from(self.drawn > 0);
             match self.asking.take() {
                 Some(ask) => {
                     let reply = answer(&ask, line.trim());
@@ -250,179 +270,8 @@ impl Front for TerminalFront<'_> {
     }
 }
 
-/// Reads a typed line as a message: `FRAME: text`, or text for the running frame.
-fn said(line: &str) -> Option<FrontInput> {
-    let line = line.trim();
-    if line.is_empty() {
-        return None;
-    }
-    let id = |name: &&str| name.len() == 8 && name.chars().all(|c| c.is_ascii_alphanumeric());
-    let (frame, text) = match line.split_once(": ") {
-        Some((name, text)) if id(&name) => (Some(name.to_owned()), text),
-        _ => (None, line),
-    };
-    Some(FrontInput::Say {
-        frame,
-        text: text.to_owned(),
-    })
-}
-
-fn question(ask: &Ask) -> String {
-    match &ask.kind {
-        AskKind::Permission {
-            permission,
-            patterns,
-        } => format!(
-            "Allow {permission}: {}? [y]es, [a]lways in this session, [N]o",
-            patterns.join(", ")
-        ),
-        AskKind::Questions(questions) => {
-            let one = |(text, options): &(String, Vec<String>)| match options.as_slice() {
-                [] => text.clone(),
-                options => format!("{text} ({})", options.join(" | ")),
-            };
-            let all: Vec<String> = questions.iter().map(one).collect();
-            format!("The agent asks: {} (empty: no answer)", all.join(" / "))
-        }
-    }
-}
-
-fn answer(ask: &Ask, line: &str) -> Reply {
-    let declined = || Reply::Reject("declined by the user".to_owned());
-    match &ask.kind {
-        AskKind::Permission { .. } => match line {
-            "y" | "yes" => Reply::Once,
-            "a" | "always" => Reply::Always,
-            _ => declined(),
-        },
-        AskKind::Questions(_) if line.is_empty() => declined(),
-        AskKind::Questions(questions) => {
-            let mut answers: Vec<Vec<String>> = line
-                .split(" / ")
-                .map(|answer| vec![answer.trim().to_owned()])
-                .collect();
-            answers.resize(questions.len().max(1), vec![line.to_owned()]);
-            Reply::Answers(answers)
-        }
-    }
-}
-
-fn closing(ending: &RunEnding) -> String {
-    match ending {
-        RunEnding::Completed => "Completed: every frame has its result".to_owned(),
-        RunEnding::Failed => "Failed: the goal was not reached".to_owned(),
-        RunEnding::Invalidated => "The goal was given up".to_owned(),
-        RunEnding::Parked { reason, until } => {
-            format!("Parked: {reason}{}", until.map_or_else(String::new, at))
-        }
-        RunEnding::Blocked { on } => format!("Blocked: {}", on.join("; ")),
-        RunEnding::Paused => "Paused".to_owned(),
-        RunEnding::Gone => "The frame of the goal does not exist any more".to_owned(),
-    }
-}
-
-fn at(until: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(until);
-    let zone = jiff::tz::TimeZone::system();
-    time.map_or_else(
-        |_| String::new(),
-        |time| format!(" until {}", time.to_zoned(zone).strftime("%Y-%m-%d %H:%M")),
-    )
-}
-
-/// Returns a frame with its status and cost: of its own and, if it has frames below, in total.
-pub(super) fn frame_line(frame: &FrameCost) -> String {
-    let mark = match frame.status {
-        Status::Completed => "✓",
-        Status::Failed => "✗",
-        Status::Blocked => "!",
-        Status::Invalidated => "-",
-        Status::Planned => "○",
-        Status::InProgress if frame.running => "▶",
-        Status::InProgress => "…",
-    };
-    let indent = "  ".repeat(frame.depth);
-    let mut text = format!("{indent}{mark} {} {}", frame.frame, frame.title);
-    if frame.attempts > 1 {
-        text.push_str(&format!(" (attempt {})", frame.attempts));
-    }
-    if frame.own.turns > 0 {
-        text.push_str(&format!(" · {}", spent(&frame.own)));
-    }
-    if frame.total != frame.own && frame.total.turns > 0 {
-        text.push_str(&format!(" · total {}", spent(&frame.total)));
-    }
-    text
-}
-
-fn spent(spent: &Spending) -> String {
-    let turns = if spent.turns == 1 { "turn" } else { "turns" };
-    let mut text = format!("{} {turns}, {} tokens", spent.turns, spent.tokens());
-    if spent.cost > 0.0 {
-        text.push_str(&format!(", ${:.4}", spent.cost));
-    }
-    text
-}
-
-/// Returns the line of an event; none for what the live view shows.
-fn line(event: &RunEvent) -> Option<String> {
-    Some(match event {
-        RunEvent::Started { run, resumed } => {
-            let word = if *resumed { "Resuming" } else { "Running" };
-            format!("{word} {run}")
-        }
-        RunEvent::Server { url } => format!("OpenCode at {url}"),
-        RunEvent::Prompted {
-            frame,
-            title,
-            attempt,
-            why,
-        } => {
-            let again = if *attempt > 1 {
-                format!(", attempt {attempt}")
-            } else {
-                String::new()
-            };
-            format!("{frame} {title}: {why}{again}")
-        }
-        RunEvent::Doing { frame, what } => format!("{frame} {what}"),
-        RunEvent::Turned {
-            frame,
-            verdict,
-            spent: cost,
-        } => format!(
-            "{frame} {} ({})",
-            shortened(verdict, 200),
-            spent(&Spending { turns: 1, ..*cost })
-        ),
-        RunEvent::Opened { parent, titles } => format!("{parent} opened: {}", titles.join(", ")),
-        RunEvent::Session { .. } | RunEvent::Frame { .. } | RunEvent::Ended(_) => return None,
-        RunEvent::Quiet { frame, seconds } => {
-            format!("{frame} has been quiet for {seconds} s; it is not stopped")
-        }
-        RunEvent::Asked {
-            frame,
-            what,
-            answer,
-        } => {
-            let frame = frame.map_or_else(String::new, |frame| format!("{frame} "));
-            format!(
-                "{frame}asked for {what}: {}",
-                answer.as_deref().unwrap_or("…")
-            )
-        }
-        RunEvent::Warning { frame, what } => format!("{frame} nears its budget: {what}"),
-        RunEvent::Parked {
-            frame,
-            reason,
-            until,
-        } => {
-            let frame = frame.map_or_else(String::new, |frame| format!("{frame} "));
-            format!(
-                "{frame}parked: {reason}{}",
-                until.map_or_else(String::new, at)
-            )
-        }
-        RunEvent::Note(text) => text.clone(),
-    })
+/// Ends this process. The journal is complete at any moment, and the guard ends the server.
+#[expect(clippy::exit, reason = "the user wants to wait for nothing")]
+fn leave() {
+    std::process::exit(130);
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use clap::Args;
 use flamestack_core::{Actor, SessionRef};
@@ -11,6 +10,7 @@ use flamestack_engine::hand_off::{HandOff, TakenOver};
 use serde_json::json;
 
 use crate::command_context::{CommandContext, home};
+use crate::commands::editor;
 use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -18,7 +18,7 @@ use crate::output::Output;
 /// Hand the work of a session to another session, worktree, machine or host
 ///
 /// Prints the work as Markdown: its goal, what was cut off, and the brief of the session, without
-/// secrets. `--to` hands it to a session of this project, which goes on with the frame. A file can be
+/// secrets. `--to` hands it to a session of this project, which continues the frame. A file can be
 /// given to anyone: `flame session migrate --from FILE` takes it over, in the same project or another.
 /// Before that it can be edited freely; the first heading is the title of the work.
 #[derive(Args)]
@@ -26,7 +26,7 @@ pub(super) struct Migrate {
     /// The session; without one the agent's session that was last at work here
     #[arg(add = complete::sessions(), conflicts_with = "from")]
     name: Option<String>,
-    /// The session of this project that goes on with the work
+    /// The session of this project that continues the work
     #[arg(long, value_name = "SESSION", add = complete::sessions(), conflicts_with = "from")]
     to: Option<String>,
     /// Write to a file
@@ -35,7 +35,7 @@ pub(super) struct Migrate {
     /// Edit the text in $VISUAL or $EDITOR first
     #[arg(long, conflicts_with = "from")]
     edit: bool,
-    /// Take over the work in a file; `-` reads the input
+    /// Take over the work in a file; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Maximum length of the brief in tokens (default: `brief.budget`)
@@ -151,7 +151,7 @@ fn sentence(taken: &TakenOver, session: &SessionRef) -> String {
     let verb = if taken.is_new {
         "begins"
     } else {
-        "goes on with"
+        "continues with"
     };
     let link = if taken.is_linked {
         " The sessions are linked."
@@ -163,28 +163,10 @@ fn sentence(taken: &TakenOver, session: &SessionRef) -> String {
 
 /// Lets the user edit a hand-off.
 fn edited(work: &HandOff, ctx: &CommandContext) -> Result<HandOff, Failure> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| {
-        let value = std::env::var(name).ok();
-        value.filter(|value| !value.trim().is_empty())
-    });
-    let Some(editor) = editor else {
-        return Err(Failure::refused(
-            "no editor is set",
-            "set $EDITOR, or write to a file with `-o FILE` and edit that",
-        ));
-    };
     let folder = crate::commands::temporary::folder()?;
     let file = folder.path().join("hand-off.md");
     fs_err::write(&file, work.to_markdown())?;
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = Command::new(program).args(words).arg(&file).status()?;
-    if !status.success() {
-        return Err(Failure::refused(
-            "the editor ended with an error, so nothing was handed off",
-            "run the command again, or use `-o FILE`",
-        ));
-    }
+    editor::open(&file, "write to a file with `-o FILE` and edit that")?;
     let text = fs_err::read_to_string(&file)?;
     // A secret may have been typed or pasted.
     let text = ctx.engine.redactor().redact(&text).into_owned();

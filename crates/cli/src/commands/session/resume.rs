@@ -11,11 +11,11 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Describe how a session that was cut off can go on: calls in flight, half-done files, git, cost
+/// Show how to continue an interrupted session: calls in flight, half-done files, git, cost
 ///
 /// Nothing is run and nothing is changed: the host continues a session once you type into it. The next
 /// message is accompanied by the same facts for the model (`session.resume`). Without a name, all
-/// sessions that were cut off or stopped are described, those of this worktree first.
+/// sessions that were cut off, stopped or ended by an error are described, those of this worktree first.
 #[derive(Args)]
 pub(super) struct Resume {
     /// The session
@@ -31,7 +31,10 @@ impl Resume {
             None => sessions
                 .list(false)?
                 .into_iter()
-                .filter(|row| row.status.state == SessionState::Interrupted)
+                .filter(|row| {
+                    let state = row.status.state;
+                    matches!(state, SessionState::Interrupted | SessionState::Failed)
+                })
                 .map(|row| row.key().clone())
                 .collect(),
         };
