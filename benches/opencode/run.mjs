@@ -1,6 +1,6 @@
 // What a request costs inside the OpenCode process: `cargo xtask bench opencode [--quick]`.
 //
-// A session of 2,000 messages with most of its frames popped, in a project of 10,000 frames, goes on:
+// A session of 2,000 messages with most of its frames popped, in a project of 10,000 frames, continues:
 // turn by turn a scripted model calls tools, and OpenCode makes its requests as it always does.
 
 import { execFileSync } from "node:child_process"
@@ -56,7 +56,7 @@ function steps(who) {
 /** Prints progress. */
 const progress = (text) => process.stderr.isTTY && process.stderr.write(text)
 
-/** The requests of a session that goes on for some turns, with one plugin in the host. */
+/** The requests of a session that continues for some turns, with one plugin in the host. */
 async function requests(who, turns, more = {}) {
   const [setting, results] = ["setting", "results"].map((name) => join(place, `${name}.json`))
   rmSync(results, { force: true })
@@ -65,7 +65,7 @@ async function requests(who, turns, more = {}) {
   const lab = await Lab.start({
     plugin: false,
     plugins: [inside],
-    // Snapshots of files are no part of this, and the session is not to be compacted.
+    // Snapshots of files are not part of this, and the session is not to be compacted.
     config: { snapshot: false },
     limit: { context: 100_000_000, output: 8_000 },
     env: { BENCH_SETTING: setting, FLAME_BIN: flame },

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 pub struct Setting {
     /// Smaller histories, so that a run takes a minute instead of ten.
     pub quick: bool,
-    /// Everything that is no flag.
+    /// Everything that is not a flag.
     pub words: Vec<String>,
     target: PathBuf,
 }
@@ -63,7 +63,7 @@ impl Setting {
     }
 }
 
-/// Says what is going on, where it does not mix with the figures.
+/// Says what is in progress, where it does not mix with the figures.
 pub fn say(what: &str) {
     eprintln!("{what}");
 }

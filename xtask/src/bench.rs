@@ -5,9 +5,9 @@ use anyhow::{Result, bail};
 use crate::{cargo, page, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 11] = [
-    "durable", "writers", "history", "sessions", "context", "brief", "summary", "cli", "import",
-    "opencode", "ui",
+const ALL: [&str; 12] = [
+    "durable", "writers", "history", "sessions", "signals", "context", "brief", "summary", "cli",
+    "import", "opencode", "ui",
 ];
 
 /// Runs the named benchmarks, or all.

@@ -4,7 +4,7 @@ mod plugin;
 mod sessions;
 
 use anyhow::{Result, bail};
-use flamestack_engine::settings::KNOWN;
+use flamestack_engine::settings::{KNOWN, SetBy};
 
 /// Each generated file and the content that it should have.
 fn files() -> Result<[(&'static str, String); 3]> {
@@ -67,23 +67,30 @@ fn configuration() -> String {
          (`flame config set KEY VALUE`);\n\
          6. the default.\n\n\
          `flame config list` shows every value with its origin. A bad value is \
-         named with its place, and commands and the sidecar go on with the default. Two things stop: \
+         named with its place, and commands and the sidecar use the default instead. Two things stop: \
          nothing is recorded while `redact.rules` is bad or a settings file cannot be read, since secrets \
-         could be stored; and `flame gc` without `--max-size` and the clean-ups by themselves delete nothing \
-         while a `gc.*` value is bad or a file cannot be read. An unknown key stops nothing and is named there. The team file \
-         cannot set what is deleted (`diagnostics.*` and `gc.*`).\n\n\
+         could be stored; and `flame gc` without `--max-size` and automatic clean-ups delete nothing \
+         while a `gc.*` value is bad or a file cannot be read. An unknown key stops nothing and is named there.\n\n\
+         The team file comes with the repository, so it may only set what shapes contexts and briefs, and \
+         add redaction rules. Everything that acts, sends, prompts, deletes, permits or times out is \
+         yours alone: such a key in the team file is ignored and reported. Each setting below says which \
+         kind it is.\n\n\
          Two variables are not settings: `FLAME_STATE_DIR` moves all state to another directory (an absolute path), \
          and `FLAME_SESSION` names the session that a command acts in.\n",
     );
     for setting in KNOWN {
         text.push_str(&format!(
-            "\n## `{}`\n\n{}\n\n- takes {}\n- default: {}\n- environment: {}\n",
+            "\n## `{}`\n\n{}\n\n- takes {}\n- default: {}\n- team file: {}\n- environment: {}\n",
             setting.key,
             setting.about,
             setting.takes(),
             match setting.default {
                 "" => "none".to_owned(),
                 default => format!("`{default}`"),
+            },
+            match setting.set_by {
+                SetBy::User => "no, only you can set it",
+                SetBy::Team => "may set it",
             },
             setting
                 .environment()

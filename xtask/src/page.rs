@@ -18,6 +18,18 @@ const BROWSERS: [&str; 3] = [
     "/usr/bin/google-chrome",
 ];
 
+/// Builds the program, and the examples that fill a project and panic in a terminal.
+const BUILD: [&str; 8] = [
+    "build",
+    "--package",
+    "flamestack-cli",
+    "--package",
+    "flamestack-ui",
+    "--bin",
+    "flame",
+    "--examples",
+];
+
 /// Checks the page's types and uses it in Chromium, with the `flame` of this tree.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let page = root()?.join(PAGE);
@@ -27,7 +39,7 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     })?;
     steps.take("page, browser", browser)?;
     steps.take("page, in Chromium", || {
-        cargo(&["build", "--package", "flamestack-cli"], &[])?;
+        cargo(&BUILD, &[])?;
         run(&page, "npm", &["run", "--silent", "test"])
     })
 }
@@ -43,13 +55,14 @@ pub(crate) fn bench(flags: &[&str]) -> Result<()> {
     run(&page, "node", &script)
 }
 
-/// Makes sure that there is a browser. On a machine of Debian's whose user may do so, it is installed.
+/// Makes sure that there is a browser, and a terminal for the terminal view. On a machine of Debian's whose user may do so, it is installed.
 fn browser() -> Result<()> {
     let named = std::env::var_os("FLAME_CHROMIUM");
-    if named.is_some() || BROWSERS.iter().any(|path| Path::new(path).exists()) {
+    let has_browser = named.is_some() || BROWSERS.iter().any(|path| Path::new(path).exists());
+    if has_browser && Path::new("/usr/bin/tmux").exists() {
         return Ok(());
     }
-    println!("\n$ apt-get install chromium");
+    println!("\n$ apt-get install chromium tmux");
     let apt = |words: &[&str]| {
         let status = Command::new("apt-get")
             .args(words)
@@ -57,8 +70,14 @@ fn browser() -> Result<()> {
             .status();
         status.is_ok_and(|status| status.success())
     };
-    let install = ["install", "-y", "-q", "--no-install-recommends", "chromium"];
+    let programs = ["chromium", "tmux"];
+    let flags = ["install", "-y", "-q", "--no-install-recommends"];
+    let install = [&flags[..], &programs[..]].concat();
     if apt(&install) || (apt(&["update", "-q"]) && apt(&install)) {
+        return Ok(());
+    }
+    if has_browser {
+        // The tests of the terminal view are skipped, and say so.
         return Ok(());
     }
     bail!("there is no Chromium: install it, or name one in FLAME_CHROMIUM")

@@ -23,7 +23,7 @@ pub(crate) fn build() -> Result<()> {
     run(&plugin, "npm", &["run", "--silent", "build"])
 }
 
-/// Tests it by itself, then with the real OpenCode and the `flame` of this tree.
+/// Tests it alone, then with the real OpenCode and the `flame` of this tree.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let plugin = root()?.join(PLUGIN);
     steps.take("plugin, build", build)?;
@@ -36,6 +36,18 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
         run(&plugin, "node", &["e2e/lab/install.mjs"])?;
         run(&plugin, "npm", &["run", "--silent", "e2e"])
     })
+}
+
+/// Kills `flame run` and the real OpenCode at every step of some runs.
+pub(crate) fn crashes(runs: &str) -> Result<()> {
+    if runs.parse::<u32>().is_ok_and(|runs| runs > 0) {
+        let plugin = root()?.join(PLUGIN);
+        cargo(&["build", "--package", "flamestack-cli"], &[])?;
+        run(&plugin, "node", &["e2e/lab/install.mjs"])?;
+        run(&plugin, "node", &["e2e/run-crashes.test.mjs", runs])
+    } else {
+        bail!("`{runs}` is not a number of runs")
+    }
 }
 
 /// Runs a program of Node's in a folder and waits for it to succeed.

@@ -22,12 +22,12 @@ pub(crate) fn files(root: &Path) -> Result<Vec<Source>> {
         .context("git could not be started")?;
     ensure!(
         output.status.success(),
-        "{} is no git worktree",
+        "{} is not a git worktree",
         root.display()
     );
     let mut files = Vec::new();
     for path in String::from_utf8(output.stdout)?.lines() {
-        // A file that is deleted but not yet staged is listed, and a database is no text.
+        // A file that is deleted but not yet staged is listed, and a database is not text.
         if let Ok(text) = fs_err::read_to_string(root.join(PathBuf::from(path))) {
             let path = path.to_owned();
             files.push(Source { path, text });

@@ -23,17 +23,11 @@ pub(crate) fn page(now: &str) -> Result<String> {
 fn generated() -> String {
     let mut text = String::from(
         "<!-- Made from crates/core/src/session/state.rs by `cargo xtask generate`. -->\n\n\
-         ### States\n\n| state | | meaning |\n|---|---|---|\n",
+         ### States\n\n| state | meaning |\n|---|---|\n",
     );
     // Writing into a string cannot fail.
     for state in SessionState::ALL {
-        let label = state.label().unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "| `{}` | {label} | {} |",
-            state.as_str(),
-            state.about()
-        );
+        let _ = writeln!(text, "| `{}` | {} |", state.as_str(), state.about());
     }
     text.push_str("\n### Signals\n\n| signal | source | recorded as |\n|---|---|---|\n");
     for signal in Signal::ALL {

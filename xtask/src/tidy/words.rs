@@ -31,6 +31,12 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("kin", "siblings"),
     ("kinship", "relevance"),
     ("deed", "action"),
+    ("taken up again", "resumed"),
+    ("takes up again", "resumes"),
+    ("take up again", "resume"),
+    ("is no news", "is not news"),
+    ("no matter if", "whether or not"),
+    ("in silence", "silently"),
 ];
 
 /// Phrases that may contain one of the above, and may begin a doc comment.
