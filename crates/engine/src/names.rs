@@ -16,8 +16,11 @@ const MIN_TITLE: usize = 3;
 /// Maximum number of frames that are compared with a name that matches none.
 const COMPARED: usize = 200;
 
-/// Resolves a name: an id, the beginning of one, a former id, a session, a title, or the beginning
-/// of one. Ids come first.
+/// Resolves a name: an id, a former id or a session; a title; the beginning of an id; the beginning of
+/// a title, in this order.
+///
+/// A whole title comes before the beginning of an id: users name frames "A", "B" or "Docs", and an id
+/// that happens to begin with these letters would be another frame, silently.
 pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     let name = name.trim();
     if name.is_empty() || name.len() > MAX_LENGTH {
@@ -26,6 +29,13 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
             nearest: None,
         });
     }
+    if let Some(id) = exactly(reading, name)? {
+        return Ok(id);
+    }
+    let titled = reading.titled(name, false)?;
+    if !titled.is_empty() {
+        return one_of(name, titled);
+    }
     let named = match reading.named(name)? {
         // Ids are lower case, but users may type them in upper case.
         Named::Unknown => reading.named(&name.to_lowercase())?,
@@ -33,33 +43,34 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     };
     match named {
         Named::Frame(id) => Ok(id),
-        Named::Ambiguous(candidates) => Err(EngineError::AmbiguousFrame {
-            name: shown(name),
-            candidates,
-        }),
+        Named::Ambiguous(candidates) => one_of(name, candidates),
         Named::Unbound(session) => Err(EngineError::UnboundSession(session)),
         Named::Gone(id) => Err(EngineError::GoneFrame(id)),
-        Named::Unknown => titled(reading, name),
+        Named::Unknown if name.chars().count() < MIN_TITLE => unknown(reading, name),
+        Named::Unknown => match reading.titled(name, true)? {
+            longer if longer.is_empty() => unknown(reading, name),
+            longer => one_of(name, longer),
+        },
     }
 }
 
-/// Resolves a title or the beginning of one.
-fn titled(reading: &dyn Reading, name: &str) -> Result<FrameId> {
-    let mut candidates = reading.titled(name, false)?;
-    if candidates.is_empty() && name.chars().count() >= MIN_TITLE {
-        candidates = reading.titled(name, true)?;
-    }
+/// Returns the only candidate, or the error that lists them.
+fn one_of(name: &str, candidates: Vec<(FrameId, String)>) -> Result<FrameId> {
     match candidates.as_slice() {
         [(id, _)] => Ok(*id),
-        [] => Err(EngineError::UnknownFrame {
-            name: shown(name),
-            nearest: nearest(reading, name)?,
-        }),
         _ => Err(EngineError::AmbiguousFrame {
             name: shown(name),
             candidates,
         }),
     }
+}
+
+/// Returns the error for a name that no frame has, with the frame that is most like it.
+fn unknown(reading: &dyn Reading, name: &str) -> Result<FrameId> {
+    Err(EngineError::UnknownFrame {
+        name: shown(name),
+        nearest: nearest(reading, name)?,
+    })
 }
 
 /// Returns the frame whose id or title is most like a name, among open frames and recent roots.

@@ -15,6 +15,20 @@ fn any_unique_beginning_of_an_id_will_do() {
 }
 
 #[test]
+fn a_whole_title_comes_before_the_beginning_of_an_id() {
+    let project = TestProject::new();
+    let root = project.push("Root");
+    let letter = &root[..1];
+    let titled = project.plan(&[letter]).remove(0);
+    assert_eq!(project.json(&["show", letter])["id"], *titled);
+    assert_eq!(
+        project.json(&["show", &letter.to_uppercase()])["id"],
+        *titled
+    );
+    assert_eq!(project.json(&["show", &root[..3]])["id"], *root);
+}
+
+#[test]
 fn an_ambiguous_beginning_names_the_candidates() {
     let project = TestProject::new();
     project.push("Root");
