@@ -92,6 +92,8 @@ pub enum Command {
         frame: Option<FrameId>,
         /// Reference to the text.
         entry: LogEntry,
+        /// The note that the text is about: both are one command, and undone together.
+        note: Option<Note>,
     },
     /// Give up a frame and what is planned below it.
     Invalidate {

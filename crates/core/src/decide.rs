@@ -108,7 +108,9 @@ pub fn decide<N: TreeQuery + ?Sized>(
         Command::Invalidate { frame, reason } => decider.invalidate(frame.as_ref(), reason)?,
         Command::Edit { frame, edit } => decider.edit(frame.as_ref(), edit)?,
         Command::Note { frame, note } => decider.note(frame.as_ref(), note)?,
-        Command::Log { frame, entry } => decider.log(frame.as_ref(), entry)?,
+        Command::Log { frame, entry, note } => {
+            decider.log(frame.as_ref(), entry, note.as_ref())?;
+        }
         Command::Move { frame, to } => decider.relocate(frame, to)?,
         Command::Delete(frame) => decider.delete(frame)?,
         Command::Bind { frame, session } => decider.bind(frame, session)?,

@@ -11,7 +11,7 @@ use flamestack_store::{Kept, StoreError, TextHold, transcript};
 use crate::Engine;
 use crate::commands::Receipt;
 use crate::error::{EngineError, Result};
-use crate::request::Request;
+use crate::request::{NoteInput, Request};
 use crate::views::log;
 use crate::workspace::write_private;
 
@@ -27,13 +27,14 @@ pub struct Logs<'e> {
 }
 
 impl Logs<'_> {
-    /// Appends a raw text to the log of a frame, by default the active one.
+    /// Appends a raw text to the log of a frame, by default the active one, with the note that it is about.
     pub fn append(
         &self,
         actor: &Actor,
         frame: Option<&str>,
         label: &str,
         text: &str,
+        note: Option<NoteInput>,
     ) -> Result<Receipt> {
         let label = Title::new(label).map_err(|problem| Refusal::BadText {
             field: "the label",
@@ -62,7 +63,7 @@ impl Logs<'_> {
         let frame = frame.map(str::to_owned);
         self.engine
             .commands()
-            .execute(actor, &Request::Log { frame, entry })
+            .execute(actor, &Request::Log { frame, entry, note })
     }
 
     /// Keeps garbage collection away from raw texts until the journal refers to them.

@@ -96,6 +96,8 @@ pub enum Request {
         frame: Option<String>,
         /// The text to refer to.
         entry: LogEntry,
+        /// The note that the text is about.
+        note: Option<NoteInput>,
     },
     /// See [`Command::Invalidate`].
     Invalidate {
@@ -302,9 +304,10 @@ impl Request {
                 },
                 note: note.check()?,
             },
-            Self::Log { frame, entry } => Command::Log {
+            Self::Log { frame, entry, note } => Command::Log {
                 frame: optional_frame(frame)?,
                 entry: entry.clone(),
+                note: note.as_ref().map(NoteInput::check).transpose()?,
             },
             Self::Invalidate { frame, reason } => Command::Invalidate {
                 frame: optional_frame(frame)?,

@@ -239,6 +239,7 @@ impl Wish {
             _ => Command::Log {
                 frame: some(self.a),
                 entry: self.entry(),
+                note: None,
             },
         }
     }

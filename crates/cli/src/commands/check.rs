@@ -63,22 +63,21 @@ impl Check {
         let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
         let code = exit_code(status);
         let text = transcript.text();
+        let note = NoteInput::Command(line.clone(), i32::from(code));
         let pointer = if self.no_output || text.trim().is_empty() {
+            let frame = Some(frame.to_string());
+            let request = Request::Note { frame, note };
+            ctx.engine.commands().execute(&ctx.actor, &request)?;
             None
         } else {
             let label = one_line(&line, 60);
             let logs = ctx.engine.logs();
-            logs.append(&ctx.actor, Some(frame.as_str()), &label, &text)?;
+            logs.append(&ctx.actor, Some(frame.as_str()), &label, &text, Some(note))?;
             let kept = ctx
                 .engine
                 .read(|reading| Ok(reading.whole_frame(&frame)?))?;
             kept.map(|kept| format!("{frame}#{}", kept.log.len()))
         };
-        let request = Request::Note {
-            frame: Some(frame.to_string()),
-            note: NoteInput::Command(line.clone(), i32::from(code)),
-        };
-        ctx.engine.commands().execute(&ctx.actor, &request)?;
         if output.is_json() {
             output.data(&json!({
                 "frame": frame.as_str(),

@@ -194,7 +194,10 @@ fn keep(
         ));
     }
     let label = format!("note: {}", one_line(text, 70));
-    let receipt = ctx.engine.logs().append(&ctx.actor, frame, &label, text)?;
+    let receipt = ctx
+        .engine
+        .logs()
+        .append(&ctx.actor, frame, &label, text, None)?;
     print_receipt(ctx, output, &receipt)
 }
 
@@ -221,7 +224,10 @@ fn log(
     let text = String::from_utf8_lossy(&bytes);
     let strays = strays(&bytes);
     let label = label.unwrap_or(name);
-    let receipt = ctx.engine.logs().append(&ctx.actor, frame, &label, &text)?;
+    let receipt = ctx
+        .engine
+        .logs()
+        .append(&ctx.actor, frame, &label, &text, None)?;
     print_receipt(ctx, output, &receipt)?;
     if strays > 0 {
         let strays = counted(strays as u64, "byte is", "bytes are");

@@ -169,6 +169,19 @@ fn a_check_runs_and_is_recorded() {
 }
 
 #[test]
+fn one_undo_takes_back_a_check_with_its_output() {
+    let project = TestProject::new().with_env("PATH", "/usr/bin:/bin");
+    project.push("Login");
+    project.flame(&["check", "echo", "hello"]);
+    let with_check = project.json(&["show"]);
+    assert_eq!(with_check["evidence"].as_array().map(Vec::len), Some(1));
+    project.ok(&["undo"]);
+    let shown = project.json(&["show"]);
+    assert_eq!(shown["evidence"], serde_json::json!([]));
+    project.refused(&["log", "login#1"]);
+}
+
+#[test]
 fn a_note_may_be_any_text() {
     let project = TestProject::new();
     project.push("Login");

@@ -59,13 +59,19 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         Ok(())
     }
 
-    pub(super) fn log(&mut self, frame: Option<&FrameId>, entry: &LogEntry) -> DecideResult<(), N> {
-        let frame = self.named_or_active(frame)?;
-        self.events.push(Event::Logged {
-            frame: frame.id,
-            entry: entry.clone(),
-        });
-        Ok(())
+    pub(super) fn log(
+        &mut self,
+        frame: Option<&FrameId>,
+        entry: &LogEntry,
+        note: Option<&Note>,
+    ) -> DecideResult<(), N> {
+        let frame = self.named_or_active(frame)?.id;
+        let entry = entry.clone();
+        self.events.push(Event::Logged { frame, entry });
+        match note {
+            Some(note) => self.note(Some(&frame), note),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn edit(&mut self, frame: Option<&FrameId>, edit: &Edit) -> DecideResult<(), N> {

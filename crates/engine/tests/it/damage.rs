@@ -213,7 +213,7 @@ fn log_text(engine: &Engine, text: &str) -> Result<FrameId, EngineError> {
     let frame = *pushed.opened().unwrap();
     engine
         .logs()
-        .append(&actor, Some(frame.as_str()), "log", text)?;
+        .append(&actor, Some(frame.as_str()), "log", text, None)?;
     Ok(frame)
 }
 

@@ -13,7 +13,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 impl Ground {
     fn keep_text(&self, text: &str) {
         let logs = self.engine.logs();
-        logs.append(&actor(ME), None, "build", text).unwrap();
+        logs.append(&actor(ME), None, "build", text, None).unwrap();
     }
 
     /// Deletes raw text older than some days and returns the number of texts.

@@ -12,7 +12,8 @@ const ME: &str = "opencode:me";
 impl Ground {
     fn log(&self, text: &str) {
         let logs = self.engine.logs();
-        logs.append(&actor(ME), None, "cargo test", text).unwrap();
+        logs.append(&actor(ME), None, "cargo test", text, None)
+            .unwrap();
     }
 
     fn search(&self, query: &str) -> SearchResults {

@@ -203,7 +203,8 @@ fn by_hand(leaks: &[Leak]) -> BTreeSet<&str> {
         }
         ground.say("oc:s", text);
         let logs = ground.engine.logs();
-        logs.append(&actor("oc:s"), None, "output", text).unwrap();
+        logs.append(&actor("oc:s"), None, "output", text, None)
+            .unwrap();
         ground.tool(
             "oc:s",
             "stack_frame_pop",

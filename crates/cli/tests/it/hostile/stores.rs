@@ -57,7 +57,7 @@ impl Filled {
 
     fn log(&self, text: &str) {
         let logs = self.engine.logs();
-        logs.append(&actor("opencode:s"), None, "log", text)
+        logs.append(&actor("opencode:s"), None, "log", text, None)
             .unwrap();
     }
 

@@ -70,7 +70,11 @@ impl TestSession {
             blob: BlobId::from_hex(&format!("{:064x}", text.len())).unwrap(),
             bytes: text.len() as u64,
         };
-        self.command(&Command::Log { frame: None, entry });
+        self.command(&Command::Log {
+            frame: None,
+            entry,
+            note: None,
+        });
     }
 }
 
