@@ -420,7 +420,7 @@ fn how_another_conversation_goes_about_its_work_is_no_news() {
     assert_snapshot!(text_of(talk.hear(None)), @r#"
     update:
     <stack-update from="stack" count="1">
-    <frame id="qem3jvkr" status="completed" claimed="true" log="flame log qem3jvkr" by="user">
+    <frame id="qem3jvkr" status="completed" log="flame log qem3jvkr" by="user">
     <title>Fix it</title>
     <results>not any more</results>
     </frame>

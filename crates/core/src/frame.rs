@@ -56,10 +56,13 @@ pub struct FrameStanding {
 
 impl FrameStanding {
     /// Returns the standing of a frame with this number of recorded proofs.
-    pub fn of(status: Status, proofs: u64) -> Self {
+    ///
+    /// Frames that mirror prompts and to-do lists claim nothing: the work is done, and its evidence recorded, in the
+    /// frame above. A prompt that ran the tests was shown as claimed below a frame with the passed check.
+    pub fn of(status: Status, origin: Origin, proofs: u64) -> Self {
         Self {
             status,
-            is_claimed: status == Status::Completed && proofs == 0,
+            is_claimed: status == Status::Completed && proofs == 0 && !origin.is_mirror(),
         }
     }
 }
@@ -343,7 +346,7 @@ impl Frame {
 
     /// Returns its standing, by its notes: a frame of a listing has none, and is asked by its row.
     pub fn standing(&self) -> FrameStanding {
-        FrameStanding::of(self.status, self.proofs_and_failures().0)
+        FrameStanding::of(self.status, self.origin, self.proofs_and_failures().0)
     }
 
     /// Returns the part that the rules need.

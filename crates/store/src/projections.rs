@@ -284,7 +284,7 @@ pub struct FrameRow {
 impl FrameRow {
     /// Returns the standing of the frame.
     pub fn standing(&self) -> FrameStanding {
-        FrameStanding::of(self.frame.status, self.proofs)
+        FrameStanding::of(self.frame.status, self.frame.origin, self.proofs)
     }
 }
 

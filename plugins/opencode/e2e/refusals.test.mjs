@@ -24,7 +24,7 @@ test("a prompt that the provider refused has failed, and was not stopped by the 
   assert.match(frames, /Ended by an error: \w+: .*no credit/)
   assert.match(flame("status", "--json"), /"interruptions":\s*0\b/)
   const brief = flame("brief")
-  assert.match(brief, /^- The first prompt \(claimed\): Done with the first$/m)
+  assert.match(brief, /^- The first prompt: Done with the first$/m)
   assert.match(brief, /^- Tried without success: The second prompt \(because: Ended by an error: .*no credit/m)
   assert.deepEqual(lab.model.problems, [])
   assert.deepEqual(lab.noise(), [])
@@ -50,7 +50,7 @@ test("a request that the provider was asked again is one answer, and an empty an
     ["The third prompt", "in_progress", undefined],
   ])
   const brief = flame("brief")
-  assert.match(brief, /^- The first prompt \(claimed\): Done after all$/m)
+  assert.match(brief, /^- The first prompt: Done after all$/m)
   assert.match(brief, /^- Tried without success: The second prompt \(because: Ended without an answer\.\)$/m)
   assert.doesNotMatch(brief, /## Remaining\n- The third prompt/, "an answered prompt is not to be done")
   assert.match(flame("status", "--json"), /"interruptions":\s*0\b/)

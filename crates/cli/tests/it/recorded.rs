@@ -42,12 +42,11 @@ fn a_session_becomes_frames_once() {
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 3 new frames and 18 new events.");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
     ✓ id-1  Fix the login · 2/2 done · 1 check passed
-    ├─ ✓ id-2  Find it · claimed
-    └─ ✓ id-3  Fix it · claimed
+    ├─ ✓ id-2  Find it
+    └─ ✓ id-3  Fix it
 
     3 frames: 3 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
-    claimed: completed without a recorded check, test or commit (`flame check` records one)
     ");
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 0 new frames and 0 new events.");
     // The session continued: only that is new.
@@ -58,8 +57,8 @@ fn a_session_becomes_frames_once() {
     assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 1 new frame and 10 new events.");
     assert_snapshot!(project.flame(&["tree", "--all"]), @"
     ✓ id-1  Fix the login · 2/2 done · 1 check passed
-    ├─ ✓ id-2  Find it · claimed
-    └─ ✓ id-3  Fix it · claimed
+    ├─ ✓ id-2  Find it
+    └─ ✓ id-3  Fix it
     ✓ id-4  And the logout · claimed
 
     4 frames: 4 completed

@@ -22,7 +22,7 @@ fn a_turn_that_is_taken_back_was_never_asked_for() {
     back(&mut host, "3u");
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 1/2 done  ◀ you are here
-    ├─ ✓ we79889v  Fix the login · claimed
+    ├─ ✓ we79889v  Fix the login
     └─ → qnhe4wn9  Now the logout
     ");
     back(&mut host, "2u");
@@ -39,7 +39,7 @@ fn a_turn_that_is_taken_back_was_never_asked_for() {
     forward(&mut host);
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 1/2 done  ◀ you are here
-    ├─ ✓ shq5bkyj  Fix the login · claimed
+    ├─ ✓ shq5bkyj  Fix the login
     └─ → mr19669z  The password first
     ");
 }

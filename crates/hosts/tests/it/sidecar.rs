@@ -460,8 +460,8 @@ fn a_model_that_never_calls_us_still_has_a_tree() {
     host.turn("s", 3, "And the docs", "Written.");
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 2/5 done  ◀ you are here
-    ├─ ✓ we79889v  Fix the login · claimed
-    ├─ ✓ qnhe4wn9  Now the logout · claimed
+    ├─ ✓ we79889v  Fix the login
+    ├─ ✓ qnhe4wn9  Now the logout
     ├─ ○ rk49779d  Write tests
     ├─ → shq5bkyj  Ship it
     └─ → mr19669z  And the docs
@@ -484,12 +484,12 @@ fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
         {
           "before": "2u",
           "id": "flame_we79889v",
-          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\" claimed=\"true\">The cookie was missing.</frame-results>\n"
+          "text": "<frame-results id=\"we79889v\" title=\"Fix the login\" status=\"completed\">The cookie was missing.</frame-results>\n"
         },
         {
           "before": "3u",
           "id": "flame_qnhe4wn9",
-          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\" claimed=\"true\">It redirects now.</frame-results>\n"
+          "text": "<frame-results id=\"qnhe4wn9\" title=\"Now the logout\" status=\"completed\">It redirects now.</frame-results>\n"
         }
       ],
       "strip": []

@@ -57,7 +57,7 @@ pub struct WorkPlace {
 impl WorkPlace {
     /// Returns its standing.
     pub fn standing(&self) -> FrameStanding {
-        FrameStanding::of(self.status, self.proofs)
+        FrameStanding::of(self.status, self.origin, self.proofs)
     }
 
     fn of(frame: &Frame, proofs: u64, failures: u64) -> Self {

@@ -127,7 +127,7 @@ fn an_answered_first_prompt_is_not_the_objective() {
     Status
       The conversation that began with “Fix the login” is in progress.  [frame vgme5xnq]
     Completed
-      Fix the login (claimed): The cookie had the wrong path.  [frame we79889v]
+      Fix the login: The cookie had the wrong path.  [frame we79889v]
     Remaining
       And now write the manual  [frame qnhe4wn9]
     Decisions
