@@ -281,7 +281,9 @@ impl EngineError {
             }
             Self::BadSetting { key, .. } => {
                 return match voice {
-                    Voice::Cli => Some(format!("`flame config list {key}` shows the valid values")),
+                    Voice::Cli => Some(format!(
+                        "`flame config list --long {key}` shows the valid values"
+                    )),
                     // The problem says what is valid.
                     Voice::Tool => None,
                 };

@@ -19,7 +19,7 @@ use crate::Engine;
 use crate::brief::Drift;
 use crate::error::Result;
 use crate::views::time::duration;
-use crate::views::{grouped, one_line};
+use crate::views::{Canvas, grouped, one_line};
 
 /// Maximum number of calls, files, commits and prompts that a text names.
 const NAMED: usize = 8;
@@ -314,13 +314,13 @@ impl Resumption {
     }
 
     /// Describes the state for the user.
-    pub fn text(&self) -> String {
+    pub fn text(&self, canvas: &Canvas<'_>) -> String {
         let status = self.life.status(self.now, &self.thresholds);
         let mut text = format!(
             "{}  {} since {}: {}\n",
             self.session.key,
             status.state.as_str(),
-            status.since,
+            canvas.time(status.since),
             one_line(&status.why, QUOTED)
         );
         let mut fact = |name: &str, value: &str| {

@@ -3,9 +3,11 @@
 // users on interruption and resume.
 
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
 import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
+import { OPENCODE } from "./lab/install.mjs"
 import { Lab } from "./lab/opencode.mjs"
 
 const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Work" } }] })
@@ -105,7 +107,7 @@ test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and 
   }
 })
 
-test("B.2.11 the machine goes down with everything on it: found at the next start, by the process that is gone", async () => {
+test("B.2.11 the machine goes down with everything on it: found when the user asks, by the process that is gone", async () => {
   const lab = await Lab.start()
   try {
     const session = await inTool(lab, "Build the attic")
@@ -114,10 +116,10 @@ test("B.2.11 the machine goes down with everything on it: found at the next star
     process.kill(sidecarOf(lab.server.pid), "SIGKILL")
     const { pid } = lab.server
     await lab.crash()
-    assert.equal((await shown(lab, session, "executing")).checkpoint, null, "there is no signal for it")
+    // There is no signal for it: the question itself finds it.
+    const found = await shown(lab, session, "interrupted")
     const requests = lab.model.work().length
     await lab.serve()
-    const found = await shown(lab, session, "interrupted")
     assert.match(found.why, new RegExp(`process ${pid} is gone`))
     assert.deepEqual([found.checkpoint.cause, found.stateHistory.at(-1).cause], ["crash", "crashed"])
     assert.match(found.checkpoint.inFlight[0].input, /echo ran >> ran.txt/)
@@ -127,6 +129,50 @@ test("B.2.11 the machine goes down with everything on it: found at the next star
     assert.match(state.model, /mock-1/)
     await pause(1_000)
     assert.deepEqual([lab.model.work().length, runs(lab)], [requests, 1])
+  } finally {
+    await lab.stop()
+  }
+})
+
+test("B.2.11 found at the next start, by the process that is gone", async () => {
+  const lab = await Lab.start()
+  try {
+    const session = await inTool(lab, "Build the cellar")
+    await pause(300)
+    process.kill(sidecarOf(lab.server.pid), "SIGKILL")
+    await lab.crash()
+    await lab.serve()
+    // The sidecar starts with the first request, and looks before it serves it.
+    const other = await lab.session({ title: "Another" })
+    lab.model.on("Look around", { text: "Nothing to see." })
+    await lab.prompt(other, "Look around")
+    // A command that does not look for lost turns.
+    const shown = JSON.parse(lab.flame(["show", `opencode:${session}`, "--json"]))
+    assert.equal(shown.host.interruptions, 1)
+  } finally {
+    await lab.stop()
+  }
+})
+
+test("Ctrl-C at the terminal reaches all processes in it: the sidecar lives on and records the cut", async () => {
+  const lab = await Lab.start()
+  try {
+    lab.model.on("Build the roof", bash("echo ran >> ran.txt; sleep 30"), { text: "Done." })
+    const host = spawn(OPENCODE, ["run", "Build the roof"], {
+      cwd: lab.project, env: lab.environment, detached: true, stdio: ["ignore", "ignore", "ignore"],
+    })
+    const ended = new Promise((resolve) => host.once("exit", resolve))
+    for (let left = 600; !existsSync(join(lab.project, "ran.txt")) && left > 0; left -= 1) await pause(50)
+    await pause(300)
+    process.kill(-host.pid, "SIGINT")
+    await ended
+    // The sidecar records it at the end of its input; a question in the same moment would find it first.
+    await pause(1_500)
+    const [{ session }] = JSON.parse(lab.flame(["session", "list", "--json"]))
+    const found = await shown(lab, session.replace("opencode:", ""), "interrupted")
+    assert.equal(found.checkpoint.cause, "kill", found.why)
+    assert.match(found.checkpoint.inFlight[0].input, /echo ran >> ran.txt/)
+    assert.equal(runs(lab), 1)
   } finally {
     await lab.stop()
   }

@@ -32,7 +32,7 @@ pub(crate) enum Change {
         root: bool,
     },
     /// Finish the active frame with its results and return to its parent
-    #[command(visible_alias = "done")]
+    #[command(visible_alias = "done", alias = "finish")]
     Pop {
         /// The results: what was done or learned; `-` reads standard input. Optional with
         /// `--summarize`
@@ -115,6 +115,7 @@ pub(crate) enum Change {
     /// Abandon a frame and everything planned under it
     ///
     /// Work in progress below it is reported and left alone; finished work stays as it is.
+    #[command(alias = "abandon")]
     Invalidate {
         /// The frame (default: the active one)
         #[arg(add = complete::frames())]

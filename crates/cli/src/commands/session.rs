@@ -140,7 +140,11 @@ impl Session {
     }
 
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        match self.action.unwrap_or(Action::List { all: false }) {
+        let action = self.action.unwrap_or(Action::List { all: false });
+        if !matches!(action, Action::Gc { .. }) {
+            record_lost_turns(ctx);
+        }
+        match action {
             Action::List { all } => list(ctx, all, output),
             Action::Show { name } => show(ctx, &name, output),
             Action::Graph { format, all } => graph(ctx, format, all, output),
@@ -178,6 +182,15 @@ impl Session {
             Action::Migrate(migrate) => migrate.run(ctx, output),
             Action::Gc { dry_run } => gc(ctx, dry_run, output),
         }
+    }
+}
+
+/// Records turns whose process is gone as interrupted, so that they are not shown as running. A host that was
+/// killed together with its sidecar leaves no signal, and without this its session would run until the next start
+/// of a sidecar. If the store cannot be written, sessions are shown as they were recorded.
+pub(crate) fn record_lost_turns(ctx: &CommandContext) {
+    if let Err(error) = ctx.engine.sessions().reconcile(&SystemProcesses) {
+        tracing::info!("lost turns were not recorded: {error}");
     }
 }
 

@@ -62,11 +62,23 @@ impl Sidecar {
             worktree: ctx.actor.worktree,
             engine: ctx.engine,
         };
+        leave_terminal();
         let input = BufReader::new(io::stdin());
         sidecar::serve(&serving, input, io::stdout())?;
         // Its input ends with this process: it sends the rest on its own, and nothing waits for it.
         drop(exporter);
         Ok(())
+    }
+}
+
+/// Leaves the terminal of the host. Ctrl-C at a terminal reaches every process of its foreground group: the
+/// sidecar died with the host and could not record that the turn was cut off, so that the session counted as
+/// running. The end of the input ends a sidecar. The first process of a pipeline has its own group already and
+/// stays in it.
+fn leave_terminal() {
+    #[cfg(unix)]
+    if let Err(error) = rustix::process::setsid() {
+        tracing::debug!("the sidecar stays in its process group: {error}");
     }
 }
 

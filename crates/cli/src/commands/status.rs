@@ -10,6 +10,7 @@ use flamestack_engine::views::{one_line, subagents, tree};
 use serde_json::json;
 
 use super::autonomy;
+use super::session::record_lost_turns;
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, painted};
@@ -20,6 +21,7 @@ pub(crate) struct Status {}
 
 impl Status {
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
+        record_lost_turns(ctx);
         let project = ctx.engine.project();
         let only = ctx.session_named.then_some(&ctx.actor.session);
         let (sessions, totals) = ctx.engine.read(|reading| {
@@ -110,5 +112,7 @@ fn standing_json(standing: &SessionStatus, you: &flamestack_core::SessionRef) ->
         "stall": session.activity.stall.as_ref().map(json::stall),
         "host": Hosted(session).value(),
         "next": standing.next.as_ref().map(json::head),
+        "state": standing.life.as_ref().map(|life| life.state.as_str()),
+        "why": standing.life.as_ref().map(|life| life.last.why()),
     })
 }

@@ -99,6 +99,9 @@ const NEW_KEYS: &[(&str, &str)] = &[
     // Sessions are watched for repetition, and heuristics suggest frames.
     ("status", "sessions.lastSeenAt"),
     ("status", "sessions.stall"),
+    // The state of the session, so that a stopped or failed turn is seen.
+    ("status", "sessions.state"),
+    ("status", "sessions.why"),
     ("status", "suggestions"),
     // A frame that is completed without recorded evidence is claimed to be.
     ("show", "claimed"),

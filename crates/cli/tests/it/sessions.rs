@@ -348,7 +348,7 @@ fn what_a_host_says_of_a_session_is_shown() {
     assert_snapshot!(project.flame(&["status", "--session", "opencode:ses_1"]), @"
     opencode:ses_1 (you)
       → id-1  Fix the login
-      opencode, 1.18.33, agent build · acme/mock-1, 192,000 tokens · 1 call: 1,600 in, 30,000 cached, 56 out (12 reasoning), $0.0123 · 2 files, +3 −1
+      opencode, 1.18.33, agent build · acme/mock-1, window 192,000 tokens · 1 call: 1,600 in, 30,000 cached, 56 out (12 reasoning), $0.0123 · 2 files, +3 −1
 
     shop · 1 frame: 1 in progress
     ");

@@ -24,7 +24,7 @@ fn a_bad_value_ends_neither_the_sidecar_nor_a_command_that_reads() {
     let output = project.flame_reading(&["sidecar"], format!("{hello}\n").as_bytes());
     assert_eq!(output.code, Some(0), "{output}");
     let welcome: Value = serde_json::from_str(output.stdout.trim()).unwrap();
-    assert_snapshot!(welcome["result"]["notices"][0].as_str().unwrap(), @"the setting `context.budget.total` cannot be `abc`; use a whole number from 256 to 1000000 (from environment variable STACK_TOKEN_BUDGET_TOTAL); the default is used. `flame config list context.budget.total` shows the valid values");
+    assert_snapshot!(welcome["result"]["notices"][0].as_str().unwrap(), @"the setting `context.budget.total` cannot be `abc`; use a whole number from 256 to 1000000 (from environment variable STACK_TOKEN_BUDGET_TOTAL); the default is used. `flame config list --long context.budget.total` shows the valid values");
     assert_snapshot!(project.flame(&["tree"]), @"
     → id-1  Root  ◀ you are here
 
@@ -125,13 +125,13 @@ fn settings_are_checked_and_name_their_source() {
     assert_snapshot!(project.misused(&["config", "set", "gc.max_size", "lots"]), @"
     --- stderr
     error: the setting `gc.max_size` cannot be `lots`; use a size such as `50 MB`
-    hint: `flame config list gc.max_size` shows the valid values
+    hint: `flame config list --long gc.max_size` shows the valid values
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["config", "set", "store.busy_timeout_ms", "NaN"]), @"
     --- stderr
     error: the setting `store.busy_timeout_ms` cannot be `NaN`; use a whole number from 1 to 600000
-    hint: `flame config list store.busy_timeout_ms` shows the valid values
+    hint: `flame config list --long store.busy_timeout_ms` shows the valid values
     [exit 2]
     ");
     assert_snapshot!(project.misused(&["config", "list", "colour"]), @"
@@ -288,7 +288,7 @@ fn a_check_goes_on_past_bad_settings() {
     opencode     not found on the search path, plugin not installed (`flame init`)
 
     ! the setting `brief.budget` cannot be `lots`; use a whole number from 256 to 1000000 (from DIR/shop/.flamestack.toml)
-      `flame config list brief.budget` shows the valid values
+      `flame config list --long brief.budget` shows the valid values
     note: there is no setting `colour` (from DIR/shop/.flamestack.toml)
       `flame config list` lists all settings
     [exit 1]

@@ -86,7 +86,7 @@ impl Hosted<'_> {
         let model = self.0.model.as_ref()?;
         let window = model
             .window
-            .map(|tokens| format!(", {} tokens", grouped(tokens)));
+            .map(|tokens| format!(", window {} tokens", grouped(tokens)));
         Some(format!("{}{}", model.name, window.unwrap_or_default()))
     }
 

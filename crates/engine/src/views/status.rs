@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use flamestack_core::frame::Origin;
 use flamestack_core::id::Timestamp;
+use flamestack_core::session::life::Life;
+use flamestack_core::session::state::SessionState;
 use flamestack_core::{FrameHead, FrameId, Session, SessionRef, Status};
 use flamestack_store::{Reading, Totals};
 
@@ -56,6 +58,8 @@ pub struct SessionStatus {
     /// The frame to continue with: a child in progress, else the first planned child, else the next planned
     /// sibling.
     pub next: Option<FrameHead>,
+    /// Its state and the reason for it; a user at a terminal has none.
+    pub life: Option<Life>,
 }
 
 /// Gathers the status of one session, or of all.
@@ -134,6 +138,7 @@ fn standing(
         position,
         children,
         subagents: family(reading, &session.key)?,
+        life: reading.life(&session.key)?,
         session,
         next,
         path,
@@ -218,6 +223,18 @@ impl SessionStatus {
         head + &self.body(canvas, true, true)
     }
 
+    /// Returns the reason why the session does not go on without the user.
+    fn halt(&self) -> Option<String> {
+        let life = self.life.as_ref()?;
+        let halt = match life.state {
+            SessionState::Interrupted => "interrupted",
+            SessionState::Failed => "failed",
+            SessionState::WaitingUser => "waiting",
+            _ => return None,
+        };
+        Some(format!("{halt}: {}", life.last.why()))
+    }
+
     /// Draws path, position and next step; `with_host` adds what the host says of the session,
     /// `with_stall` how it repeats itself.
     fn body(&self, canvas: &Canvas<'_>, with_host: bool, with_stall: bool) -> String {
@@ -240,6 +257,9 @@ impl SessionStatus {
         }
         if let Some(host) = Hosted(&self.session).line().filter(|_| with_host) {
             text.push_str(&canvas.hanging("  ", "    ", &canvas.ink(Ink::Dim, &host)));
+        }
+        if let Some(halt) = self.halt().filter(|_| with_host) {
+            text.push_str(&canvas.hanging("  ", "    ", &one_line(&halt, 300)));
         }
         if let Some(stall) = self.session.activity.stall.as_ref().filter(|_| with_stall) {
             let line = format!("repeats itself: {}", one_line(&stall.sentence(), 200));

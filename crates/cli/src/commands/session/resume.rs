@@ -52,11 +52,12 @@ impl Resume {
         if states.is_empty() {
             return output.line("No session was cut off or stopped.");
         }
+        let canvas = output.canvas();
         for (nth, state) in states.iter().enumerate() {
             if nth > 0 {
                 output.line("")?;
             }
-            output.raw(&state.text())?;
+            output.raw(&state.text(&canvas))?;
         }
         Ok(())
     }
