@@ -119,6 +119,38 @@ test("B.2.12 an empty turn is an error of the provider, not an end: the host ask
   assert.doesNotMatch(tree, /✓ \w{8} {2}Eleventh/)
 })
 
+test("B.2.8 a stop while OpenCode waits to ask a busy provider again is an interruption, once", async () => {
+  const session = await lab.session({ title: "Queue" })
+  const busy = { refuse: { message: "overloaded" }, status: 503, headers: { "retry-after-ms": "60000" } }
+  lab.model.on("Twelfth", bash("echo priced > price.txt"), busy)
+  const asked = lab.next((event) => event.type === "permission.asked" && event.properties.sessionID === session)
+  const retries = lab.next(({ type, properties }) => type === "session.status" && properties.status.type === "retry")
+  await lab.begin(session, "Twelfth")
+  await lab.api("POST", `/permission/${(await asked).properties.id}/reply`, { reply: "once" })
+  await retries
+  assert.equal((await shown(session)).state, "executing")
+  const requests = lab.model.requests.length
+  const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
+  await lab.api("POST", `/session/${session}/abort`)
+  await idle
+  const found = await shown(session, "interrupted")
+  complete(found)
+  assert.deepEqual(path(found).filter((state) => state !== "waiting_user").slice(-2), ["executing", "interrupted"])
+  assert.match(found.why, /user stopped/)
+  assert.deepEqual([found.metrics.interruptions, found.metrics.failures, found.metrics.turns], [1, 0, 0])
+  assert.equal(found.checkpoint.cause, "abort")
+  assert.equal(found.checkpoint.frame, found.frame)
+  assert.ok(found.checkpoint.lastMessage && found.checkpoint.git.head, JSON.stringify(found.checkpoint))
+  assert.deepEqual(found.checkpoint.inFlight, [])
+  await pause(500)
+  assert.equal(lab.model.requests.length, requests, "the stop ends all attempts")
+  // The user goes on, and the stop still counts once.
+  lab.model.on("Thirteenth", { text: "Done." })
+  await lab.prompt(session, "Thirteenth")
+  assert.equal((await shown(session, "between_turn")).metrics.interruptions, 1)
+  assert.match(lab.flame(["tree", "--all"]), /✗ \w{8} {2}Twelfth/)
+})
+
 test("B.2.4 a stop of the foreground leaves other sessions running, and a subagent resumable", async () => {
   const session = await lab.session({ title: "Front" })
   const beside = await lab.session({ title: "Beside", parentID: session })

@@ -87,6 +87,8 @@ export class Events {
   /** The questions that each session waits for, by the host's id. */
   #asked = new Map<string, Map<string, string>>()
   #driven = new Set<string>()
+  /** The sessions that wait to ask the provider again. */
+  #retrying = new Set<string>()
 
   constructor(around: Surroundings) {
     this.#around = around
@@ -117,6 +119,7 @@ export class Events {
         this.#sessions.delete(event.properties.info.id)
         this.#driven.delete(event.properties.info.id)
         this.#asked.delete(event.properties.info.id)
+        this.#retrying.delete(event.properties.info.id)
         this.#around.sessions.forget(event.properties.info.id)
         break
       case "message.updated":
@@ -141,6 +144,9 @@ export class Events {
       case "session.compacted":
         this.#around.sessions.of(event.properties.sessionID).compacting = false
         this.#add(event.properties.sessionID, { kind: "compacted" })
+        break
+      case "session.status":
+        this.#status(event.properties.sessionID, event.properties.status.type)
         break
       case "session.error":
         this.#failed(event.properties.sessionID, event.properties.error)
@@ -236,6 +242,7 @@ export class Events {
   #failed(session: string | undefined, error: { name: string; data?: { message?: unknown } } | undefined): void {
     if (session === undefined) return
     this.#around.sessions.of(session).compacting = false
+    this.#retrying.delete(session)
     if (error?.name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
     else if (error) this.#add(session, { kind: "failed", why: describe(error) })
   }
@@ -263,10 +270,18 @@ export class Events {
     else if (before > 0) this.#add(session, { kind: "waiting" })
   }
 
+  #status(session: string, status: "idle" | "retry" | "busy"): void {
+    if (status === "retry") this.#retrying.add(session)
+    else if (status === "busy") this.#retrying.delete(session)
+  }
+
   #idle(session: string): void {
     this.#asked.delete(session)
     this.#around.sessions.of(session).compacting = false
-    this.#add(session, { kind: "idle" })
+    // A wait for the provider ends with the next attempt, or with an error. OpenCode sends neither if the user
+    // stops it: the message is complete, without an end and without an error, and the session is idle.
+    const stopped = this.#retrying.delete(session)
+    this.#add(session, stopped ? { kind: "idle", stopped } : { kind: "idle" })
     for (const [id, info] of this.#messages) {
       if (info.sessionID !== session) continue
       this.#messages.delete(id)

@@ -187,7 +187,11 @@ why: string, } | { "kind": "interrupted" } | { "kind": "waiting",
 /**
  * The question.
  */
-on?: string, } | { "kind": "idle" } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "hookStats", 
+on?: string, } | { "kind": "idle", 
+/**
+ * True if the user stopped the turn, which the host says in no other way.
+ */
+stopped?: boolean, } | { "kind": "compacted" } | { "kind": "deleted" } | { "kind": "hookStats", 
 /**
  * One entry per hook.
  */

@@ -144,6 +144,23 @@ test("a stop is an interruption, another error a failure", () => {
   assert.deepEqual(said().map((one) => one.kind), ["interrupted", "failed", "idle"])
 })
 
+test("a session that is idle before the provider is asked again was stopped", () => {
+  const { take, said } = start()
+  const status = (type) => take("session.status", { sessionID: "ses_1", status: { type } })
+  const idle = () => {
+    status("idle")
+    take("session.idle", { sessionID: "ses_1" })
+    return said().filter(({ kind }) => kind === "idle").map(({ stopped }) => stopped)
+  }
+  for (const type of ["busy", "retry", "busy", "retry"]) status(type)
+  assert.deepEqual([...idle(), ...idle()], [true, undefined], "once")
+  for (const type of ["busy", "retry", "busy"]) status(type)
+  assert.deepEqual(idle(), [undefined], "it was asked again, and answered")
+  for (const type of ["busy", "retry"]) status(type)
+  take("session.error", { sessionID: "ses_1", error: { name: "APIError", data: {} } })
+  assert.deepEqual(idle(), [undefined], "an error ended it")
+})
+
 test("parts that change or are removed are reported as edited", () => {
   const { take, edited } = start()
   take("message.part.updated", { part: { id: "p", messageID: "msg_1", sessionID: "ses_1", type: "text", text: "edited" } })

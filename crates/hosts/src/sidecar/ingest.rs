@@ -24,6 +24,9 @@ use crate::recordings::tools;
 /// Maximum number of entries that wait for a store that cannot be written.
 const MAX_WAITING: usize = 10_000;
 
+/// Reason of an interruption by the user.
+const STOPPED: &str = "stopped by the user";
+
 /// The part of a session that is not recorded yet, and what has to be remembered until more of it
 /// is seen.
 #[derive(Default)]
@@ -105,6 +108,16 @@ impl Ingest {
         }
     }
 
+    /// Records a stop that the host reports once: OpenCode names no error if it was about to ask the
+    /// provider again.
+    fn stop_at_last(&mut self) {
+        if self.turn == Turn::Running {
+            self.turn = Turn::Stopped;
+            let (last, how) = (self.last.clone(), STOPPED.to_owned());
+            self.add(last, EntryKind::Interrupted { how });
+        }
+    }
+
     /// Takes note of an error that ends the turn, unless a message says so.
     fn fail(&mut self, why: &str) {
         if self.turn == Turn::Running {
@@ -146,7 +159,7 @@ impl Ingest {
     fn end_stopping(&mut self) {
         if matches!(self.turn, Turn::Stopping { .. }) {
             self.turn = Turn::Stopped;
-            let how = "stopped by the user".to_owned();
+            let how = STOPPED.to_owned();
             self.add(None, EntryKind::Interrupted { how });
         }
     }
@@ -226,7 +239,10 @@ impl ServedSession<'_> {
                 let on = on.clone();
                 self.ingest.add(None, EntryKind::Waiting { on });
             }
-            HostEvent::Idle => {
+            HostEvent::Idle { stopped } => {
+                if *stopped {
+                    self.ingest.stop_at_last();
+                }
                 let now = self.engine.clock().now();
                 self.ingest.idle(now);
                 self.record()?;

@@ -78,7 +78,12 @@ pub enum HostEvent {
         on: Option<String>,
     },
     /// The turn is over, or the host is idle for another reason.
-    Idle,
+    Idle {
+        /// True if the user stopped the turn, which the host says in no other way.
+        #[serde(default)]
+        #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+        stopped: bool,
+    },
     /// A summary replaced the history.
     Compacted,
     /// The session was deleted.
