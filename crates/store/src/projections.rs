@@ -53,6 +53,10 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     ) -> Result<()>;
     /// Lists children of a frame, or roots, in order and without their notes.
     fn rows(&self, slice: &Slice) -> Result<Vec<FrameRow>>;
+    /// Returns a frame without notes, log and aliases.
+    fn bare_frame(&self, id: &FrameId) -> Result<Option<Frame>>;
+    /// Returns one frame as a row of a listing.
+    fn row(&self, id: &FrameId) -> Result<Option<FrameRow>>;
     /// Returns the number of children of a frame, or of roots, by status.
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals>;
     /// Returns the number of siblings before a frame; `level` are the totals of its siblings.
@@ -121,6 +125,8 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     /// Returns events after a point, oldest first, at most `limit`, and fewer if they are large. Only
     /// an empty list means that there are no more.
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>>;
+    /// Returns the events of a session after an event, oldest first.
+    fn events_of(&self, session: &SessionRef, after: Seq, limit: usize) -> Result<Vec<Recorded>>;
     /// Returns the last delivery to a session, even an empty one.
     fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>>;
     /// Returns the delivery to a session in one of its messages, since its last header.

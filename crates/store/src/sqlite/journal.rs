@@ -2,7 +2,7 @@
 
 use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded};
-use flamestack_core::id::{NotASession, Seq, Timestamp};
+use flamestack_core::id::{NotASession, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Note;
 use rusqlite::{Connection, params};
 use xxhash_rust::xxh3::Xxh3;
@@ -44,6 +44,29 @@ impl Journal for SqliteJournal<'_> {
         }
         Ok(events)
     }
+}
+
+/// Returns the events of a session after an event, oldest first.
+pub(super) fn of_session(
+    connection: &Connection,
+    session: &SessionRef,
+    after: Seq,
+    limit: usize,
+) -> Result<Vec<Recorded>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events e WHERE e.seq > ?1 AND e.session = ?2 ORDER BY e.seq LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = statement.query(params![
+        after.0,
+        session.to_string(),
+        statements::limit(limit)
+    ])?;
+    let mut events = Vec::new();
+    while let Some(row) = found.next()? {
+        events.push(read(row)?);
+    }
+    Ok(events)
 }
 
 /// Writes one event unchanged. The caller has redacted it.

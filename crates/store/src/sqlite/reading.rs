@@ -192,6 +192,16 @@ impl Reading for SqliteView<'_> {
         Ok(found)
     }
 
+    fn bare_frame(&self, id: &FrameId) -> Result<Option<Frame>> {
+        project::load(self.connection, id)
+    }
+
+    fn row(&self, id: &FrameId) -> Result<Option<FrameRow>> {
+        let columns = row_columns();
+        let sql = format!("SELECT {columns} FROM frames f WHERE f.id = ?1");
+        self.connection.one(&sql, params![id.as_str()], frame_row)
+    }
+
     fn child_totals(&self, parent: Option<&FrameId>) -> Result<Totals> {
         self.totals_of(parent.map_or(project::ROOTS, FrameId::as_str))
     }
@@ -445,6 +455,10 @@ impl Reading for SqliteView<'_> {
 
     fn events_after(&self, after: Seq, limit: usize) -> Result<Vec<Recorded>> {
         SqliteJournal(self.connection).after(after, limit)
+    }
+
+    fn events_of(&self, session: &SessionRef, after: Seq, limit: usize) -> Result<Vec<Recorded>> {
+        journal::of_session(self.connection, session, after, limit)
     }
 
     fn last_sent(&self, session: &SessionRef) -> Result<Option<Recorded>> {

@@ -52,14 +52,21 @@ impl SuggestionReading for SqliteView<'_> {
         session: Option<&SessionRef>,
         rows: usize,
     ) -> Result<Vec<(Recorded, SuggestionState)>> {
-        let sql = "SELECT seq, state FROM suggestions WHERE ?1 IS NULL OR session = ?1
-                   ORDER BY seq DESC LIMIT ?2";
-        let session = session.map(ToString::to_string);
-        let found = self
-            .connection
-            .many(sql, params![session, limit(rows)], |row| {
-                Ok((Seq(row.get(0)?), row.get::<_, String>(1)?))
-            })?;
+        let columns = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(Seq, String)> {
+            Ok((Seq(row.get(0)?), row.get(1)?))
+        };
+        let found = match session {
+            Some(session) => self.connection.many(
+                "SELECT seq, state FROM suggestions WHERE session = ?1 ORDER BY seq DESC LIMIT ?2",
+                params![session.to_string(), limit(rows)],
+                columns,
+            ),
+            None => self.connection.many(
+                "SELECT seq, state FROM suggestions ORDER BY seq DESC LIMIT ?1",
+                params![limit(rows)],
+                columns,
+            ),
+        }?;
         let mut suggestions = Vec::with_capacity(found.len());
         for (seq, state) in found {
             let state = SuggestionState::from_name(&state);
