@@ -44,7 +44,7 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use flamestack_core::{Actor, FrameId};
+use flamestack_core::{Actor, Event, FrameId};
 use flamestack_engine::hints::Voice;
 use flamestack_engine::project::Found;
 use flamestack_engine::{Project, Receipt, Request, views};
@@ -242,7 +242,19 @@ fn print_receipt(
     if output.is_json() {
         let session = ctx.engine.session(&ctx.actor.session)?;
         let active = session.and_then(|session| session.active);
-        return output.data(&receipt_json(receipt, active.as_ref()));
+        let events = ctx.engine.read(|reading| {
+            let mut events = Vec::new();
+            for recorded in receipt.settled.iter().chain(&receipt.events) {
+                let standing = match &recorded.event {
+                    Event::FrameClosed { frame, .. } => views::receipt::standing(reading, frame)?,
+                    _ => None,
+                };
+                let what = views::story::line_in(recorded, standing);
+                events.push(json!({ "seq": recorded.seq.0, "what": what }));
+            }
+            Ok(events)
+        })?;
+        return output.data(&receipt_json(receipt, active.as_ref(), &events));
     }
     let lines = ctx
         .engine
@@ -253,22 +265,20 @@ fn print_receipt(
     Ok(())
 }
 
-fn receipt_json(receipt: &Receipt, active: Option<&FrameId>) -> Value {
+fn receipt_json(receipt: &Receipt, active: Option<&FrameId>, events: &[Value]) -> Value {
     let mut frames: Vec<String> = Vec::new();
-    let events = || receipt.settled.iter().chain(&receipt.events);
-    for frame in events().flat_map(|recorded| recorded.event.frames()) {
+    let recorded = receipt.settled.iter().chain(&receipt.events);
+    for frame in recorded.flat_map(|recorded| recorded.event.frames()) {
         let frame = frame.to_string();
         if !frames.contains(&frame) {
             frames.push(frame);
         }
     }
     json!({
-        "changed": events().next().is_some(),
+        "changed": !events.is_empty(),
         "frames": frames,
         "active": active.map(FrameId::as_str),
-        "events": events().map(|recorded| {
-            json!({ "seq": recorded.seq.0, "what": views::story::line(recorded) })
-        }).collect::<Vec<_>>(),
+        "events": events,
         "remarks": receipt.remarks.iter().map(views::receipt::remark).collect::<Vec<_>>(),
     })
 }

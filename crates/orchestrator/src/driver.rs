@@ -165,7 +165,7 @@ impl RunDriver<'_> {
     /// Returns the state of the run.
     pub fn summary(&self) -> Result<RunSummary, RunError> {
         let mut summary = RunSummary::new(&self.memory.state, &self.tree()?);
-        summary.check_evidence(|frame| self.stack.frame(frame))?;
+        summary.check_evidence(|frame| self.stack.standing(frame))?;
         Ok(summary)
     }
 
@@ -177,9 +177,13 @@ impl RunDriver<'_> {
             }
             self.look()?;
             let tree = self.tree()?;
-            let memory = &self.memory;
+            let (memory, stack) = (&self.memory, &self.stack);
             self.front.progress(&|| {
-                RunSummary::new(&memory.state, &tree).with_activity(&memory.activity)
+                let summary = RunSummary::new(&memory.state, &tree);
+                let mut summary = summary.with_activity(&memory.activity);
+                // The view is drawn again; the end of the run reports a store that cannot be read.
+                drop(summary.check_evidence(|frame| stack.standing(frame)));
+                summary
             });
             match next(&self.memory.state, &tree, self.outlook()) {
                 NextMove::Wait => self.wait()?,

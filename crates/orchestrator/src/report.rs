@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::{Frame, FrameId, Status};
+use flamestack_core::frame::FrameStanding;
+use flamestack_core::{FrameId, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -114,6 +115,8 @@ pub enum RunEvent {
         frame: FrameId,
         /// Consequence in a word.
         verdict: String,
+        /// True if the frame is completed without recorded evidence.
+        is_claimed: bool,
         /// Spending of the turn.
         spent: Spending,
     },
@@ -132,6 +135,8 @@ pub enum RunEvent {
         title: String,
         /// Its status.
         status: Status,
+        /// True if it is completed without recorded evidence.
+        is_claimed: bool,
     },
     /// A session was quiet for a while. It is not stopped.
     Quiet {
@@ -196,9 +201,10 @@ impl RunEvent {
             Self::Turned {
                 frame: id,
                 verdict,
+                is_claimed,
                 spent,
             } => json!({"event": "turned", "frame": frame(id), "verdict": verdict,
-                "spent": spending(spent)}),
+                "claimed": is_claimed, "spent": spending(spent)}),
             Self::Opened { parent, titles } => {
                 json!({"event": "opened", "parent": frame(parent), "titles": titles})
             }
@@ -206,8 +212,9 @@ impl RunEvent {
                 frame: id,
                 title,
                 status,
+                is_claimed,
             } => json!({"event": "frame", "frame": frame(id), "title": title,
-                "status": status.as_str()}),
+                "status": status.as_str(), "claimed": is_claimed}),
             Self::Quiet { frame: id, seconds } => {
                 json!({"event": "quiet", "frame": frame(id), "seconds": seconds})
             }
@@ -334,12 +341,12 @@ impl RunSummary {
     /// Finds the frames that are completed without recorded evidence.
     pub fn check_evidence<E>(
         &mut self,
-        read: impl Fn(&FrameId) -> Result<Option<Frame>, E>,
+        read: impl Fn(&FrameId) -> Result<Option<FrameStanding>, E>,
     ) -> Result<(), E> {
         for one in &mut self.frames {
             if one.status == Status::Completed {
-                let frame = read(&one.frame)?;
-                one.is_claimed = frame.is_some_and(|frame| frame.standing().is_claimed);
+                let standing = read(&one.frame)?;
+                one.is_claimed = standing.is_some_and(|standing| standing.is_claimed);
             }
         }
         Ok(())

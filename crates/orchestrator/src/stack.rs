@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::frame::Origin;
+use flamestack_core::frame::{FrameStanding, Origin};
 use flamestack_core::{Actor, Command, Frame, FrameHead, FrameId, Refusal, Status};
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::hints::Voice;
@@ -14,6 +14,10 @@ pub trait RunStack {
     fn heads(&self, root: &FrameId) -> Result<Vec<FrameHead>, StackError>;
     /// Returns a frame with everything recorded about it.
     fn frame(&self, id: &FrameId) -> Result<Option<Frame>, StackError>;
+    /// Returns the standing of a frame.
+    fn standing(&self, id: &FrameId) -> Result<Option<FrameStanding>, StackError> {
+        Ok(self.frame(id)?.map(|frame| frame.standing()))
+    }
     /// Executes a command.
     fn run(&mut self, actor: &Actor, command: &Command) -> Result<(), StackError>;
     /// Renders the context of a frame.
@@ -79,6 +83,11 @@ impl RunStack for EngineStack<'_> {
 
     fn frame(&self, id: &FrameId) -> Result<Option<Frame>, StackError> {
         Ok(self.engine.read(|reading| Ok(reading.whole_frame(id)?))?)
+    }
+
+    fn standing(&self, id: &FrameId) -> Result<Option<FrameStanding>, StackError> {
+        let row = self.engine.read(|reading| Ok(reading.row(id)?))?;
+        Ok(row.map(|row| row.standing()))
     }
 
     fn run(&mut self, actor: &Actor, command: &Command) -> Result<(), StackError> {

@@ -58,7 +58,7 @@ fn familiar_words_work() {
     project.plan(&["Routes", "Cookies", "Tests"]);
     project.ok(&["start", "routes"]);
     assert_snapshot!(project.flame(&["done", "three routes"]), @"
-    id-2 “Routes” is completed
+    id-2 “Routes” is completed (claimed)
     now at → id-1 “Login”
     next: id-3  Cookies
     ");
@@ -91,7 +91,7 @@ fn a_stray_tree_is_noticed_and_left_again() {
     id-1 “Login” is still in progress; `flame activate -` returns to it
     ");
     assert_snapshot!(project.flame(&["pop", "fixed"]), @"
-    id-2 “Hotfix” is completed
+    id-2 “Hotfix” is completed (claimed)
     that was the root: the whole tree is finished
     no frame is active now
     id-1 “Login” is still in progress; `flame activate -` returns to it

@@ -37,7 +37,7 @@ fn a_model_takes_blocked_work_up_again_by_tools() {
     tool(&project, "stack_frame_pop", &blocked);
     let done = json!({ "frameID": mail, "status": "completed", "results": "Sent" });
     assert_snapshot!(tool(&project, "stack_frame_pop", &done), @"
-    id-2 “Mail” is completed
+    id-2 “Mail” is completed (claimed)
     results: Sent
     it was blocked: SMTP keys are missing
     now at → id-1 “Login”
@@ -140,7 +140,7 @@ fn a_frame_without_a_conversation_is_summarised_from_its_record() {
     project.ok(&["push", "Empty"]);
     assert_snapshot!(tool(&project, "stack_frame_pop", &json!({ "status": "completed" })), @"
     nothing is recorded in id-3 “Empty” to summarise
-    id-3 “Empty” is completed
+    id-3 “Empty” is completed (claimed)
     that was the root: the whole tree is finished
     no frame is active now
     ");
@@ -176,7 +176,7 @@ fn a_wait_for_a_summary_ends_with_the_next_command_after_its_deadline() {
     assert_snapshot!(tool(&project, "stack_frame_plan", &json!({ "title": "Next", "successCriteria": "x" })), @"
     ○ id-3  Next
     --- stderr
-    note: no summary arrived for opencode:ses_a: id-2 “Work” has a summary; id-2 “Work” is completed; now at → id-1 “Root”
+    note: no summary arrived for opencode:ses_a: id-2 “Work” has a summary; id-2 “Work” is completed (claimed); now at → id-1 “Root”
     ");
     assert_eq!(
         project.ok(&["status"]),
@@ -214,7 +214,7 @@ fn work_that_begins_meanwhile_does_not_keep_a_popped_frame_open() {
     );
     assert_snapshot!(tool(&project, "stack_frame_push", &json!({ "title": "Next", "successCriteria": "x" })), @"
     id-2 “Work” has a summary
-    id-2 “Work” is completed
+    id-2 “Work” is completed (claimed)
     id-3 “Next” is in progress, below id-1 “Root”
     ");
     assert_snapshot!(project.flame(&["tree"]), @"

@@ -161,11 +161,11 @@ fn finishing_the_root_finishes_the_tree() {
     let root = project.push("Ship it");
     let child = project.push("Write the notes");
     assert_snapshot!(project.flame(&["pop", "Notes are in CHANGELOG.md", "--compacted", "see CHANGELOG"]), @"
-    id-2 “Write the notes” is completed
+    id-2 “Write the notes” is completed (claimed)
     now at → id-1 “Ship it”
     ");
     assert_snapshot!(project.flame(&["pop", "Version 1.0 is out"]), @"
-    id-1 “Ship it” is completed
+    id-1 “Ship it” is completed (claimed)
     that was the root: the whole tree is finished
     no frame is active now
     ");
@@ -323,7 +323,7 @@ fn goals_and_results_are_corrected() {
 
     - TIME UTC opened: Lgoin (shell:main)
     - TIME UTC corrected title: Login, criteria: A session begins (shell:main)
-    - TIME UTC completed: Sessions last 24 minutes (shell:main)
+    - TIME UTC completed (claimed): Sessions last 24 minutes (shell:main)
     - TIME UTC corrected results: Sessions last 24 hours (shell:main)
     ");
 }
@@ -445,4 +445,40 @@ fn a_binding_can_be_taken_back() {
     project.ok(&["note", "decision", "x", "--session", "opencode:ses_b"]);
     assert_eq!(first().as_deref(), Some("opencode:ses_b"));
     project.well();
+}
+
+#[test]
+fn a_claim_is_one_in_every_view_until_evidence_is_recorded() {
+    let project = TestProject::new();
+    let frame = project.push("Login");
+    let views = || {
+        [
+            project.ok(&["tree", "--all"]),
+            project.ok(&["show", &frame]),
+            project.ok(&["log"]),
+            project.ok(&["log", &frame]),
+        ]
+    };
+    let popped = project.json(&["pop", "It works"]);
+    let what = popped["events"][0]["what"].as_str().unwrap();
+    assert!(what.ends_with("completed (claimed): It works"), "{popped}");
+    for view in views() {
+        assert!(view.contains("claimed"), "{view}");
+    }
+    let timeline = project.ok(&["log", &frame]);
+    assert!(timeline.contains("UTC completed (claimed): It works"));
+    project.ok(&[
+        "note",
+        "test",
+        "login::round_trip",
+        &format!("--frame={frame}"),
+    ]);
+    for view in views() {
+        assert!(!view.contains("claimed"), "{view}");
+    }
+    let proven = project.push("Logout");
+    project.ok(&["note", "command", "cargo test", "--exit-code", "0"]);
+    let popped = project.ok(&["pop", "It works, too"]);
+    assert!(popped.contains("“Logout” is completed\n"), "{popped}");
+    assert!(!project.ok(&["log", &proven]).contains("claimed"));
 }

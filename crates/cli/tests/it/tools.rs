@@ -214,7 +214,7 @@ fn an_agent_works_through_a_plan() {
         "results": "Users are stored.",
         "resultsCompacted": "stored",
     })), @"
-    id-2 “Store users” is completed
+    id-2 “Store users” is completed (claimed)
     results: Users are stored.
     now at → id-1 “Password login”
     next: id-3  Routes

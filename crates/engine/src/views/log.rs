@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use flamestack_core::frame::FrameStanding;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::note::NoteKind;
 use flamestack_core::{Frame, FrameId, Note, Recorded};
@@ -50,6 +51,7 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
             dropped.insert(entry.blob.clone(), seq);
         }
     }
+    let standing = frame.as_ref().map(Frame::standing);
     let mut timeline = VecDeque::new();
     let mut earlier = 0;
     reading.visit_history(id, &mut |recorded| {
@@ -57,7 +59,7 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
             timeline.pop_front();
             earlier += 1;
         }
-        timeline.push_back(line(&recorded));
+        timeline.push_back(line(&recorded, standing));
         Ok(true)
     })?;
     Ok(Log {
@@ -109,8 +111,9 @@ pub fn markdown(log: &Log) -> String {
 }
 
 /// Renders an event of the timeline.
-fn line(recorded: &Recorded) -> String {
-    let (at, what) = (time::minute(recorded.at), story::happened(&recorded.event));
+fn line(recorded: &Recorded, standing: Option<FrameStanding>) -> String {
+    let what = story::happened_in(&recorded.event, standing);
+    let at = time::minute(recorded.at);
     format!("- {at} {what} ({})\n", recorded.session)
 }
 

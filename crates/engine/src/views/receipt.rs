@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use flamestack_core::command::Place;
 use flamestack_core::event::Closing;
+use flamestack_core::frame::{CLAIMED, FrameStanding};
 use flamestack_core::id::Seq;
 use flamestack_core::note::NoteKind;
 use flamestack_core::{
@@ -140,8 +141,8 @@ fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>
             ..
         } => {
             let how = match outcome {
-                Closing::Completed => "is completed",
-                Closing::Failed => "has failed",
+                Closing::Completed => completed(reading, frame)?,
+                Closing::Failed => "has failed".to_owned(),
             };
             format!("{} {how}{}", name(frame)?, along(cascaded))
         }
@@ -210,6 +211,24 @@ fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>
         }
         _ => return Ok(None),
     }))
+}
+
+/// Says that a frame is completed, or only claimed to be.
+fn completed(reading: &dyn Reading, frame: &FrameId) -> Result<String, StoreError> {
+    let standing = standing(reading, frame)?;
+    let is_claimed = standing.is_some_and(|standing| standing.is_claimed);
+    Ok(match is_claimed {
+        true => format!("is completed ({CLAIMED})"),
+        false => "is completed".to_owned(),
+    })
+}
+
+/// Returns the standing of a frame.
+pub fn standing(
+    reading: &dyn Reading,
+    frame: &FrameId,
+) -> Result<Option<FrameStanding>, StoreError> {
+    Ok(reading.row(frame)?.map(|row| row.standing()))
 }
 
 /// Names the sibling that a frame was moved next to.

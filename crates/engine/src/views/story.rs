@@ -1,7 +1,8 @@
 //! Events in one line each, for timelines and diagnostics.
 
 use flamestack_core::delivery::Delivery;
-use flamestack_core::event::Edit;
+use flamestack_core::event::{Closing, Edit};
+use flamestack_core::frame::FrameStanding;
 use flamestack_core::session::checkpoint::InterruptionCause;
 use flamestack_core::session::link::Creation;
 use flamestack_core::text::condense;
@@ -11,10 +12,31 @@ use super::{counted, size};
 
 /// Renders an event with the id of its frame.
 pub fn line(recorded: &Recorded) -> String {
-    let what = happened(&recorded.event);
+    line_in(recorded, None)
+}
+
+/// Renders an event with the id of its frame, and the end of a frame with its standing.
+pub fn line_in(recorded: &Recorded, standing: Option<FrameStanding>) -> String {
+    let what = happened_in(&recorded.event, standing);
     match recorded.event.frames().next() {
         Some(frame) => format!("{frame} {what}"),
         None => what,
+    }
+}
+
+/// Renders an event of a frame that has this standing now. A frame without any proof never had one, so that each
+/// of its ends was only claimed.
+pub fn happened_in(event: &Event, standing: Option<FrameStanding>) -> String {
+    match (event, standing) {
+        (
+            Event::FrameClosed {
+                outcome: Closing::Completed,
+                results,
+                ..
+            },
+            Some(standing),
+        ) if standing.is_claimed => format!("{standing}: {}", brief(&results.full)),
+        _ => happened(event),
     }
 }
 

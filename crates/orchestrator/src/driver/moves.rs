@@ -147,6 +147,7 @@ impl RunDriver<'_> {
             frame: *frame,
             title,
             status: Status::InProgress,
+            is_claimed: false,
         });
         Ok(())
     }
@@ -374,7 +375,9 @@ impl RunDriver<'_> {
             at,
             verdict: verdict.clone(),
         })?;
-        self.report_turn(frame, tree, &verdict, report.spent);
+        let standing = self.stack.standing(&frame)?;
+        let is_claimed = standing.is_some_and(|standing| standing.is_claimed);
+        self.report_turn(frame, tree, &verdict, is_claimed, report.spent);
         Ok(())
     }
 
@@ -383,6 +386,7 @@ impl RunDriver<'_> {
         frame: FrameId,
         tree: &RunTree,
         verdict: &Verdict,
+        is_claimed: bool,
         spent: crate::budget::Spending,
     ) {
         let word = match verdict {
@@ -397,6 +401,7 @@ impl RunDriver<'_> {
         self.front.event(&RunEvent::Turned {
             frame,
             verdict: word,
+            is_claimed,
             spent,
         });
         if let Verdict::Limited { reason, until } = verdict {
@@ -416,6 +421,7 @@ impl RunDriver<'_> {
                 frame,
                 title: head.title.as_str().to_owned(),
                 status,
+                is_claimed,
             });
         }
     }

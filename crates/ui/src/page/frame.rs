@@ -32,12 +32,13 @@ pub(super) async fn frame(State(site): State<Arc<Site>>, Query(named): Query<Nam
                 reading.last_events(&id, EVENTS)?,
             ))
         })?;
+        let standing = details.frame.standing();
         let events = history.iter().map(|recorded| {
             json!({
                 "seq": recorded.seq.0,
                 "at": recorded.at.0,
                 "session": recorded.session.to_string(),
-                "what": printable(&story::line(recorded)),
+                "what": printable(&story::line_in(recorded, Some(standing))),
             })
         });
         let amounts = site.with_work(|work| {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use flamestack_core::frame::CLAIMED;
 use flamestack_engine::views::canvas::shortened;
 use flamestack_engine::views::printable;
 use flamestack_orchestrator::{
@@ -137,7 +138,11 @@ impl<'o> TerminalFront<'o> {
             String::new()
         };
         let total = spent(&summary.total());
-        let last = format!("{closed} finished{more} · {total} · Ctrl-C pauses");
+        let claims = match summary.frames.iter().filter(|one| one.is_claimed).count() {
+            0 => String::new(),
+            claims => format!(" ({claims} {CLAIMED})"),
+        };
+        let last = format!("{closed} finished{claims}{more} · {total} · Ctrl-C pauses");
         self.output.dim(shortened(&last, width))?;
         self.drawn = shown + 1;
         self.output.flush()

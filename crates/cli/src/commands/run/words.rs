@@ -1,6 +1,7 @@
 //! The words of `flame run`: lines of events, frames and endings, and what the user may answer.
 
 use flamestack_core::Status;
+use flamestack_core::frame::CLAIMED;
 use flamestack_core::text::shortened;
 use flamestack_orchestrator::{
     Ask, AskKind, FrameCost, FrontInput, Reply, RunEnding, RunEvent, Spending,
@@ -99,9 +100,7 @@ pub(super) fn frame_line(frame: &FrameCost) -> String {
     };
     let indent = "  ".repeat(frame.depth);
     let mut text = format!("{indent}{mark} {} {}", frame.frame, frame.title);
-    if frame.is_claimed {
-        text.push_str(&format!(" ({})", flamestack_core::frame::CLAIMED));
-    }
+    text.push_str(&claimed(frame.is_claimed));
     if frame.attempts > 1 {
         text.push_str(&format!(" (attempt {})", frame.attempts));
     }
@@ -115,6 +114,13 @@ pub(super) fn frame_line(frame: &FrameCost) -> String {
         text.push_str(&format!(" · total {}", spent(&frame.total)));
     }
     text
+}
+
+fn claimed(is_claimed: bool) -> String {
+    match is_claimed {
+        true => format!(" ({CLAIMED})"),
+        false => String::new(),
+    }
 }
 
 pub(super) fn spent(spent: &Spending) -> String {
@@ -151,10 +157,12 @@ pub(super) fn line(event: &RunEvent) -> Option<String> {
         RunEvent::Turned {
             frame,
             verdict,
+            is_claimed,
             spent: cost,
         } => format!(
-            "{frame} {} ({})",
+            "{frame} {}{} ({})",
             shortened(verdict, 200),
+            claimed(*is_claimed),
             spent(&Spending { turns: 1, ..*cost })
         ),
         RunEvent::Opened { parent, titles } => format!("{parent} opened: {}", titles.join(", ")),
@@ -187,4 +195,44 @@ pub(super) fn line(event: &RunEvent) -> Option<String> {
         }
         RunEvent::Note(text) => text.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flamestack_core::FrameId;
+
+    #[test]
+    fn a_claim_is_named_when_its_turn_ends_and_in_the_tree() {
+        let turned = |is_claimed: bool| {
+            let event = RunEvent::Turned {
+                frame: FrameId::from_entropy(1),
+                verdict: "completed".to_owned(),
+                is_claimed,
+                spent: Spending::default(),
+            };
+            line(&event).unwrap()
+        };
+        assert!(turned(true).contains(" completed (claimed) ("));
+        assert!(turned(false).contains(" completed ("));
+        let frame = |is_claimed: bool| {
+            let frame = FrameCost {
+                frame: FrameId::from_entropy(1),
+                depth: 0,
+                title: "Cart".to_owned(),
+                status: Status::Completed,
+                is_claimed,
+                reason: None,
+                attempts: 1,
+                own: Spending::default(),
+                total: Spending::default(),
+                running: false,
+                doing: None,
+                unmerged: None,
+            };
+            frame_line(&frame)
+        };
+        assert!(frame(true).ends_with(" Cart (claimed)"));
+        assert!(frame(false).ends_with(" Cart"));
+    }
 }
