@@ -2,7 +2,7 @@
 //!
 //! `flamestack_core::autonomy` has the rules.
 
-mod aftermath;
+pub(crate) mod aftermath;
 mod criteria;
 pub mod policy;
 pub mod reader;

@@ -11,7 +11,7 @@ use flamestack_redact::Redactor;
 use flamestack_store::{Blobs, OpenOptions, OpenStore, Reading, TokenCounts};
 use flamestack_tokens::{Counts, Memo};
 
-use crate::autonomy::Autonomy;
+use crate::autonomy::{Autonomy, AutonomyPolicy};
 use crate::clock::Clock;
 use crate::commands::Commands;
 use crate::compaction::Compactions;
@@ -24,6 +24,7 @@ use crate::names;
 use crate::project::Project;
 use crate::recall::{Indexing, Recall};
 use crate::sessions::Sessions;
+use crate::settings::SettingsSources;
 use crate::subagents::{Gather, Tracking};
 use crate::summaries::Summaries;
 use crate::views::work::Work;
@@ -45,6 +46,8 @@ pub struct Engine {
     ingesting: [Mutex<()>; INGEST_LOCKS],
     tracking: Mutex<Tracking>,
     pub(crate) gather: Option<Gather>,
+    /// The choices about autonomy, and the files that they were read from.
+    pub(crate) policy: Mutex<Option<(SettingsSources, AutonomyPolicy)>>,
     pub(crate) indexing: Indexing,
     /// The work as far as this process has read it.
     pub(crate) work: Mutex<Work>,
@@ -71,6 +74,7 @@ impl Engine {
             ingesting: std::array::from_fn(|_| Mutex::default()),
             tracking: Mutex::default(),
             gather: None,
+            policy: Mutex::default(),
             indexing: Indexing::default(),
             work: Mutex::default(),
         }

@@ -28,13 +28,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-use flamestack_core::autonomy::Boundary;
+use flamestack_core::autonomy::{Boundary, WorkSignals};
 use flamestack_core::command::Fork;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
-use flamestack_core::{Actor, Author, Command, Event, Recorded, SessionRef, Title};
+use flamestack_core::{Actor, Author, Command, Event, FrameId, Recorded, SessionRef, Title};
 use flamestack_store::{Step, TextHold, transcript};
 
 pub use self::observer::{Observation, Observer, StoredText};
@@ -43,6 +43,7 @@ pub use self::spoken::OWN_COMMAND;
 pub(crate) use self::spoken::asked_words;
 use crate::Engine;
 use crate::autonomy::SignalReader;
+use crate::autonomy::aftermath::Followed;
 use crate::error::Result;
 use crate::subagents::Tracking;
 
@@ -64,6 +65,8 @@ pub(crate) struct Ingest {
     pending: BTreeMap<SessionRef, PendingText>,
     /// Signals for suggestions.
     signals: SignalReader,
+    /// The aftermath of the last suggestion.
+    followed: Option<Followed>,
     /// Orders sessions by their last use.
     last_used: u64,
 }
@@ -232,6 +235,35 @@ impl Engine {
         Some(self.ingests().get(session)?.signals.clone())
     }
 
+    /// Returns the signals of a session and the user's newest message, if this process has read all of the
+    /// session and the signals are about this frame.
+    pub(crate) fn current_signals(
+        &self,
+        session: &SessionRef,
+        frame: Option<FrameId>,
+    ) -> Option<(WorkSignals, String)> {
+        let mut ingests = self.ingests();
+        let reader = &mut ingests.get_mut(session)?.signals;
+        let is_about = reader.frame.is_none() || reader.frame == frame;
+        if !reader.is_whole || !is_about {
+            return None;
+        }
+        reader.frame = frame;
+        Some((reader.signals.figures(), reader.asked.clone()))
+    }
+
+    /// Returns the part of the aftermath of a session's last suggestion that was read.
+    pub(crate) fn followed(&self, session: &SessionRef) -> Option<Followed> {
+        self.ingests().get(session)?.followed
+    }
+
+    /// Keeps the part of the aftermath of a session's last suggestion that was read.
+    pub(crate) fn keep_followed(&self, session: &SessionRef, followed: Followed) {
+        if let Some(ingest) = self.ingests().get_mut(session) {
+            ingest.followed = Some(followed);
+        }
+    }
+
     /// Keeps the signals of a session that were read again.
     pub(crate) fn keep_signals(&self, session: &SessionRef, signals: &SignalReader) {
         if let Some(ingest) = self.ingests().get_mut(session) {
@@ -332,8 +364,15 @@ impl Engine {
     }
 
     fn ingest_of(&self, session: &SessionRef, options: &IngestOptions) -> Ingest {
-        // A copy: if the commit fails, these entries must count as not observed.
-        let known = self.ingests().get(session).cloned();
+        // A copy: if the commit fails, these entries must count as not observed. The signals are too large to
+        // copy for each event; after a failure they are read again.
+        let known = self.ingests().get_mut(session).map(|ingest| {
+            let signals = std::mem::take(&mut ingest.signals);
+            Ingest {
+                signals,
+                ..ingest.clone()
+            }
+        });
         let mut ingest = known.unwrap_or_else(|| Ingest {
             observer: if options.past {
                 Observer::past()
@@ -342,6 +381,7 @@ impl Engine {
             },
             pending: BTreeMap::new(),
             signals: SignalReader::default(),
+            followed: None,
             last_used: 0,
         });
         ingest.observer.set_parent(options.parent.clone());

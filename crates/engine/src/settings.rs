@@ -10,6 +10,7 @@ mod file;
 mod known;
 mod layers;
 mod rules;
+mod sources;
 
 pub use file::{Change, Scope, change, reset, set, unset};
 pub(crate) use known::nearest;
@@ -17,3 +18,4 @@ pub use known::size;
 pub use known::{KNOWN, Kind, Patterns, SetBy, Setting, pattern, setting};
 pub use layers::{Environment, Problem, Settings, Value, ValueOrigin};
 pub use rules::RedactionRule;
+pub use sources::SettingsSources;

@@ -99,6 +99,14 @@ impl ErrorLog {
             .map(|(line, count)| (line.as_str(), *count))
     }
 
+    /// Returns a log that knows the worst error alone.
+    pub fn worst_alone(&self) -> Self {
+        Self {
+            counts: BTreeMap::new(),
+            worst: self.worst.clone(),
+        }
+    }
+
     /// Forgets all errors, because the check that reported them succeeds now.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -211,6 +211,19 @@ enum_names! {
 }
 
 impl WorkSignals {
+    /// Returns the signals for a judgement: without the files and folders by which further steps are counted.
+    pub fn figures(&self) -> Self {
+        Self {
+            errors: self.errors.worst_alone(),
+            last_check: self.last_check.clone(),
+            declared: self.declared.clone(),
+            seen_files: BTreeSet::new(),
+            seen_folders: BTreeSet::new(),
+            changed_files: BTreeSet::new(),
+            ..*self
+        }
+    }
+
     /// Takes note of something that happened, and returns the boundary that it is, if it is one.
     pub fn see(&mut self, sighting: &Sighting) -> Option<Boundary> {
         match sighting {

@@ -1,9 +1,9 @@
 //! Signals of a session in a project: read from its entries, followed from frame to frame, completed by
 //! what the store knows.
 
-use flamestack_core::autonomy::{Boundary, WorkSignals};
+use flamestack_core::autonomy::{Boundary, Criteria, WorkSignals};
 use flamestack_core::frame::Frame;
-use flamestack_core::{Session, SessionRef, Text};
+use flamestack_core::{FrameId, Session, SessionRef, Text};
 use flamestack_store::Reading;
 
 use super::criteria::criteria;
@@ -15,8 +15,8 @@ impl Autonomy<'_> {
     /// Returns the signals of a session as they are now.
     pub fn signals(&self, session: &SessionRef) -> Result<WorkSignals> {
         let reader = match self.engine.known_signals(session) {
-            Some(reader) => reader,
-            None => self.read_again(session)?,
+            Some(reader) if reader.is_whole => reader,
+            _ => self.read_again(session)?,
         };
         let known = self.engine.session(session)?;
         known.map_or(Ok(WorkSignals::default()), |known| {
@@ -33,9 +33,12 @@ impl Autonomy<'_> {
         Ok(reader)
     }
 
-    /// Returns the reader of a session, read again from the transcript where this process has not seen
-    /// the session from its start.
-    pub(super) fn reader(&self, known: &Session) -> Result<SignalReader> {
+    /// Returns the signals of a session and the user's newest message, read again from the transcript where
+    /// this process has not seen the session from its start.
+    pub(super) fn current(&self, known: &Session) -> Result<(WorkSignals, String)> {
+        if let Some(current) = self.engine.current_signals(&known.key, known.frame()) {
+            return Ok(current);
+        }
         let (mut reader, is_whole) = match self.engine.known_signals(&known.key) {
             Some(reader) if reader.is_whole => (reader, true),
             _ => (self.read_again(&known.key)?, false),
@@ -45,7 +48,7 @@ impl Autonomy<'_> {
         if !is_whole || has_moved {
             self.engine.keep_signals(&known.key, &reader);
         }
-        Ok(reader)
+        Ok((reader.signals, reader.asked))
     }
 
     /// Follows a session to the frame that it works on: there the counts begin again. Returns true if
@@ -90,10 +93,8 @@ impl Autonomy<'_> {
                 .filter(|run| run.state.is_in_flight())
                 .count();
             signals.children = u32::try_from(running).unwrap_or(u32::MAX);
-            if let Some(frame) = known.frame()
-                && let Some(frame) = reading.whole_frame(&frame)?
-            {
-                signals.criteria = criteria(&frame);
+            if let Some(frame) = known.frame() {
+                signals.criteria = covered(reading, &frame)?;
             }
             Ok(())
         })?;
@@ -101,12 +102,22 @@ impl Autonomy<'_> {
     }
 }
 
+/// Counts the criteria of a frame. Its notes are read only if it has some.
+fn covered(reading: &dyn Reading, frame: &FrameId) -> Result<Criteria> {
+    let bare = reading.bare_frame(frame)?;
+    if bare.is_none_or(|bare| bare.criteria.is_none()) {
+        return Ok(Criteria::default());
+    }
+    let frames = reading.frames_with_notes(&[*frame])?;
+    Ok(frames.first().map(criteria).unwrap_or_default())
+}
+
 /// Returns the words of the goal that a session works towards.
 fn goal(reading: &dyn Reading, known: &Session) -> Result<String> {
     let Some(id) = known.frame() else {
         return Ok(String::new());
     };
-    let frame: Option<Frame> = reading.whole_frame(&id)?;
+    let frame: Option<Frame> = reading.bare_frame(&id)?;
     Ok(frame.map_or(String::new(), |frame| {
         let criteria = frame.criteria.as_ref().map_or("", Text::as_str);
         format!("{}\n{criteria}", frame.title.as_str())

@@ -15,18 +15,13 @@ use flamestack_core::id::{Fingerprint, Seq};
 use flamestack_core::text::condense;
 use flamestack_core::{Actor, Command, Event, Outcome, Recorded, Session, SessionRef, Text, Title};
 
-use super::aftermath::{became, undone};
 use super::policy::{AutonomyPolicy, FEWEST_CASES};
-use super::reader::SignalReader;
 use super::wording::{acted, announced};
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::request::{GoalInput, ParentInput, Request};
+use crate::workspace::lock;
 
-/// Prompts after which a suggestion that was left alone expires.
-const PROMPTS: u64 = 3;
-/// Maximum number of events after a suggestion that are read to see what became of it.
-const FOLLOWING: usize = 2_000;
 /// Maximum length of a title derived from a message, in characters.
 const TITLE: usize = 80;
 /// Rules on which a frame is closed without being asked: recorded proof, or the host's own word.
@@ -48,9 +43,17 @@ pub struct Announcement {
 }
 
 impl Autonomy<'_> {
-    /// Returns the user's choices.
+    /// Returns the user's choices. They are read again if a settings file has changed; the environment of a
+    /// process stays the same.
     pub fn policy(&self) -> Result<AutonomyPolicy> {
-        AutonomyPolicy::from_settings(&self.engine.settings()?)
+        let mut known = lock(&self.engine.policy);
+        if let Some((_, policy)) = known.as_ref().filter(|(from, _)| from.are_current()) {
+            return Ok(policy.clone());
+        }
+        let settings = self.engine.settings()?;
+        let policy = AutonomyPolicy::from_settings(&settings)?;
+        *known = Some((settings.sources().clone(), policy.clone()));
+        Ok(policy)
     }
 
     /// Returns the counts of all heuristics in this project.
@@ -83,24 +86,23 @@ impl Autonomy<'_> {
         if policy.level == AutonomyLevel::Manual {
             return Ok(None);
         }
-        self.settle(actor)?;
         let Some(known) = self.engine.session(&actor.session)? else {
             return Ok(None);
         };
+        self.settle_known(actor, known.activity.prompts)?;
         // A subagent's work is its parent's, and after an interruption the user speaks first.
         if known.is_started_by_another() || known.activity.interrupted {
             return Ok(None);
         }
-        let reader = self.reader(&known)?;
-        let signals = self.completed(&known, reader.signals.clone())?;
+        let (signals, asked) = self.current(&known)?;
+        let signals = self.completed(&known, signals)?;
         if signals.is_held() {
             return Ok(None);
         }
         let Some((judgement, first)) = self.candidate(&policy, &known, &signals)? else {
             return Ok(None);
         };
-        let suggestion =
-            self.suggestion(&known, &signals, &judgement, &first, boundary, &reader)?;
+        let suggestion = self.suggestion(&known, &signals, &judgement, &first, boundary, asked)?;
         let Some(suggestion) = suggestion else {
             return Ok(None);
         };
@@ -127,6 +129,15 @@ impl Autonomy<'_> {
         known: &Session,
         signals: &WorkSignals,
     ) -> Result<Option<(Judgement, Assessment)>> {
+        // Without a heuristic the score can only be lower: most events need no look into the store.
+        let is_sure = |kind: &AdviceKind| {
+            let speaks = |heuristic| policy.speaks(heuristic);
+            let judgement = judge(*kind, signals, &Calibration::default(), &speaks);
+            judgement.score >= policy.threshold(*kind)
+        };
+        if !AdviceKind::ALL.iter().any(is_sure) {
+            return Ok(None);
+        }
         let (tallies, is_quiet) = self.engine.read(|reading| {
             let snoozed = reading.snoozed_until(&known.key)? > known.activity.prompts;
             let newest = reading.suggestions(Some(&known.key), 1)?;
@@ -175,7 +186,7 @@ impl Autonomy<'_> {
         judgement: &Judgement,
         first: &Assessment,
         boundary: Boundary,
-        reader: &SignalReader,
+        asked: String,
     ) -> Result<Option<Suggestion>> {
         let (Some(key), Some(proof)) = (key_of(known, first), &first.proof) else {
             return Ok(None);
@@ -188,7 +199,7 @@ impl Autonomy<'_> {
                 let error = signals.errors.worst().map(|(error, _)| error);
                 format!("Fix: {}", error.unwrap_or("the error"))
             }
-            _ => reader.asked.clone(),
+            _ => asked,
         };
         let title = Title::new(&condense(&title, TITLE)).ok();
         let tokens = signals.tokens.unwrap_or_default();
@@ -346,37 +357,15 @@ impl Autonomy<'_> {
         Ok(made.collect())
     }
 
-    fn answer(&self, actor: &Actor, suggestion: Seq, state: SuggestionState) -> Result<()> {
+    pub(super) fn answer(
+        &self,
+        actor: &Actor,
+        suggestion: Seq,
+        state: SuggestionState,
+    ) -> Result<()> {
         let answer = Command::AnswerSuggestion { suggestion, state };
         self.engine.commands().run(actor, &answer)?;
         Ok(())
-    }
-
-    /// Records what became of the session's last suggestion, if anything did.
-    pub fn settle(&self, actor: &Actor) -> Result<()> {
-        let Some((seq, suggestion, state)) = self.history(Some(&actor.session), 1)?.pop() else {
-            return Ok(());
-        };
-        let prompts = self.engine.session(&actor.session)?;
-        let prompts = prompts.map_or(0, |known| known.activity.prompts);
-        let following = self
-            .engine
-            .read(|reading| Ok(reading.events_after(seq, FOLLOWING)?))?;
-        let own = following
-            .iter()
-            .filter(|event| event.session == actor.session);
-        let now = match state {
-            SuggestionState::Pending => became(&suggestion, own).or_else(|| {
-                let is_old = prompts >= suggestion.prompts.saturating_add(PROMPTS);
-                is_old.then_some(SuggestionState::Expired)
-            }),
-            SuggestionState::Acted if suggestion.is_automatic => undone(own),
-            _ => None,
-        };
-        match now {
-            Some(now) => self.answer(actor, seq, now),
-            None => Ok(()),
-        }
     }
 }
 

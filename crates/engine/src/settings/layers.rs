@@ -13,6 +13,7 @@ use super::known::{
     KNOWN, Kind, Patterns, SetBy, Setting, nearest, parse_patterns, setting, share, size, switch,
 };
 use super::rules::{RedactionRule, compile, listed, parse_rules};
+use super::sources::SettingsSources;
 use crate::error::{EngineError, Result};
 use crate::hints::Voice;
 use crate::project::{Home, Project};
@@ -60,6 +61,7 @@ pub struct Settings {
     /// The redaction rules of all layers, by key.
     rules: BTreeMap<&'static str, Vec<RedactionRule>>,
     problems: Vec<Problem>,
+    sources: SettingsSources,
 }
 
 /// A problem in the settings: an unknown key, an invalid value or an unreadable file.
@@ -103,7 +105,13 @@ impl Settings {
             values: KNOWN.iter().map(built_in).collect(),
             rules: BTreeMap::new(),
             problems: Vec::new(),
+            sources: SettingsSources::default(),
         }
+    }
+
+    /// Returns the files that the settings were read from.
+    pub fn sources(&self) -> &SettingsSources {
+        &self.sources
     }
 
     /// Adds all layers to the built-in values. `bad` handles an invalid value or file.
@@ -119,6 +127,7 @@ impl Settings {
             project.team_settings_file(),
             project.settings_file(),
         ] {
+            settings.sources.add(&file);
             let table = match read(&file) {
                 Ok(table) => table.unwrap_or_default(),
                 Err(error) => {

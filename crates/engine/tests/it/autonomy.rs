@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flamestack_core::autonomy::{AdviceKind, Boundary, Heuristic, SuggestionState};
+use flamestack_core::autonomy::{AdviceKind, AutonomyLevel, Boundary, Heuristic, SuggestionState};
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker, Usage};
 use flamestack_engine::autonomy::{Announcement, SignalReader};
 use flamestack_engine::clock::StoryClock;
@@ -234,6 +234,9 @@ fn an_automatic_end_is_recorded_announced_and_undone_exactly() {
     let done = field.consider(SESSION).unwrap();
     assert!(done.text.starts_with("Closed the frame"), "{}", done.text);
     assert_ne!(field.state(), before);
+    // The events after it are read in two parts, the act in the first and its undo in the second.
+    field.engine.autonomy().settle(&actor(SESSION)).unwrap();
+    assert_eq!(field.states(SESSION), [SuggestionState::Acted]);
     let undo = Request::Undo;
     field
         .engine
@@ -249,6 +252,24 @@ fn an_automatic_end_is_recorded_announced_and_undone_exactly() {
         None,
         "not again on the same evidence"
     );
+}
+
+#[test]
+fn the_level_is_read_again_when_its_file_has_changed() {
+    let field = Field::new(&[]);
+    let level = || field.engine.autonomy().policy().unwrap().level;
+    assert_eq!(level(), AutonomyLevel::Suggest);
+    let file = field.engine.project().settings_file();
+    for (name, expected) in [
+        ("manual", AutonomyLevel::Manual),
+        ("auto", AutonomyLevel::Auto),
+    ] {
+        fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+        fs_err::write(&file, format!("[autonomy]\nlevel = \"{name}\"\n")).unwrap();
+        assert_eq!(level(), expected);
+    }
+    fs_err::remove_file(&file).unwrap();
+    assert_eq!(level(), AutonomyLevel::Suggest);
 }
 
 #[test]
