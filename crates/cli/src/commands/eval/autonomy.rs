@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use flamestack_core::autonomy::{Basis, Calibration, Heuristic, RULES};
+use flamestack_core::autonomy::{AdviceKind, Basis, Calibration, Heuristic, RULES};
 use flamestack_core::id::Timestamp;
 use flamestack_engine::autonomy::AutonomyPolicy;
 use flamestack_engine::views::counted;
@@ -27,7 +27,7 @@ use crate::parallel;
 /// fired: moments at which the heuristic was at least as sure as its threshold, or as it ever was;
 /// precision: the share of those that was right; base rate: the same of all moments; recall: the share
 /// of all such events that it announced. "held out" has each owner's recordings judged by rules that
-/// were fitted to those of the others.
+/// were fitted to those of the others. "all together" is the advice if every heuristic were on.
 #[derive(Args)]
 pub(crate) struct EvalAutonomy {
     /// Recordings, or folders of them
@@ -65,7 +65,7 @@ impl EvalAutonomy {
             }
         }
         let policy = AutonomyPolicy::default();
-        let measured = measure(all, &policy);
+        let measured = measure(all);
         if output.is_json() {
             return output.data(&measured.json(&policy));
         }
@@ -86,7 +86,7 @@ pub(super) fn owner(session: &Session) -> String {
     first.unwrap_or(source).to_owned()
 }
 
-fn measure(mut all: Vec<Session>, policy: &AutonomyPolicy) -> Measurement {
+fn measure(mut all: Vec<Session>) -> Measurement {
     // Windows are learnt from earlier sessions only.
     all.sort_by_key(began);
     let mut windows = Windows::default();
@@ -106,7 +106,8 @@ fn measure(mut all: Vec<Session>, policy: &AutonomyPolicy) -> Measurement {
         let sums = by_owner.entry(&one.owner).or_default();
         add(sums, &one.moments.rule_counts());
     }
-    let uses = |heuristic| policy.speaks(heuristic);
+    // All of them: those that are on by default may be none.
+    let uses = |_: Heuristic| true;
     let built_in = Calibration::default();
     let mut counts = AdviceCounts::default();
     let mut held_out: BTreeMap<&str, (Calibration, AdviceCounts)> = BTreeMap::new();
@@ -229,17 +230,37 @@ fn merged(mut value: Value, more: Value) -> Value {
     value
 }
 
+fn of_heuristic(counts: &AdviceCounts, heuristic: Heuristic) -> Option<&Row> {
+    let mut rows = counts.heuristics();
+    rows.find_map(|(one, row)| (one == heuristic).then_some(row))
+}
+
+fn of_kind(counts: &AdviceCounts, kind: AdviceKind) -> Option<&Row> {
+    let mut rows = counts.together();
+    rows.find_map(|(one, row)| (one == kind).then_some(row))
+}
+
+fn held_out_json(all: Option<(u64, u64)>) -> Value {
+    json!({
+        "heldOutFired": all.map(|(fired, _)| fired),
+        "heldOutRight": all.map(|(_, right)| right),
+        "heldOutPrecision": all.and_then(|(fired, right)| share(right, fired)),
+    })
+}
+
 impl Measurement {
-    /// Returns how often a heuristic spoke on owners that its rules were not fitted to, and how often it
-    /// was right there; none without a second owner.
-    fn held_out(&self, heuristic: Heuristic, threshold: u8) -> Option<(u64, u64)> {
+    /// Returns how often a heuristic, or all of a kind together, spoke on owners that the rules were not fitted
+    /// to, and how often that was right; none without a second owner.
+    fn held_out(
+        &self,
+        threshold: u8,
+        row: impl Fn(&AdviceCounts) -> Option<&Row>,
+    ) -> Option<(u64, u64)> {
         if self.held_out.len() < 2 {
             return None;
         }
         let of_owner = |held: &HeldOut| {
-            let mut rows = held.counts.heuristics();
-            let row = rows.find_map(|(one, row)| (one == heuristic).then_some(row));
-            row.map_or((0, 0), |row| row.fired(row.speaks_at(threshold)))
+            row(&held.counts).map_or((0, 0), |row| row.fired(row.speaks_at(threshold)))
         };
         let sums = self.held_out.iter().map(of_owner);
         Some(sums.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
@@ -249,8 +270,7 @@ impl Measurement {
         let heuristics = self.counts.heuristics().map(|(heuristic, row)| {
             let threshold = policy.threshold(heuristic.kind());
             let held_out = self.held_out.iter().map(|held| {
-                let mut rows = held.counts.heuristics();
-                let row = rows.find_map(|(one, row)| (one == heuristic).then_some(row));
+                let row = of_heuristic(&held.counts, heuristic);
                 let figures = row.map(|row| Figures::of(row, threshold));
                 json!({
                     "owner": held.owner,
@@ -259,21 +279,22 @@ impl Measurement {
                     "precision": figures.as_ref().and_then(|it| it.precision),
                 })
             });
-            let all = self.held_out(heuristic, threshold);
+            let all = self.held_out(threshold, |counts| of_heuristic(counts, heuristic));
             let about = json!({
                 "name": heuristic.as_str(),
                 "kind": heuristic.kind().as_str(),
                 "enabled": policy.speaks(heuristic),
                 "heldOut": held_out.collect::<Vec<_>>(),
-                "heldOutFired": all.map(|(fired, _)| fired),
-                "heldOutRight": all.map(|(_, right)| right),
-                "heldOutPrecision": all.and_then(|(fired, right)| share(right, fired)),
             });
+            let about = merged(about, held_out_json(all));
             merged(about, Figures::of(row, threshold).json(row))
         });
         let together = self.counts.together().map(|(kind, row)| {
+            let threshold = policy.threshold(kind);
+            let all = self.held_out(threshold, |counts| of_kind(counts, kind));
             let about = json!({ "name": "together", "kind": kind.as_str() });
-            merged(about, Figures::of(row, policy.threshold(kind)).json(row))
+            let about = merged(about, held_out_json(all));
+            merged(about, Figures::of(row, threshold).json(row))
         });
         let baselines = self.counts.baselines.iter().zip(BASELINE_NAMES);
         let baselines = baselines.map(|(row, (name, kind))| {
@@ -317,7 +338,7 @@ impl Measurement {
         for (heuristic, row) in self.counts.heuristics() {
             let threshold = policy.threshold(heuristic.kind());
             let figures = Figures::of(row, threshold);
-            let held_out = self.held_out(heuristic, threshold);
+            let held_out = self.held_out(threshold, |counts| of_heuristic(counts, heuristic));
             let on = if policy.speaks(heuristic) {
                 "on"
             } else {
@@ -326,12 +347,11 @@ impl Measurement {
             output.line(figures.line(heuristic.as_str(), on, held_out))?;
         }
         for (kind, row) in self.counts.together() {
-            let figures = Figures::of(row, policy.threshold(kind));
-            output.line(figures.line(
-                &format!("those that are on: {}", kind.as_str()),
-                "",
-                None,
-            ))?;
+            let threshold = policy.threshold(kind);
+            let figures = Figures::of(row, threshold);
+            let held_out = self.held_out(threshold, |counts| of_kind(counts, kind));
+            let name = format!("all together: {}", kind.as_str());
+            output.line(figures.line(&name, "", held_out))?;
         }
         for (row, (name, kind)) in self.counts.baselines.iter().zip(BASELINE_NAMES) {
             let figures = Figures::of(row, 100);
@@ -361,8 +381,7 @@ impl Measurement {
     ) -> Result<(), Failure> {
         output.line(heuristic.as_str())?;
         for held in &self.held_out {
-            let mut rows = held.counts.heuristics();
-            if let Some((_, row)) = rows.find(|(one, _)| *one == heuristic) {
+            if let Some(row) = of_heuristic(&held.counts, heuristic) {
                 let figures = Figures::of(row, threshold);
                 output.dim(figures.line(&format!("  {}", held.owner), "", None))?;
             }
@@ -376,7 +395,12 @@ impl Measurement {
             painted(BOLD, "Is a score a probability? (expected → observed)")
         ))?;
         let number = |share: Option<f64>| share.map_or("–".to_owned(), |it| format!("{it:.2}"));
-        for (heuristic, row) in self.counts.heuristics() {
+        let heuristics = self.counts.heuristics();
+        let heuristics = heuristics.map(|(heuristic, row)| (heuristic.as_str().to_owned(), row));
+        let together = self.counts.together();
+        let together =
+            together.map(|(kind, row)| (format!("all together: {}", kind.as_str()), row));
+        for (name, row) in heuristics.chain(together) {
             let bins = row.bins().into_iter().map(|bin| {
                 format!(
                     "{} → {} ({})",
@@ -386,7 +410,7 @@ impl Measurement {
                 )
             });
             let bins = bins.collect::<Vec<_>>().join(", ");
-            output.line(format!("{:30} {bins}", heuristic.as_str()))?;
+            output.line(format!("{name:30} {bins}"))?;
         }
         Ok(())
     }
