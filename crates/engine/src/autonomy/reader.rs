@@ -164,7 +164,7 @@ impl SignalReader {
     }
 
     fn step(&mut self, call: &Call, answer: &Answer) -> StepSigns {
-        let ok = answer.ok && answer.exit_code.is_none_or(|code| code == 0);
+        let ok = succeeded(answer);
         let is_rejected = !ok && is_rejection(&answer.text);
         let text = beginning(&answer.text, READ_OF_ANSWER);
         let mut step = StepSigns {
@@ -270,6 +270,11 @@ fn is_rejection(text: &str) -> bool {
     .any(|words| start.contains(words))
 }
 
+/// Returns true if a call succeeded. OpenCode reports a command that failed as complete, with its exit code.
+fn succeeded(answer: &Answer) -> bool {
+    answer.ok && answer.exit_code.is_none_or(|code| code == 0)
+}
+
 /// Returns true if a tool's answer is about the provider's trouble, not about the work.
 fn is_provider_trouble(answer: &Answer) -> bool {
     let start = beginning(&answer.text, 300).to_ascii_lowercase();
@@ -287,7 +292,7 @@ fn is_provider_trouble(answer: &Answer) -> bool {
                 || start.contains(&format!("error {code}"))
                 || start.contains(&format!("http {code}"))
         });
-    !answer.ok && is_trouble
+    !succeeded(answer) && is_trouble
 }
 
 /// Returns true if a call only waits for something that is in progress elsewhere.

@@ -12,6 +12,7 @@ mod completing;
 mod fixtures;
 mod forking;
 mod generated;
+mod heuristics;
 mod laws;
 mod recordings;
 mod refusals;

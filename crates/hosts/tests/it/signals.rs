@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use flamestack_core::session::state::SessionState;
+use flamestack_engine::Engine;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,30 +15,33 @@ use crate::sidecar::{Served, said};
 
 /// The signals of one session.
 #[derive(Clone, Debug, Deserialize)]
-struct Stream {
-    name: String,
-    session: String,
+pub(crate) struct Stream {
+    pub(crate) name: String,
+    pub(crate) session: String,
     /// State in which the session stays.
     state: String,
     /// All of its states.
     states: Vec<String>,
-    lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
 }
 
 /// A line of the protocol.
 #[derive(Clone, Debug, Deserialize)]
-struct Line {
+pub(crate) struct Line {
     method: String,
     params: Value,
 }
 
-static STREAMS: LazyLock<Vec<Stream>> = LazyLock::new(|| {
-    let text = include_str!("../fixtures/signals/opencode-1.18.33.jsonl");
+static STREAMS: LazyLock<Vec<Stream>> =
+    LazyLock::new(|| streams(include_str!("../fixtures/signals/opencode-1.18.33.jsonl")));
+
+/// Parses recorded streams.
+pub(crate) fn streams(text: &str) -> Vec<Stream> {
     let lines = text.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
-});
+}
 
 impl Line {
     fn is_event(&self) -> bool {
@@ -75,8 +79,8 @@ impl Stream {
         last.map_or(0, |place| place + 1)
     }
 
-    /// Plays lines, and returns the states of the session.
-    fn play(&self, lines: &[Line]) -> Vec<String> {
+    /// Plays lines to a sidecar, and returns an engine on its store, which ends with the host.
+    pub(crate) fn played(lines: &[Line]) -> (Served, Engine) {
         // The sidecar hears of what happened, never of what is to come.
         let mut host = Served::at(1_900_000_000_000);
         for line in lines {
@@ -89,6 +93,12 @@ impl Stream {
             }
         }
         let engine = host.ended();
+        (host, engine)
+    }
+
+    /// Plays lines, and returns the states of the session.
+    fn play(&self, lines: &[Line]) -> Vec<String> {
+        let (_host, engine) = Self::played(lines);
         let session = format!("opencode:{}", self.session).parse().unwrap();
         let shown = engine.sessions().show(&session).unwrap();
         assert_eq!(

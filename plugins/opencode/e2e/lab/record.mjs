@@ -1,13 +1,16 @@
-// Records what the plugin tells the sidecar in the real OpenCode, for tests of the state machine:
-// `node e2e/lab/record.mjs FILE [NAME]...`. One line a stream: its name, its session, the state that it ends in, and
-// the protocol's lines, without those that carry no signal.
+// Records what the plugin tells the sidecar in the real OpenCode, for tests of the state machine and, with `--work`,
+// of the heuristics of autonomy: `node e2e/lab/record.mjs [--work] FILE [NAME]...`. One line a stream: its name, its
+// session, the state that it ends in, and the protocol's lines, without those that carry no signal.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { FLAME } from "./install.mjs"
 import { Lab } from "./opencode.mjs"
+import { WORK, prepare } from "./work.mjs"
 
-const [file, ...names] = process.argv.slice(2)
+const words = process.argv.slice(2)
+const isWork = words[0] === "--work"
+const [file, ...names] = isWork ? words.slice(1) : words
 const saboteur = join(import.meta.dirname, "saboteur.mjs")
 const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Work" } }] })
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -54,7 +57,8 @@ const STREAMS = {
     await lab.prompt(session, "Work on it")
   },
   async "stopped while the provider is busy"(lab, session) {
-    lab.model.on("Work on it", ...Array.from({ length: 200 }, () => ({ refuse: { message: "busy" }, status: 503 })))
+    const busy = { refuse: { message: "busy" }, status: 503, headers: { "retry-after-ms": "60000" } }
+    lab.model.on("Work on it", busy)
     const retried = lab.next(({ type, properties }) => type === "session.status" && properties.status.type === "retry")
     await lab.begin(session, "Work on it")
     await retried
@@ -111,12 +115,15 @@ const STREAMS = {
 }
 
 const streams = []
-for (const [name, play] of Object.entries(STREAMS)) {
+for (const [name, play] of Object.entries(isWork ? WORK : STREAMS)) {
   if (names.length > 0 && !names.includes(name)) continue
   const permission = { "*": "allow", bash: { "*": "allow", "rm *": "ask" } }
   const heard = join(process.env.TMPDIR ?? "/tmp", `flame-record-${process.pid}-${streams.length}`)
-  const lab = await Lab.start({ config: { permission }, plugin: { command: [process.execPath, saboteur, heard, FLAME] } })
+  // A full window is left alone.
+  const config = { permission, ...(isWork && { compaction: { auto: false } }) }
+  const lab = await Lab.start({ config, plugin: { command: [process.execPath, saboteur, heard, FLAME] } })
   try {
+    if (isWork) prepare(lab)
     const session = await lab.session({ title: "Recorded" })
     await Promise.race([play(lab, session), pause(40_000).then(() => Promise.reject(new Error(`${name}: no end`)))])
     await pause(1_000)
