@@ -103,6 +103,7 @@ impl BudgetLimit {
     /// Returns the limit in words.
     pub fn sentence(&self) -> String {
         let amount = |amount: f64| match self.name.as_str() {
+            "cost" if amount < 1.0 => format!("${amount:.4}"),
             "cost" => format!("${amount:.2}"),
             "time" => format!("{:.0} s", amount / 1000.0),
             name => format!("{amount:.0} {name}"),

@@ -493,7 +493,13 @@ fn budget(state: &RunState, tree: &RunTree, frame: &FrameId, outlook: Outlook) -
     for above in tree.path(frame) {
         let is_root = state.root == Some(above);
         let limits = limits_of(state, &above);
-        let wall = if is_root { outlook.wall_ms } else { 0 };
+        let since = if is_root {
+            Some(0)
+        } else {
+            let below = tree.below(&above);
+            below.iter().filter_map(|id| state.frame(id)?.since).min()
+        };
+        let wall = since.map_or(0, |since| outlook.wall_ms.saturating_sub(since));
         let (near, over) = compare(&limits, &subtree(state, tree, &above), wall);
         if let Some(limit) = over.first() {
             let reason = format!("budget: {}", limit.sentence());

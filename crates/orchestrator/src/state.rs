@@ -73,6 +73,8 @@ pub struct FrameRun {
     pub last: Option<Verdict>,
     /// Spending of all attempts.
     pub spent: Spending,
+    /// Time during which the run had been driven when the frame's first call was made, in milliseconds.
+    pub since: Option<u64>,
     /// Messages of the user that wait to be passed on: id and text.
     pub spoken: Vec<(String, String)>,
     /// Reason for which the subtree is parked.
@@ -219,7 +221,9 @@ impl RunState {
     fn intend(&mut self, step: u64, frame: FrameId, attempt: u32, act: &Act) {
         self.next_step = self.next_step.max(step + 1);
         self.open.insert(step, (frame, attempt, act.clone()));
+        let wall = self.wall_ms;
         let run = self.frames.entry(frame).or_default();
+        run.since.get_or_insert(wall);
         run.attempt = run.attempt.max(attempt);
         if let Act::Prompt {
             message,

@@ -167,6 +167,41 @@ fn demand_04_budgets_are_checked_before_every_dispatch_per_subtree() {
 }
 
 #[test]
+fn demand_04_time_is_limited_for_the_run_and_per_subtree() {
+    let limit = |wall_ms: u64| Limits {
+        wall_ms: Some(wall_ms),
+        ..Limits::default()
+    };
+    let mut run = planned(&["a", "b", "c", "d", "e", "f"]);
+    run.options.limits = limit(60_000);
+    let ending = run.run(&[]).unwrap();
+    assert!(matches!(&ending, RunEnding::Parked { reason, .. } if reason.contains(" s spent")));
+    assert_eq!((prompted(&run, "a"), prompted(&run, "f")), (1, 0));
+
+    // Time that others needed before does not count.
+    let mut run = planned(&["a", "b", "c"]);
+    let root = run.root();
+    let slow = run.plan(root, "slow");
+    for title in ["x", "y", "z"] {
+        run.plan(slow, title);
+    }
+    run.plan(root, "cheap");
+    run.set_up(FrameSetup {
+        frame: slow,
+        options: FrameOptions {
+            limits: limit(30_000),
+            ..FrameOptions::default()
+        },
+    });
+    let ending = run.run(&[]).unwrap();
+    assert!(
+        matches!(&ending, RunEnding::Parked { reason, .. } if reason.contains("of 30 s spent"))
+    );
+    assert_eq!((prompted(&run, "x"), prompted(&run, "z")), (1, 0));
+    assert_eq!(status(&run, "cheap"), "completed");
+}
+
+#[test]
 fn demand_04_frames_and_levels_are_limited_and_the_session_hears_of_it() {
     let mut run = run_of("Goal", |prompt| match prompt.answered {
         0 if prompt.title == "Goal" => push(&["a", "b", "c"]),

@@ -52,6 +52,7 @@ struct PlannedFrame {
     max_turns: Option<u64>,
     max_depth: Option<u64>,
     max_frames: Option<u64>,
+    max_minutes: Option<u64>,
     #[serde(default)]
     children: Vec<PlannedFrame>,
 }
@@ -196,7 +197,9 @@ impl Drawn<'_> {
                 turns: frame.max_turns,
                 depth: frame.max_depth,
                 frames: frame.max_frames,
-                wall_ms: None,
+                wall_ms: frame
+                    .max_minutes
+                    .map(|minutes| minutes.saturating_mul(60_000)),
             },
             retries: frame.retries,
             model,
@@ -301,6 +304,29 @@ mod tests {
         assert_eq!(list, read("plan.json", json).unwrap());
         assert_eq!(list.0.goal.title.as_str(), "Shop");
         assert_eq!(list.1[0].options.after, [list.0.children[0].id]);
+    }
+
+    #[test]
+    fn each_frame_has_its_options() {
+        let toml = "[[frames]]\ntitle = \"a\"\nmodel = \"p/m\"\nagent = \"plan\"\nretries = 3\nwithout_tools = [\"bash\"]\nmax_tokens = 1\nmax_cost = 2.5\nmax_turns = 3\nmax_depth = 4\nmax_frames = 5\nmax_minutes = 6\n";
+        let (item, setups) = read("the-plan.toml", toml).unwrap();
+        assert_eq!(item.goal.title.as_str(), "the-plan");
+        let options = &setups[0].options;
+        assert_eq!(options.model, Some("p/m".parse().unwrap()));
+        assert_eq!(
+            (options.agent.as_deref(), options.retries),
+            (Some("plan"), Some(3))
+        );
+        assert_eq!(options.without_tools, ["bash"]);
+        let limits = Limits {
+            tokens: Some(1),
+            cost: Some(2.5),
+            turns: Some(3),
+            depth: Some(4),
+            frames: Some(5),
+            wall_ms: Some(360_000),
+        };
+        assert_eq!(options.limits, limits);
     }
 
     #[test]
