@@ -10,7 +10,8 @@ use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 
-use anstream::AutoStream;
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use flamestack_core::Status;
 use flamestack_core::text::shortened;
@@ -103,6 +104,11 @@ impl Output {
         !self.json && std::io::stdout().is_terminal()
     }
 
+    /// Returns true if the cursor can be moved on standard output.
+    pub(crate) fn is_screen(&self) -> bool {
+        self.is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+    }
+
     /// Returns true if the output is JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
@@ -142,6 +148,20 @@ impl Output {
     /// Prints text that already has its line breaks.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.write(&undisguised(text))
+    }
+
+    /// Moves on the terminal and draws there, in one piece. Moves are made even if colours are not wanted.
+    pub(crate) fn draw(&mut self, moves: &str, text: &str) -> Result<(), Failure> {
+        self.flush()?;
+        let text = undisguised(text);
+        let mut all = moves.to_owned();
+        if self.out.current_choice() == ColorChoice::Never {
+            all.push_str(&strip_str(&text).to_string());
+        } else {
+            all.push_str(&text);
+        }
+        let mut out = std::io::stdout().lock();
+        written(out.write_all(all.as_bytes()).and_then(|()| out.flush()))
     }
 
     /// Waits for a command, printing its output as it comes, and returns what it printed. With JSON

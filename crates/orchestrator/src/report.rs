@@ -106,6 +106,8 @@ pub enum RunEvent {
     Doing {
         /// The frame.
         frame: FrameId,
+        /// Title of the frame.
+        title: String,
         /// Short description.
         what: String,
     },
@@ -113,6 +115,8 @@ pub enum RunEvent {
     Turned {
         /// The frame.
         frame: FrameId,
+        /// Title of the frame.
+        title: String,
         /// Consequence in a word.
         verdict: String,
         /// True if the frame is completed without recorded evidence.
@@ -195,16 +199,19 @@ impl RunEvent {
                 why,
             } => json!({"event": "prompted", "frame": frame(id), "title": title,
                 "attempt": attempt, "why": why}),
-            Self::Doing { frame: id, what } => {
-                json!({"event": "doing", "frame": frame(id), "what": what})
-            }
+            Self::Doing {
+                frame: id,
+                title,
+                what,
+            } => json!({"event": "doing", "frame": frame(id), "title": title, "what": what}),
             Self::Turned {
                 frame: id,
+                title,
                 verdict,
                 is_claimed,
                 spent,
-            } => json!({"event": "turned", "frame": frame(id), "verdict": verdict,
-                "claimed": is_claimed, "spent": spending(spent)}),
+            } => json!({"event": "turned", "frame": frame(id), "title": title,
+                "verdict": verdict, "claimed": is_claimed, "spent": spending(spent)}),
             Self::Opened { parent, titles } => {
                 json!({"event": "opened", "parent": frame(parent), "titles": titles})
             }

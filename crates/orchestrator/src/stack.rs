@@ -137,6 +137,11 @@ impl RunTree {
         self.heads.get(id)
     }
 
+    /// Returns a frame's title, or an empty text.
+    pub fn title(&self, id: &FrameId) -> &str {
+        self.get(id).map_or("", |head| head.title.as_str())
+    }
+
     /// Returns a frame's status.
     pub fn status(&self, id: &FrameId) -> Option<Status> {
         self.get(id).map(|head| head.status)

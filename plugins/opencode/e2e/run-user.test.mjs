@@ -5,33 +5,8 @@ import assert from "node:assert/strict"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, it } from "node:test"
-import { RunLab } from "./lab/run.mjs"
+import { bash, done, gate, plan, toolResult, within } from "./lab/run.mjs"
 import { titleOf } from "./lab/shop.mjs"
-
-const plan = (...frames) => JSON.stringify({ goal: "Goal", frames: frames.map((one) => (typeof one === "string" ? { title: one } : one)) })
-const done = (text) => ({ text: `Some words.\n\nFRAME_COMPLETE: ${text}` })
-const toolResult = (request) => {
-  const last = request.messages.at(-1)
-  return last.role === "tool" ? String(last.content) : undefined
-}
-const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Runs it" } }] })
-
-/** Something that is waited for until it is let. */
-function gate() {
-  let open
-  const opened = new Promise((resolve) => (open = resolve))
-  return { open, opened }
-}
-
-/** Runs something in a lab that is stopped afterwards. */
-async function within(options, story) {
-  const runs = await RunLab.start(options)
-  try {
-    await story(runs)
-  } finally {
-    await runs.stop()
-  }
-}
 
 describe("flame run and its user", () => {
   it("demand 09: answers permissions by the policy, and denies where no user can be asked", async () => {

@@ -1,7 +1,9 @@
 //! `flame run`, and its hidden parts that run as processes of their own.
 
 mod front;
+mod keyboard;
 mod plan_file;
+mod view;
 mod words;
 
 use std::ffi::OsString;
@@ -38,9 +40,11 @@ const JOBS: usize = 2;
 ///
 /// Press Ctrl-C once to stop after the running turns, twice to stop immediately. A line typed
 /// meanwhile goes to the running frame, `FRAME: text` to another one.
+///
+/// The exit code is 0 only if every frame has its result, and 1 if the run is parked, blocked, paused or failed.
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The goal; the agent makes the plan
+    /// The goal; without `--plan`, the agent makes the plan
     #[arg(required_unless_present_any = ["plan", "resume", "say"])]
     goal: Option<String>,
     /// Read the plan from a file: a list as for `flame plan --from`, or TOML or JSON
@@ -50,10 +54,10 @@ pub(crate) struct Run {
     /// certificates of an `https` one from `SSL_CERT_FILE`
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Order of the frames
+    /// Order of the frames (default: `depth_first`)
     #[arg(long, value_enum)]
     strategy: Option<Order>,
-    /// Maximum number of frames at once, for `--strategy parallel`
+    /// Maximum number of frames at once (default: 2 with `--strategy parallel`, which more than 1 implies)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
     /// Give each frame a git worktree, merged when the frame is completed
@@ -77,7 +81,8 @@ pub(crate) struct Run {
     /// Park the run after this number of minutes of working time
     #[arg(long, value_name = "MINUTES")]
     max_minutes: Option<u64>,
-    /// Policy for permission requests: `ask` you, `deny` all, or a file that lists what to allow
+    /// Policy for permission requests: `ask` you, `deny` all, or a file that lists what to allow, one
+    /// `permission: pattern` per line, such as `bash: git *`
     #[arg(long, value_name = "ask|deny|FILE", default_value = "ask")]
     permissions: String,
     /// The model of all sessions, as `provider/model`
@@ -93,7 +98,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TEXT", requires = "to", conflicts_with_all = ["goal", "plan", "resume"])]
     say: Option<String>,
     /// The frame that `--say` is for
-    #[arg(long, value_name = "FRAME")]
+    #[arg(long, value_name = "FRAME", requires = "say")]
     to: Option<String>,
 }
 
@@ -234,6 +239,7 @@ impl Run {
     /// Applies the options of the command line to others.
     fn changed(&self, options: &RunOptions) -> RunOptions {
         let strategy = match self.strategy {
+            None if self.jobs.is_some_and(|jobs| jobs > 1) => Strategy::Parallel,
             None => options.strategy,
             Some(Order::DepthFirst) => Strategy::DepthFirst,
             Some(Order::Parallel) => Strategy::Parallel,

@@ -63,7 +63,11 @@ impl RunDriver<'_> {
             id: id.to_owned(),
             frame,
             text: text.to_owned(),
-        })
+        })?;
+        let title = tree.title(&frame);
+        let note = format!("your message goes to {frame} {title}, at its next step");
+        self.front.event(&RunEvent::Note(note));
+        Ok(())
     }
 
     /// Answers permissions and questions by the policy, or shows them to the user until a deadline.

@@ -220,10 +220,9 @@ impl RunDriver<'_> {
         };
         let outgoing = self.prompt_message(frame, run.attempt, turn)?;
         if self.deliver(step, frame, &outgoing, tree)? {
-            let title = tree.get(frame).map_or("", |head| head.title.as_str());
             self.front.event(&RunEvent::Prompted {
                 frame: *frame,
-                title: title.to_owned(),
+                title: tree.title(frame).to_owned(),
                 attempt: run.attempt,
                 why: turn.why.as_str(),
             });
@@ -400,6 +399,7 @@ impl RunDriver<'_> {
         };
         self.front.event(&RunEvent::Turned {
             frame,
+            title: tree.title(&frame).to_owned(),
             verdict: word,
             is_claimed,
             spent,

@@ -93,7 +93,7 @@ impl RunDriver<'_> {
                 doing,
                 spent,
             } => {
-                self.progressed(frame, progress, RunActivity { doing, spent });
+                self.progressed(frame, progress, RunActivity { doing, spent }, tree);
                 Ok(())
             }
             TurnView::Waiting { message, until } => {
@@ -111,7 +111,7 @@ impl RunDriver<'_> {
                 Ok(())
             }
             TurnView::Cut { spent, .. } => {
-                let title = tree.get(&frame).map_or("", |head| head.title.as_str());
+                let title = tree.title(&frame);
                 let go_on = match self.memory.state.options.interrupted {
                     Interrupted::Continue => true,
                     Interrupted::Stop => false,
@@ -122,11 +122,12 @@ impl RunDriver<'_> {
         }
     }
 
-    fn progressed(&mut self, frame: FrameId, progress: u64, activity: RunActivity) {
+    fn progressed(&mut self, frame: FrameId, progress: u64, activity: RunActivity, tree: &RunTree) {
         let before = self.memory.activity.get(&frame);
         let is_new = before.is_none_or(|before| before.doing != activity.doing);
         if let Some(what) = activity.doing.clone().filter(|_| is_new) {
-            self.front.event(&RunEvent::Doing { frame, what });
+            let title = tree.title(&frame).to_owned();
+            self.front.event(&RunEvent::Doing { frame, title, what });
         }
         self.memory.activity.insert(frame, activity);
         let now = self.now();
@@ -160,7 +161,10 @@ impl RunDriver<'_> {
         }
         if self.memory.holding.insert(frame, until).is_none() {
             let what = format!("waits for the provider: {message}");
-            self.front.event(&RunEvent::Doing { frame, what });
+            let activity = self.memory.activity.entry(frame).or_default();
+            activity.doing = Some(what.clone());
+            let title = tree.title(&frame).to_owned();
+            self.front.event(&RunEvent::Doing { frame, title, what });
         }
         Ok(())
     }

@@ -89,3 +89,32 @@ export function left(lab) {
     }
   })
 }
+
+/** A plan of frames, by title or whole. */
+export const plan = (...frames) => JSON.stringify({ goal: "Goal", frames: frames.map((one) => (typeof one === "string" ? { title: one } : one)) })
+/** An answer that ends its frame. */
+export const done = (text) => ({ text: `Some words.\n\nFRAME_COMPLETE: ${text}` })
+/** The output of the tool that a request brings; none if it brings none. */
+export const toolResult = (request) => {
+  const last = request.messages.at(-1)
+  return last.role === "tool" ? String(last.content) : undefined
+}
+/** A call of the shell. */
+export const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Runs it" } }] })
+
+/** Something that is waited for until it is let. */
+export function gate() {
+  let open
+  const opened = new Promise((resolve) => (open = resolve))
+  return { open, opened }
+}
+
+/** Runs something in a lab that is stopped afterwards. */
+export async function within(options, story) {
+  const runs = await RunLab.start(options)
+  try {
+    await story(runs)
+  } finally {
+    await runs.stop()
+  }
+}

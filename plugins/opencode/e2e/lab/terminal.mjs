@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url"
 import { OPENCODE } from "./install.mjs"
 
 const PTY = fileURLToPath(new URL("./pty.mjs", import.meta.url))
-const [COLUMNS, ROWS] = [150, 45]
 /** Maximum time until something appears on a busy machine, in milliseconds. */
 const PATIENCE = 60_000
 /** A control sequence with its end, a string of one, or another escape. */
@@ -13,10 +12,18 @@ const ESCAPE = /\x1b(?:\[([0-9;?<>=!]*)[ -/]*([@-~])|[\]P_^X][^\x07\x1b]*(?:\x07
 
 /** Renders what was written to a terminal as it shows it: OpenCode places every text separately. */
 export class Screen {
-  #cells = Array.from({ length: ROWS }, () => Array(COLUMNS).fill(" "))
+  #columns
+  #rows
+  #cells
   #row = 0
   #column = 0
   #rest = ""
+
+  constructor(columns = 150, rows = 45) {
+    this.#columns = columns
+    this.#rows = rows
+    this.#cells = Array.from({ length: rows }, () => Array(columns).fill(" "))
+  }
 
   write(text) {
     const all = this.#rest + text
@@ -30,6 +37,7 @@ export class Screen {
         if (found[2] === "H") this.#move(found[1])
         if (found[2] === "F") this.#up(Number(found[1] || 1))
         if (found[2] === "J") this.#erase()
+        if (found[2] === "K") this.#cells[this.#row].fill(" ", this.#column)
         place = ESCAPE.lastIndex
       } else {
         const sign = String.fromCodePoint(all.codePointAt(place))
@@ -47,8 +55,8 @@ export class Screen {
 
   #move(parameters) {
     const [row, column] = parameters.split(";").map((one) => Number(one || 1) - 1)
-    this.#row = Math.min(row ?? 0, ROWS - 1)
-    this.#column = Math.min(column ?? 0, COLUMNS)
+    this.#row = Math.min(row ?? 0, this.#rows - 1)
+    this.#column = Math.min(column ?? 0, this.#columns)
   }
 
   #up(rows) {
@@ -64,15 +72,15 @@ export class Screen {
 
   #feed() {
     this.#row += 1
-    if (this.#row < ROWS) return
-    this.#row = ROWS - 1
+    if (this.#row < this.#rows) return
+    this.#row = this.#rows - 1
     this.#cells.push(this.#cells.shift().fill(" "))
   }
 
   #put(sign) {
     if (sign === "\r") this.#column = 0
     else if (sign === "\n") this.#feed()
-    else if (sign >= " " && this.#column < COLUMNS) {
+    else if (sign >= " " && this.#column < this.#columns) {
       this.#cells[this.#row][this.#column] = sign
       this.#column += 1
     }
@@ -81,15 +89,16 @@ export class Screen {
 
 /** OpenCode, or another program, as a person sees it. */
 export class Terminal {
-  screen = new Screen()
+  screen
   #child
   #waiting = []
   #ended = ""
 
   /** Starts it in a lab's project, whose server is not needed for that. */
   constructor(lab, ...words) {
-    const { program = OPENCODE, env: more } = typeof words[0] === "object" ? words.shift() : {}
-    const command = ["run", PTY, String(COLUMNS), String(ROWS), program, ...words]
+    const { program = OPENCODE, env: more, columns = 150, rows = 45 } = typeof words[0] === "object" ? words.shift() : {}
+    this.screen = new Screen(columns, rows)
+    const command = ["run", PTY, String(columns), String(rows), program, ...words]
     const env = { ...lab.environment, BUN_BE_BUN: "1", TERM: "xterm-256color", ...more }
     this.#child = spawn(OPENCODE, command, { cwd: lab.project, env, stdio: ["pipe", "pipe", "inherit"] })
     this.#child.stdout.setEncoding("utf8").on("data", (text) => {

@@ -1,26 +1,27 @@
 //! The terminal side of `flame run`: lines, a live view of the tree, questions and messages.
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use flamestack_core::frame::CLAIMED;
-use flamestack_engine::views::canvas::shortened;
+use flamestack_engine::views::canvas::wrapped;
 use flamestack_engine::views::printable;
-use flamestack_orchestrator::{
-    Ask, Choice, FrameCost, Front, FrontInput, RunEnding, RunEvent, RunSummary,
-};
+use flamestack_orchestrator::{Ask, Choice, Front, FrontInput, RunEnding, RunEvent, RunSummary};
 
+use super::keyboard::{self, Keyboard};
+use super::view;
 use super::words::{answer, closing, frame_line, line, question, said, spent};
 use crate::failure::Failure;
-use crate::output::{Output, colour, height, painted};
+use crate::output::{BOLD, Output, height, painted, width};
 
 /// Shortest time between two drawings of the live view.
 const DRAW: Duration = Duration::from_millis(250);
 /// Maximum number of frames in the live view.
 const VIEW: usize = 20;
+/// Lines of the screen that frames leave free: heading, sum, the line that is typed, and an event.
+const BESIDE: usize = 4;
 /// Number of interruptions after which nothing is waited for, not even the server.
 const AT_ONCE: usize = 3;
 /// Time between two looks for an interruption while the user is asked.
@@ -29,14 +30,15 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The user at a terminal, or a program that reads lines or JSON.
 pub(super) struct TerminalFront<'o> {
     output: &'o mut Output,
-    /// Lines that the user types; none without a terminal.
-    typed: Option<Receiver<String>>,
+    /// The user's keyboard; none without a terminal.
+    keyboard: Option<Keyboard>,
     interrupts: Arc<AtomicUsize>,
     heard: usize,
     /// The ask that the next line answers.
     asking: Option<Ask>,
     waiting: Vec<Ask>,
-    drawn: usize,
+    /// Number of lines above the cursor that belong to the live view; none if it is not on the screen.
+    drawn: Option<usize>,
     last: Option<Instant>,
     failed: bool,
 }
@@ -52,25 +54,22 @@ impl<'o> TerminalFront<'o> {
         });
         handled.map_err(|error| Failure::failed(error.to_string(), None))?;
         let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        let typed = is_terminal.then(|| {
-            let (sender, receiver) = channel();
-            std::thread::spawn(move || {
-                for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-                    if sender.send(line).is_err() {
-                        return;
-                    }
-                }
-            });
-            receiver
+        let is_screen = output.is_screen();
+        let keyboard = is_terminal.then(|| {
+            if is_screen {
+                Keyboard::drawn()
+            } else {
+                Keyboard::plain()
+            }
         });
         Ok(Self {
             output,
-            typed,
+            keyboard,
             interrupts,
             heard: 0,
             asking: None,
             waiting: Vec::new(),
-            drawn: 0,
+            drawn: None,
             last: None,
             failed: false,
         })
@@ -85,17 +84,12 @@ impl<'o> TerminalFront<'o> {
     fn print(&mut self, event: &RunEvent) -> Result<(), Failure> {
         if self.output.is_json() {
             self.output.json_line(&event.to_json())?;
+        } else if matches!(event, RunEvent::Doing { .. }) && self.output.is_screen() {
+            // The live view shows it.
         } else if let Some(line) = line(event) {
             self.erase()?;
             self.output.line(printable(&line))?;
         }
-        self.output.flush()
-    }
-
-    /// Prints a line in place of the live view.
-    fn say(&mut self, text: &str) -> Result<(), Failure> {
-        self.erase()?;
-        self.output.line(text)?;
         self.output.flush()
     }
 
@@ -107,45 +101,37 @@ impl<'o> TerminalFront<'o> {
         }
     }
 
-    /// Removes the live view.
+    /// Removes the live view, which is drawn again as soon as there is progress.
     fn erase(&mut self) -> Result<(), Failure> {
-        let lines = std::mem::take(&mut self.drawn);
-        if lines == 0 {
+        let Some(lines) = self.drawn.take() else {
             return Ok(());
+        };
+        self.last = None;
+        if let Some(keyboard) = &self.keyboard {
+            keyboard.hide();
         }
-        self.output.text(&format!("\x1b[{lines}F\x1b[J"))
+        self.output.draw(&up(lines), "")
     }
 
-    /// Draws the frames that are open, at most as many as the terminal has room for.
-    fn draw(&mut self, summary: &RunSummary) -> Result<(), Failure> {
-        self.erase()?;
-        let width = crate::output::width().unwrap_or(80).saturating_sub(1);
-        let room = height().unwrap_or(VIEW).saturating_sub(2).clamp(1, VIEW);
-        let open = |frame: &&FrameCost| frame.status.is_open() || frame.depth == 0;
-        let frames: Vec<&FrameCost> = summary.frames.iter().filter(open).collect();
-        for frame in frames.iter().take(room) {
-            let lead = "  ".repeat(frame.depth.min(width / 4));
-            let text = shortened(frame_line(frame).trim_start(), width - lead.len());
-            let text = painted(colour(frame.status), text);
-            self.output.text(&format!("{lead}{text}\n"))?;
+    /// Draws lines at the bottom of the screen, over the ones before, and below them what is typed.
+    fn draw(&mut self, lines: &[String], width: usize) -> Result<(), Failure> {
+        let before = self.drawn.take();
+        let moves = before.map_or_else(String::new, up);
+        let typed = self.keyboard.as_ref().and_then(|one| one.show(width));
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
         }
-        let shown = frames.len().min(room);
-        let closed = summary.frames.len() - frames.len();
-        let rest = frames.len() - shown;
-        let more = if rest > 0 {
-            format!(", {rest} more open")
-        } else {
-            String::new()
-        };
-        let total = spent(&summary.total());
-        let claims = match summary.frames.iter().filter(|one| one.is_claimed).count() {
-            0 => String::new(),
-            claims => format!(" ({claims} {CLAIMED})"),
-        };
-        let last = format!("{closed} finished{claims}{more} · {total} · Ctrl-C pauses");
-        self.output.dim(shortened(&last, width))?;
-        self.drawn = shown + 1;
-        self.output.flush()
+        text.push_str(&typed.unwrap_or_default());
+        self.drawn = Some(lines.len());
+        self.output.draw(&moves, &text)
+    }
+
+    /// Returns the question that the next line answers, as lines.
+    fn question(&self, width: usize) -> Vec<String> {
+        let text = self.asking.as_ref().map(|ask| printable(&question(ask)));
+        text.map_or_else(Vec::new, |text| asked(&text, width))
     }
 
     fn next_ask(&mut self) {
@@ -153,8 +139,13 @@ impl<'o> TerminalFront<'o> {
             return;
         }
         let ask = self.waiting.remove(0);
-        let shown = self.say(&printable(&question(&ask)));
-        self.note(&shown);
+        // The live view shows it as long as it is open.
+        if !self.output.is_screen() {
+            let line = self.output.line(printable(&question(&ask)));
+            let shown = line.and_then(|()| self.output.flush());
+            self.note(&shown);
+        }
+        self.last = None;
         self.asking = Some(ask);
     }
 
@@ -170,9 +161,15 @@ impl<'o> TerminalFront<'o> {
         }
         self.erase()?;
         self.output.line("")?;
-        for frame in &summary.frames {
-            self.output
-                .line(painted(colour(frame.status), frame_line(frame)))?;
+        if self.output.is_screen() {
+            let width = width().unwrap_or(80).saturating_sub(1);
+            for line in view::table(summary, width) {
+                self.output.line(line)?;
+            }
+        } else {
+            for frame in &summary.frames {
+                self.output.line(printable(&frame_line(frame)))?;
+            }
         }
         let seconds = summary.wall_ms / 1000;
         let total = spent(&summary.total());
@@ -196,6 +193,14 @@ impl<'o> TerminalFront<'o> {
     }
 }
 
+impl Drop for TerminalFront<'_> {
+    fn drop(&mut self) {
+        // What is printed next begins on a line of its own.
+        let erased = self.erase();
+        self.note(&erased);
+    }
+}
+
 impl Front for TerminalFront<'_> {
     fn event(&mut self, event: &RunEvent) {
         self.show(event);
@@ -203,16 +208,24 @@ impl Front for TerminalFront<'_> {
 
     fn progress(&mut self, summary: &dyn Fn() -> RunSummary) {
         let due = self.last.is_none_or(|last| last.elapsed() >= DRAW);
-        if !due || self.asking.is_some() || !self.output.is_terminal() {
+        if !due || !self.output.is_screen() {
             return;
         }
         self.last = Some(Instant::now());
-        let drawn = self.draw(&summary());
+        // A terminal may wrap a line that fills it.
+        let width = width().unwrap_or(80).saturating_sub(1);
+        let question = self.question(width);
+        let room = height()
+            .unwrap_or(VIEW)
+            .saturating_sub(BESIDE + question.len());
+        let mut lines = view::lines(&summary(), width, room.clamp(1, VIEW));
+        lines.extend(question);
+        let drawn = self.draw(&lines, width);
         self.note(&drawn);
     }
 
     fn ask(&mut self, ask: &Ask) -> bool {
-        if self.typed.is_none() {
+        if self.keyboard.is_none() {
             return false;
         }
         self.waiting.push(ask.clone());
@@ -221,18 +234,26 @@ impl Front for TerminalFront<'_> {
     }
 
     fn unknown_outcome(&mut self, title: &str) -> Choice {
-        if self.typed.is_none() {
+        if self.keyboard.is_none() {
             return Choice::Leave;
         }
         let text = format!(
             "`{title}` was cut off by a crash while it used tools; their effects are unknown. Let its session look and go on? [y/N]"
         );
-        if self.say(&printable(&text)).is_err() {
+        let width = width().unwrap_or(80).saturating_sub(1);
+        let lines = asked(&printable(&text), width);
+        let shown = if self.output.is_screen() {
+            self.draw(&lines, width)
+        } else {
+            let line = self.output.line(printable(&text));
+            line.and_then(|()| self.output.flush())
+        };
+        if shown.is_err() {
             return Choice::Leave;
         }
         let interrupts = self.interrupts.load(Ordering::SeqCst);
-        while let Some(typed) = &self.typed {
-            match typed.recv_timeout(LOOK) {
+        while let Some(keyboard) = &self.keyboard {
+            match keyboard.wait(LOOK) {
                 Ok(line) if matches!(line.trim(), "y" | "yes") => return Choice::GoOn,
                 Err(RecvTimeoutError::Timeout)
                     if self.interrupts.load(Ordering::SeqCst) == interrupts => {}
@@ -255,13 +276,8 @@ impl Front for TerminalFront<'_> {
                 inputs.push(FrontInput::Stop);
             }
         }
-        let lines: Vec<String> = match &self.typed {
-            Some(typed) => typed.try_iter().collect(),
-            None => Vec::new(),
-        };
-        for line in lines {
-            // The terminal has shown what was typed below the view.
-            self.drawn += usize::from(self.drawn > 0);
+        let lines = self.keyboard.as_ref().map(Keyboard::typed);
+        for line in lines.unwrap_or_default() {
             match self.asking.take() {
                 Some(ask) => {
                     let reply = answer(&ask, line.trim());
@@ -275,8 +291,24 @@ impl Front for TerminalFront<'_> {
     }
 }
 
+/// Returns the moves from the line that is typed to the beginning of a view, which they remove.
+fn up(lines: usize) -> String {
+    if lines == 0 {
+        "\r\x1b[J".to_owned()
+    } else {
+        format!("\x1b[{lines}F\x1b[J")
+    }
+}
+
+/// Returns a question as lines.
+fn asked(text: &str, width: usize) -> Vec<String> {
+    let text = wrapped("", "  ", text, width);
+    text.lines().map(|line| painted(BOLD, line)).collect()
+}
+
 /// Ends this process. The journal is complete at any moment, and the guard ends the server.
 #[expect(clippy::exit, reason = "the user wants to wait for nothing")]
 fn leave() {
+    keyboard::restore();
     std::process::exit(130);
 }

@@ -87,9 +87,9 @@ fn at(until: i64) -> String {
     )
 }
 
-/// Returns a frame with its status and cost: of its own and, if it has frames below, in total.
-pub(super) fn frame_line(frame: &FrameCost) -> String {
-    let mark = match frame.status {
+/// Returns the mark of a frame's status.
+pub(super) fn mark(frame: &FrameCost) -> &'static str {
+    match frame.status {
         Status::Completed => "✓",
         Status::Failed => "✗",
         Status::Blocked => "!",
@@ -97,15 +97,16 @@ pub(super) fn frame_line(frame: &FrameCost) -> String {
         Status::Planned => "○",
         Status::InProgress if frame.running => "▶",
         Status::InProgress => "…",
-    };
+    }
+}
+
+/// Returns a frame with its status and cost: of its own and, if it has frames below, in total.
+pub(super) fn frame_line(frame: &FrameCost) -> String {
     let indent = "  ".repeat(frame.depth);
-    let mut text = format!("{indent}{mark} {} {}", frame.frame, frame.title);
+    let mut text = format!("{indent}{} {} {}", mark(frame), frame.frame, frame.title);
     text.push_str(&claimed(frame.is_claimed));
     if frame.attempts > 1 {
         text.push_str(&format!(" (attempt {})", frame.attempts));
-    }
-    if let Some(doing) = &frame.doing {
-        text.push_str(&format!(" · {doing}"));
     }
     if frame.own.turns > 0 {
         text.push_str(&format!(" · {}", spent(&frame.own)));
@@ -123,9 +124,15 @@ fn claimed(is_claimed: bool) -> String {
     }
 }
 
+/// Returns a number of things.
+pub(super) fn plural(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{ending}")
+}
+
 pub(super) fn spent(spent: &Spending) -> String {
-    let turns = if spent.turns == 1 { "turn" } else { "turns" };
-    let mut text = format!("{} {turns}, {} tokens", spent.turns, spent.tokens());
+    let turns = plural(spent.turns, "turn");
+    let mut text = format!("{turns}, {}", plural(spent.tokens(), "token"));
     if spent.cost > 0.0 {
         text.push_str(&format!(", ${:.4}", spent.cost));
     }
@@ -153,14 +160,15 @@ pub(super) fn line(event: &RunEvent) -> Option<String> {
             };
             format!("{frame} {title}: {why}{again}")
         }
-        RunEvent::Doing { frame, what } => format!("{frame} {what}"),
+        RunEvent::Doing { frame, title, what } => format!("{frame} {title}: {what}"),
         RunEvent::Turned {
             frame,
+            title,
             verdict,
             is_claimed,
             spent: cost,
         } => format!(
-            "{frame} {}{} ({})",
+            "{frame} {title}: {}{} ({})",
             shortened(verdict, 200),
             claimed(*is_claimed),
             spent(&Spending { turns: 1, ..*cost })
@@ -207,6 +215,7 @@ mod tests {
         let turned = |is_claimed: bool| {
             let event = RunEvent::Turned {
                 frame: FrameId::from_entropy(1),
+                title: "Cart".to_owned(),
                 verdict: "completed".to_owned(),
                 is_claimed,
                 spent: Spending::default(),
