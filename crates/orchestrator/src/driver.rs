@@ -7,6 +7,7 @@ mod hear;
 mod moves;
 mod observe;
 mod settle;
+mod worktrees;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -127,6 +128,8 @@ pub struct DriverMemory {
     /// Asks that wait for the user, with their deadline.
     asked: BTreeMap<String, (Ask, i64)>,
     answered: BTreeSet<String>,
+    /// True if the user knows that the project has changes which worktrees do not have.
+    noted_changes: bool,
     last_record: i64,
     last_look: i64,
 }

@@ -3,6 +3,8 @@
 //! This is a pure function. The driver asks it again after every step, so that a run that was killed
 //! finds its place by looking, never by doing something again.
 
+mod merging;
+
 use flamestack_core::{FrameHead, FrameId, Status};
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +12,12 @@ use crate::budget::{BudgetLimit, Limits, Spending, compare};
 use crate::keys;
 use crate::options::{Placed, Strategy};
 use crate::prompt::PromptKind;
-use crate::record::Done;
 use crate::report::RunEnding;
 use crate::stack::RunTree;
-use crate::state::{FrameRun, Phase, RunState};
+use crate::state::{Phase, RunState};
 
-/// Number of times that a worktree is merged without success before it is left to the user.
-const MERGES: u32 = 3;
+pub(crate) use self::merging::{LAST_MERGE, left_because, place};
+use self::merging::{is_delivered, is_left, wants_worktree};
 
 /// The next thing that the driver does.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,16 +167,10 @@ fn tidied(state: &RunState, tree: &RunTree) -> Option<NextMove> {
             }
             _ => {}
         }
-        if let Some(Done::Conflicts { frame: new, .. }) = &run.merged
-            && tree.get(new).is_none()
-            && tree
-                .get(frame)
-                .and_then(|head| head.parent)
-                .is_some_and(|parent| tree.is_wanted(&parent))
-        {
+        if merging::wants_resolver(tree, frame, run) {
             return Some(NextMove::Conflict(*frame));
         }
-        if is_mergeable(state, tree, frame, run) {
+        if merging::is_mergeable(state, tree, frame, run) {
             return Some(NextMove::Merge(*frame));
         }
     }
@@ -187,47 +182,6 @@ fn tidied(state: &RunState, tree: &RunTree) -> Option<NextMove> {
         head.status.is_open() && given_up && !busy
     });
     left.map(|head| NextMove::Abandon(head.id))
-}
-
-/// Returns the frame in whose worktree a frame is worked on: its own, or that of the nearest frame
-/// above it; none for the project's own folder. A worktree that was merged is gone.
-pub(crate) fn place(state: &RunState, tree: &RunTree, frame: &FrameId) -> Option<FrameId> {
-    let has_worktree = |id: &FrameId| {
-        let run = state.frame(id);
-        run.is_some_and(|run| run.worktree.is_some() && run.merged != Some(Done::Made))
-    };
-    tree.path(frame).into_iter().find(has_worktree)
-}
-
-/// Returns true if a frame's worktree can be merged now: for the first time, or after a frame has
-/// resolved its conflicts. Nothing is merged into a folder in which a session is at work.
-fn is_mergeable(state: &RunState, tree: &RunTree, frame: &FrameId, run: &FrameRun) -> bool {
-    let is_due = match &run.merged {
-        None => tree.status(frame) == Some(Status::Completed),
-        Some(Done::Conflicts { frame: new, .. }) => {
-            run.conflicts < MERGES && tree.status(new) == Some(Status::Completed)
-        }
-        Some(_) => false,
-    };
-    let Some(parent) = tree.get(frame).and_then(|head| head.parent) else {
-        return false;
-    };
-    let target = place(state, tree, &parent);
-    let mut busy = state.frames.iter().filter(|(_, run)| run.turn.is_some());
-    run.worktree.is_some() && is_due && !busy.any(|(id, _)| place(state, tree, id) == target)
-}
-
-/// Returns true if everything that a frame made is where other frames find it.
-fn is_delivered(state: &RunState, tree: &RunTree, frame: &FrameId) -> bool {
-    let run = state.frame(frame).filter(|run| run.worktree.is_some());
-    let merged = match run.map(|run| &run.merged) {
-        Some(None) => false,
-        Some(Some(Done::Conflicts { frame: new, .. })) => {
-            tree.status(new) == Some(Status::Completed)
-        }
-        _ => true,
-    };
-    merged && tree.status(frame) == Some(Status::Completed)
 }
 
 /// Waits for what is going on, or ends.
@@ -245,7 +199,9 @@ fn ending(state: &RunState, tree: &RunTree, outlook: Outlook) -> RunEnding {
         let run = state.parked.clone();
         run.or_else(|| state.frames.values().find_map(|run| run.parked.clone()))
     };
-    let open = tree.heads().any(|head| head.status.is_open());
+    let open = tree
+        .heads()
+        .any(|head| head.status.is_open() || is_left(state, tree, &head.id));
     match root.map(|head| head.status) {
         Some(Status::Completed) if !open => RunEnding::Completed,
         Some(Status::Failed) => RunEnding::Failed,
@@ -270,6 +226,10 @@ fn waits(state: &RunState, tree: &RunTree) -> Vec<String> {
             format!("{} {}: {reason}", head.id, head.title.as_str())
         })
         .collect();
+    all.extend(tree.heads().filter_map(|head| {
+        let reason = left_because(state, tree, &head.id)?;
+        Some(format!("{} {}: {reason}", head.id, head.title.as_str()))
+    }));
     let planned = tree.heads().filter(|head| head.status == Status::Planned);
     for head in planned {
         let setup = state.setup(&head.id);
@@ -395,12 +355,8 @@ fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) ->
     if busy_below(state, tree, id) {
         return None;
     }
-    let waits_for_merge = |child: &FrameId| {
-        let run = state.frame(child);
-        let unmerged = run.is_some_and(|run| run.worktree.is_some() && run.merged.is_none());
-        unmerged && tree.status(child) == Some(Status::Completed)
-    };
-    if tree.children(id).iter().any(waits_for_merge) {
+    let mut children = tree.children(id).iter();
+    if children.any(|child| merging::is_awaited(state, tree, child)) {
         return None;
     }
     // What is parked waits for the user, and so does everything that needs its results.
@@ -474,18 +430,6 @@ fn stage(state: &RunState, tree: &RunTree, due: Due) -> NextMove {
         why,
         children,
     }
-}
-
-/// Returns true if a frame still needs a worktree of its own.
-fn wants_worktree(state: &RunState, frame: &FrameId, run: &FrameRun) -> bool {
-    let resolves = state.frames.values().any(
-        |other| matches!(&other.merged, Some(Done::Conflicts { frame: new, .. }) if new == frame),
-    );
-    state.options.worktrees
-        && state.root != Some(*frame)
-        && !resolves
-        && run.worktree.is_none()
-        && run.session.is_none()
 }
 
 /// Returns a warning or a park if the frame, or one above it, has spent its budget.

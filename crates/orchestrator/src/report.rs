@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::budget::Spending;
-use crate::next::subtree;
-use crate::record::Done;
+use crate::next::{left_because, subtree};
 use crate::stack::RunTree;
 use crate::state::RunState;
 
@@ -399,6 +398,7 @@ fn collect(
 ) {
     let Some(head) = tree.get(id) else { return };
     let run = state.frame(id).cloned().unwrap_or_default();
+    let is_unmerged = run.is_unmerged();
     let blocked = head.blocked_on.as_ref();
     let blocked = blocked.map(|text| text.as_str().to_owned());
     into.push(FrameCost {
@@ -407,7 +407,9 @@ fn collect(
         title: head.title.as_str().to_owned(),
         status: head.status,
         is_claimed: false,
-        reason: blocked.or_else(|| run.parked.as_ref().map(|(reason, _)| reason.clone())),
+        reason: blocked
+            .or_else(|| run.parked.as_ref().map(|(reason, _)| reason.clone()))
+            .or_else(|| left_because(state, tree, id)),
         attempts: run.attempt,
         own: run.spent,
         total: subtree(state, tree, id),
@@ -415,7 +417,7 @@ fn collect(
         doing: None,
         unmerged: run
             .worktree
-            .filter(|_| run.merged != Some(Done::Made))
+            .filter(|_| is_unmerged)
             .map(|(folder, _)| folder),
     });
     for child in tree.children(id) {

@@ -10,6 +10,7 @@ mod stack;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use flamestack_core::event::Recorded;
@@ -23,8 +24,9 @@ use crate::host::{Ask, ToolUse, TurnFinish};
 use crate::journal::RunJournal;
 use crate::options::{FrameSetup, RunOptions};
 use crate::policy::PermissionPolicy;
-use crate::record::RunRecord;
+use crate::record::{Act, RunRecord};
 use crate::report::{RunEnding, RunEvent};
+use crate::worktree::Worktrees;
 
 pub use self::front::SimFront;
 pub use self::host::SimHost;
@@ -74,6 +76,8 @@ pub struct SimPrompt {
     pub text: String,
     /// Everything that the session holds.
     pub history: Vec<String>,
+    /// Folder that the session works in; the project's own if none.
+    pub directory: Option<PathBuf>,
 }
 
 /// An answer of the simulated model.
@@ -176,6 +180,8 @@ pub struct SimSession {
     pub key: (String, String, u32),
     /// Title.
     pub title: String,
+    /// Folder that it works in; the project's own if none.
+    pub directory: Option<PathBuf>,
     /// Messages of the user, in order.
     pub messages: Vec<SimMessage>,
     /// True while a turn runs. Lost in a crash.
@@ -280,6 +286,8 @@ pub struct Simulation {
     pub options: RunOptions,
     /// Policy for permissions.
     pub policy: PermissionPolicy,
+    /// Worktrees of a real repository, if the run has one.
+    pub worktrees: Option<Worktrees>,
     clock: StoryClock,
     root: FrameId,
     setups: Vec<FrameSetup>,
@@ -314,6 +322,7 @@ impl Simulation {
             world,
             options: RunOptions::default(),
             policy: PermissionPolicy::Ask,
+            worktrees: None,
             clock: StoryClock::starting_at(1_000_000),
             root,
             setups: Vec::new(),
@@ -363,7 +372,7 @@ impl Simulation {
             actor: user(),
             policy: self.policy.clone(),
             inbox: None,
-            worktrees: None,
+            worktrees: self.worktrees.clone(),
             memory: DriverMemory::default(),
         };
         let options = self.options.clone();
@@ -392,6 +401,38 @@ pub fn user() -> Actor {
     }
 }
 
+/// Returns the name of a record; that of an outcome has the call that it belongs to.
+fn name_of(record: &RunRecord, before: &[RunRecord]) -> String {
+    let act = |act: &Act| match act {
+        Act::Worktree { .. } => "worktree",
+        Act::Session => "session",
+        Act::Context { .. } => "context",
+        Act::Prompt { .. } => "prompt",
+        Act::Say { .. } => "say",
+        Act::Stop => "stop",
+        Act::Merge => "merge",
+    };
+    match record {
+        RunRecord::Begun { .. } => "begun".to_owned(),
+        RunRecord::Resumed { .. } => "resumed".to_owned(),
+        RunRecord::Intent { act: of, .. } => format!("intent, {}", act(of)),
+        RunRecord::Outcome { step, .. } => {
+            let intent = before.iter().rev().find_map(|one| match one {
+                RunRecord::Intent { step: of, act, .. } if of == step => Some(act),
+                _ => None,
+            });
+            format!("outcome, {}", intent.map_or("?", act))
+        }
+        RunRecord::TurnEnded { .. } => "turn ended".to_owned(),
+        RunRecord::Applied { .. } => "turn applied".to_owned(),
+        RunRecord::Spoken { .. } => "spoken".to_owned(),
+        RunRecord::Parked { .. } => "parked".to_owned(),
+        RunRecord::Warned { .. } => "warned".to_owned(),
+        RunRecord::Alive { .. } => "alive".to_owned(),
+        RunRecord::Ended { .. } => "ended".to_owned(),
+    }
+}
+
 /// The run's journal of a world.
 struct SimJournal(Rc<RefCell<World>>);
 
@@ -410,16 +451,8 @@ impl RunJournal for SimJournal {
     }
 
     fn append(&mut self, record: &RunRecord) -> Result<(), RunError> {
-        let name = match record {
-            RunRecord::Begun { .. } => "journal begun",
-            RunRecord::Resumed { .. } => "journal resumed",
-            RunRecord::Intent { .. } => "journal intent",
-            RunRecord::Outcome { .. } => "journal outcome",
-            RunRecord::TurnEnded { .. } => "journal turn",
-            RunRecord::Applied { .. } => "journal applied",
-            _ => "journal other",
-        };
         let mut world = self.0.borrow_mut();
+        let name = &format!("journal: {}", name_of(record, &world.journal));
         // A torn line is dropped when the journal is opened again.
         for moment in [Moment::Before, Moment::During] {
             if world.pass(name, moment) {

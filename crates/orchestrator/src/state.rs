@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flamestack_core::FrameId;
 
 use crate::budget::Spending;
-use crate::next::Verdict;
+use crate::next::{LAST_MERGE, Verdict};
 use crate::options::{FrameOptions, RunOptions};
 use crate::prompt::PromptKind;
 use crate::record::{Act, Done, RunRecord, TurnReport};
@@ -87,6 +87,13 @@ pub struct FrameRun {
     pub conflicts: u32,
 }
 
+impl FrameRun {
+    /// Returns true if it has a worktree whose work is not merged.
+    pub fn is_unmerged(&self) -> bool {
+        self.worktree.is_some() && self.merged != Some(Done::Made)
+    }
+}
+
 /// A turn of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRun {
@@ -159,6 +166,12 @@ impl RunState {
                 self.ending = None;
                 for frame in self.frames.values_mut() {
                     frame.parked = None;
+                    // The user may have merged or cleaned up meanwhile.
+                    let is_left = frame.conflicts > LAST_MERGE;
+                    frame.conflicts = frame.conflicts.min(LAST_MERGE);
+                    frame
+                        .merged
+                        .take_if(|done| is_left || matches!(done, Done::Failed { .. }));
                 }
             }
             RunRecord::Intent {

@@ -1,8 +1,6 @@
 //! The moves of a run: each an intent, a call and an outcome.
 
-use flamestack_core::command::{PlanItem, Under};
-use flamestack_core::event::Goal;
-use flamestack_core::{Actor, Command, Frame, FrameId, Status, Text};
+use flamestack_core::{Actor, Command, Frame, FrameId, Status};
 
 use super::RunDriver;
 use crate::error::RunError;
@@ -12,7 +10,7 @@ use crate::options::Placed;
 use crate::prompt::{self, PromptInput, PromptKind};
 use crate::record::{Act, Done, RunRecord};
 use crate::report::RunEvent;
-use crate::ruling::{Ruled, rule, text, title_of};
+use crate::ruling::{Ruled, rule, text};
 use crate::stack::{RunTree, StackError};
 use crate::state::{Phase, TurnRun};
 
@@ -35,11 +33,7 @@ impl RunDriver<'_> {
                 let actor = self.actor.clone();
                 self.change(&actor, &command)
             }
-            NextMove::Worktree(frame) => {
-                let (folder, branch) = self.worktree_of(&frame);
-                let step = self.intend(frame, Act::Worktree { folder, branch })?;
-                self.make_worktree(step, &frame, tree)
-            }
+            NextMove::Worktree(frame) => self.worktree(frame, tree),
             NextMove::Merge(frame) => {
                 let step = self.intend(frame, Act::Merge)?;
                 self.merge(step, &frame, tree)
@@ -112,8 +106,13 @@ impl RunDriver<'_> {
         self.conclude(step, Done::Session { id })
     }
 
-    /// Parks the frame of a call that the server will never accept, so that it is not retried forever.
-    fn refused(&mut self, step: u64, frame: &FrameId, reason: &str) -> Result<(), RunError> {
+    /// Parks the frame of a call that will never succeed, so that it is not retried forever.
+    pub(super) fn refused(
+        &mut self,
+        step: u64,
+        frame: &FrameId,
+        reason: &str,
+    ) -> Result<(), RunError> {
         let is_root = self.memory.state.root == Some(*frame);
         self.park((!is_root).then_some(*frame), reason, None)?;
         self.conclude(
@@ -424,89 +423,6 @@ impl RunDriver<'_> {
                 is_claimed,
             });
         }
-    }
-
-    fn worktree_of(&self, frame: &FrameId) -> (String, String) {
-        match &self.worktrees {
-            Some(worktrees) => worktrees.place(frame),
-            None => (String::new(), String::new()),
-        }
-    }
-
-    pub(super) fn make_worktree(
-        &mut self,
-        step: u64,
-        frame: &FrameId,
-        tree: &RunTree,
-    ) -> Result<(), RunError> {
-        let base = self.directory(tree, frame);
-        let made = match &self.worktrees {
-            Some(worktrees) => worktrees.create(frame, base.as_deref()),
-            None => Err(RunError::Git {
-                action: "worktree".to_owned(),
-                reason: "this project is not a git repository".to_owned(),
-            }),
-        };
-        match made {
-            Ok(()) => self.conclude(step, Done::Made),
-            Err(error) => self.refused(step, frame, &error.to_string()),
-        }
-    }
-
-    pub(super) fn merge(
-        &mut self,
-        step: u64,
-        frame: &FrameId,
-        tree: &RunTree,
-    ) -> Result<(), RunError> {
-        let parent = tree.get(frame).and_then(|head| head.parent);
-        let into = parent.and_then(|parent| self.directory(tree, &parent));
-        let title = tree.get(frame).map_or("", |head| head.title.as_str());
-        let run = self.memory.state.frame(frame);
-        let was_resolved = run.is_some_and(|run| run.conflicts > 0);
-        let merged = match &self.worktrees {
-            Some(worktrees) => worktrees.merge(frame, into.as_deref(), title, was_resolved)?,
-            None => None,
-        };
-        match merged {
-            None => self.conclude(step, Done::Made),
-            Some(files) => {
-                let frame = self.stack.draw();
-                self.conclude(step, Done::Conflicts { frame, files })
-            }
-        }
-    }
-
-    /// Opens the frame that resolves the conflicts of a merge, below the frame's parent.
-    fn open_conflict(&mut self, frame: &FrameId, tree: &RunTree) -> Result<(), RunError> {
-        let run = self.memory.state.frame(frame).cloned().unwrap_or_default();
-        let parent = tree.get(frame).and_then(|head| head.parent);
-        let (Some(Done::Conflicts { frame: new, files }), Some(parent)) = (run.merged, parent)
-        else {
-            return Ok(());
-        };
-        let title = tree.get(frame).map_or("", |head| head.title.as_str());
-        let branch = run.worktree.map_or_else(String::new, |(_, branch)| branch);
-        let goal = Goal {
-            title: title_of(&format!("Merge the work of: {title}")),
-            criteria: Text::new(&format!(
-                "`git merge {branch}` is done and committed here. Git met conflicts: {}",
-                files.join(", ")
-            ))
-            .ok(),
-            criteria_compacted: None,
-        };
-        let item = PlanItem {
-            id: new,
-            goal,
-            children: Vec::new(),
-        };
-        let command = Command::Plan {
-            under: Under::Frame(parent),
-            items: vec![item],
-        };
-        let actor = self.actor.clone();
-        self.change(&actor, &command)
     }
 }
 

@@ -88,6 +88,7 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
     });
     let history = history.collect();
     let (title, attempt) = (one.title.clone(), one.key.2);
+    let directory = one.directory.clone();
     // A model that is asked to continue knows what it was at.
     let text_of = |message: &SimMessage| {
         message
@@ -111,6 +112,7 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
         attempt,
         text: asked.unwrap_or_default(),
         history,
+        directory,
     };
     found.rounds = 0;
     found.answer = None;
@@ -139,6 +141,7 @@ impl Host for SimHost {
                 id: id.clone(),
                 key: (key.run.clone(), key.frame.clone(), key.attempt),
                 title: wanted.title.clone(),
+                directory: wanted.directory.clone(),
                 messages: Vec::new(),
                 running: false,
             });

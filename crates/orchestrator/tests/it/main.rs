@@ -4,3 +4,4 @@ mod demands;
 mod laws;
 mod matrix;
 mod scenario;
+mod worktrees;
