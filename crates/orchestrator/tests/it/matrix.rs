@@ -1,21 +1,77 @@
 //! The crash matrix: every point of the run of twelve frames, each victim.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::rc::Rc;
 
-use flamestack_orchestrator::sim::{Death, Moment, Victim};
-use flamestack_orchestrator::{RunEnding, RunEvent};
+use flamestack_orchestrator::sim::{Death, Moment, SimPrompt, SimReply, Simulation, Victim, World};
+use flamestack_orchestrator::{FrontInput, Interrupted, RunEnding, RunEvent, RunRecord};
 
 use crate::scenario::simulation;
 
-/// Figures of a column of the matrix.
+const VICTIMS: [Victim; 3] = [Victim::Driver, Victim::Server, Victim::Both];
+const MOMENTS: [Moment; 3] = [Moment::Before, Moment::During, Moment::After];
+
+/// Deaths by step, victim and moment, and what must not come of them.
 #[derive(Default)]
-struct Column {
-    crashes: u32,
+struct Matrix {
+    deaths: BTreeMap<String, BTreeMap<(Victim, Moment), u32>>,
     prompts_twice: u32,
     lost: u32,
     executed_again: u32,
     other_trees: u32,
     continued: u32,
+}
+
+impl Matrix {
+    fn count(&self, step: &str, victim: Victim, moment: Moment) -> u32 {
+        let found = self
+            .deaths
+            .get(step)
+            .and_then(|row| row.get(&(victim, moment)));
+        found.copied().unwrap_or_default()
+    }
+
+    fn all(&self) -> u32 {
+        self.deaths.values().flat_map(BTreeMap::values).sum()
+    }
+}
+
+impl fmt::Display for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells = || {
+            VICTIMS
+                .into_iter()
+                .flat_map(|victim| MOMENTS.map(|moment| (victim, moment)))
+        };
+        write!(f, "| step |")?;
+        for (victim, moment) in cells() {
+            write!(
+                f,
+                " {} {} |",
+                format!("{victim:?}").to_lowercase(),
+                format!("{moment:?}").to_lowercase()
+            )?;
+        }
+        writeln!(f, "\n|---|{}", "---:|".repeat(cells().count()))?;
+        for step in self.deaths.keys() {
+            write!(f, "| {step} |")?;
+            for (victim, moment) in cells() {
+                write!(f, " {} |", self.count(step, victim, moment))?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(
+            f,
+            "\n{} deaths: {} prompts sent twice, {} results lost, {} frames executed again, {} other final trees; {} turns continued after unknown effects",
+            self.all(),
+            self.prompts_twice,
+            self.lost,
+            self.executed_again,
+            self.other_trees,
+            self.continued,
+        )
+    }
 }
 
 #[test]
@@ -69,35 +125,33 @@ fn crash_matrix_of_every_step() {
     let mut calm = simulation();
     calm.run(&[]).unwrap();
     let calm = calm.world.borrow();
-    let points = calm.points.len() as u64;
-    let mut columns: BTreeMap<(Victim, Moment), Column> = BTreeMap::new();
-    for victim in [Victim::Driver, Victim::Server, Victim::Both] {
-        for point in 1..=points {
+    let results = |world: &World| {
+        let frames = world.frames();
+        frames.values().filter(|(_, text)| !text.is_empty()).count()
+    };
+    let mut matrix = Matrix::default();
+    for (point, (step, moment)) in (1..).zip(&calm.points) {
+        for victim in VICTIMS {
             let mut run = simulation();
             let ending = run.run(&[Death { point, victim }]);
             let world = run.world.borrow();
-            let (name, moment) = &calm.points[usize::try_from(point).unwrap() - 1];
-            let place = || format!("{victim:?} died {moment:?} {name} (point {point})");
+            let place = || format!("{victim:?} died {moment:?} {step} (point {point})");
             assert_eq!(ending.unwrap(), RunEnding::Completed, "{}", place());
-            let column = columns.entry((victim, *moment)).or_default();
-            column.crashes += 1;
+            let row = matrix.deaths.entry(step.clone()).or_default();
+            *row.entry((victim, *moment)).or_default() += 1;
             if world.frames() != calm.frames() {
-                column.other_trees += 1;
+                matrix.other_trees += 1;
                 eprintln!("{}: {:?}", place(), world.frames());
             }
-            let results = |world: &flamestack_orchestrator::sim::World| {
-                let frames = world.frames();
-                frames.values().filter(|(_, text)| !text.is_empty()).count()
-            };
-            column.lost += u32::from(results(&world) < results(&calm));
-            column.executed_again += world.repeated;
+            matrix.lost += u32::from(results(&world) < results(&calm));
+            matrix.executed_again += world.repeated;
             let cut = |line: &&String| line.contains("interrupted by a crash");
             let (after, before) = (world.prompts(), calm.prompts());
             let continued = after.iter().filter(cut).count();
-            column.continued += u32::try_from(continued).unwrap();
+            matrix.continued += u32::try_from(continued).unwrap();
             let rest: Vec<&String> = after.iter().filter(|line| !cut(line)).collect();
             if rest != before.iter().collect::<Vec<_>>() {
-                column.prompts_twice += 1;
+                matrix.prompts_twice += 1;
                 eprintln!("{}: {rest:#?}", place());
             }
             // Without a dead server no turn is started a second time.
@@ -107,32 +161,99 @@ fn crash_matrix_of_every_step() {
             }
         }
     }
-    let mut table = String::from(
-        "victim | moment | crashes | prompts twice | results lost | executed again | other trees | continued\n",
-    );
-    for ((victim, moment), column) in &columns {
-        table.push_str(&format!(
-            "{victim:?} | {moment:?} | {} | {} | {} | {} | {} | {}\n",
-            column.crashes,
-            column.prompts_twice,
-            column.lost,
-            column.executed_again,
-            column.other_trees,
-            column.continued,
-        ));
+    println!("{matrix}");
+    let faults = [
+        matrix.prompts_twice,
+        matrix.lost,
+        matrix.executed_again,
+        matrix.other_trees,
+    ];
+    assert_eq!(faults, [0; 4], "{matrix}");
+    // Every line of the journal, by every victim, at every moment.
+    for victim in VICTIMS {
+        for moment in MOMENTS {
+            let journal = matrix
+                .deaths
+                .keys()
+                .filter(|step| step.starts_with("journal"));
+            let deaths: u32 = journal.map(|step| matrix.count(step, victim, moment)).sum();
+            let lines = calm.journal.len();
+            assert_eq!(
+                usize::try_from(deaths).unwrap(),
+                lines,
+                "{victim:?} {moment:?}"
+            );
+        }
     }
-    println!("{table}");
-    for ((victim, moment), column) in &columns {
-        let faults = [
-            column.prompts_twice,
-            column.lost,
-            column.executed_again,
-            column.other_trees,
-        ];
-        assert_eq!(faults, [0; 4], "{victim:?} {moment:?}\n{table}");
+}
+
+/// A run whose user says something to a running frame, stops everything, and goes on.
+fn with_a_user(deaths: &[Death]) -> Simulation {
+    let script = |prompt: &SimPrompt| SimReply {
+        rounds: 6,
+        ..SimReply::text(&format!("FRAME_COMPLETE: {} is done", prompt.title))
+    };
+    let mut run = Simulation::new("Goal", Rc::new(script));
+    let root = run.root();
+    run.plan(root, "a");
+    run.plan(root, "b");
+    let say = FrontInput::Say {
+        frame: None,
+        text: "Use port 8080.".to_owned(),
+    };
+    run.options.interrupted = Interrupted::Continue;
+    {
+        let mut world = run.world.borrow_mut();
+        world.inputs.push_back((4, say));
+        world.inputs.push_back((10, FrontInput::Stop));
+        world.deaths_at(deaths);
     }
-    let crashes: u32 = columns.values().map(|column| column.crashes).sum();
-    assert!(crashes > 900, "{crashes}");
+    while !run.once().is_ok_and(|ending| ending.is_complete()) {
+        run.world.borrow_mut().dead = false;
+    }
+    run
+}
+
+#[test]
+fn crash_matrix_of_a_run_with_a_user() {
+    let calm = with_a_user(&[]);
+    let calm = calm.world.borrow();
+    let said = |world: &World| {
+        let messages = world.sessions.iter().flat_map(|one| &one.messages);
+        let texts = messages.flat_map(|one| one.parts.values());
+        texts.filter(|text| text.contains("Use port 8080.")).count()
+    };
+    let names: BTreeSet<&str> = calm.points.iter().map(|(name, _)| name.as_str()).collect();
+    for step in [
+        "spoken",
+        "intent, say",
+        "outcome, say",
+        "intent, stop",
+        "outcome, stop",
+        "ended",
+        "resumed",
+    ] {
+        assert!(
+            names.contains(format!("journal: {step}").as_str()),
+            "{step}: {names:?}"
+        );
+    }
+    assert_eq!(said(&calm), 1);
+    for (point, (step, moment)) in (1..).zip(&calm.points) {
+        for victim in VICTIMS {
+            let run = with_a_user(&[Death { point, victim }]);
+            let world = run.world.borrow();
+            let place = format!("{victim:?} died {moment:?} {step} (point {point})");
+            assert_eq!(world.frames(), calm.frames(), "{place}");
+            assert_eq!(world.repeated, 0, "{place}");
+            // A message that died with the driver before it was recorded is lost, as the user sees.
+            let is_recorded = world
+                .journal
+                .iter()
+                .any(|one| matches!(one, RunRecord::Spoken { .. }));
+            assert_eq!(said(&world), usize::from(is_recorded), "{place}");
+        }
+    }
 }
 
 #[test]
