@@ -41,6 +41,7 @@ pub use self::observer::{Observation, Observer, StoredText};
 pub(crate) use self::results::is_wordless;
 pub use self::spoken::OWN_COMMAND;
 pub(crate) use self::spoken::asked_words;
+use self::topics::Track;
 use crate::Engine;
 use crate::autonomy::SignalReader;
 use crate::autonomy::aftermath::Followed;
@@ -102,6 +103,8 @@ pub struct IngestOptions {
     pub without_ids: bool,
     /// True if every subagent that ends here keeps its frame, however short its run.
     pub keeps_frames: bool,
+    /// True if another program drives the session and keeps its frames: prompts and to-do lists make none.
+    pub is_driven: bool,
     /// Origin of the report that a subagent ended.
     pub ended_by: EndedBy,
 }
@@ -389,7 +392,9 @@ impl Engine {
         // A past session keeps the frames of all its subagents: it will not be asked again.
         if !options.past {
             let Tracking { framing, track, .. } = self.tracking();
-            ingest.observer.set_track(track);
+            ingest
+                .observer
+                .set_track(if options.is_driven { Track::Off } else { track });
             ingest.observer.set_framing(if options.keeps_frames {
                 Framing {
                     enabled: framing.enabled,

@@ -8,6 +8,35 @@ pub(crate) mod commands;
 pub(crate) mod entries;
 pub(crate) mod message;
 
+use flamestack_core::transcript::Entry;
+use serde_json::Value;
+
+use self::entries::{Source, entries};
+use self::message::{HostMessage, HostPart};
+
+/// Converts messages that OpenCode's server has stored (`{info, parts}`), of a session whose prompts are not the
+/// user's words: another program drives it.
+pub fn stored_entries(messages: &[Value], directory: &str) -> Vec<Entry> {
+    let source = Source::Recorded {
+        directory,
+        is_subagent: true,
+    };
+    let read = |stored: &Value| {
+        let info = stored.get("info")?;
+        let id = info.get("id")?.as_str()?.to_owned();
+        let parts = stored.get("parts").and_then(Value::as_array);
+        let parts = parts.into_iter().flatten().filter_map(|part| {
+            let id = part.get("id").and_then(Value::as_str).unwrap_or_default();
+            HostPart::read(id.to_owned(), part.clone())
+        });
+        HostMessage::read(id, info, parts.collect())
+    };
+    let messages = messages.iter().filter_map(read);
+    messages
+        .flat_map(|message| entries(&message, source))
+        .collect()
+}
+
 /// The beginnings of the texts that Flamestack adds to a session. The plugin gets them from here.
 pub const OWN_TEXTS: [&str; 3] = ["<stack-update", "<stack-context", "<frame-results"];
 

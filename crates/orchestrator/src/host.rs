@@ -29,6 +29,8 @@ pub trait Host {
     fn send(&mut self, seat: &Seat, message: &Outgoing) -> Result<(), HostError>;
     /// Returns true if a message is stored.
     fn has(&mut self, seat: &Seat, message: &str) -> Result<bool, HostError>;
+    /// Returns the messages of a session as the host stores them, for the record of the work.
+    fn stored(&mut self, seat: &Seat) -> Result<Vec<Value>, HostError>;
     /// Returns the state of the turn that a message started.
     fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError>;
     /// Deletes the unfinished answer to a message, which used no tools.

@@ -67,7 +67,7 @@ pub use prompt::PromptKind;
 pub use record::{Act, Done, RunRecord, TurnReport};
 pub use report::{FrameCost, RunActivity, RunEnding, RunEvent, RunSummary};
 pub use signal::{FrameSignal, signals};
-pub use stack::{EngineStack, RunStack, RunTree, StackError};
+pub use stack::{EngineStack, ReadMessages, RunStack, RunTree, StackError};
 pub use state::{FrameRun, Phase, RunState, TurnRun};
 pub use tools::serve as serve_tools;
 pub use worktree::Worktrees;

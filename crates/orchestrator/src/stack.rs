@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use flamestack_core::frame::{FrameStanding, Origin};
+use flamestack_core::transcript::Entry;
 use flamestack_core::{Actor, Command, Frame, FrameHead, FrameId, Refusal, Status};
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::hints::Voice;
-use flamestack_engine::{Engine, EngineError};
+use flamestack_engine::{Engine, EngineError, IngestOptions};
+use serde_json::Value;
 
 /// The frames that a run works on.
 pub trait RunStack {
@@ -22,9 +24,14 @@ pub trait RunStack {
     fn run(&mut self, actor: &Actor, command: &Command) -> Result<(), StackError>;
     /// Renders the context of a frame.
     fn context(&self, frame: &FrameId) -> Result<String, StackError>;
+    /// Records the messages of a session. The same message may come any number of times.
+    fn keep(&mut self, actor: &Actor, messages: &[Value]) -> Result<(), StackError>;
     /// Draws the id of a new frame.
     fn draw(&mut self) -> FrameId;
 }
+
+/// Reads the messages of a host as the neutral entries that the engine records.
+pub type ReadMessages<'r> = dyn Fn(&[Value]) -> Vec<Entry> + 'r;
 
 /// Failure to read or change the frames.
 #[derive(Debug, thiserror::Error)]
@@ -63,12 +70,13 @@ impl From<EngineError> for StackError {
 /// The frames of a project.
 pub struct EngineStack<'e> {
     engine: &'e Engine,
+    read: &'e ReadMessages<'e>,
 }
 
 impl<'e> EngineStack<'e> {
-    /// Works on the frames of an engine's project.
-    pub fn new(engine: &'e Engine) -> Self {
-        Self { engine }
+    /// Works on the frames of an engine's project, and records the sessions of a host.
+    pub fn new(engine: &'e Engine, read: &'e ReadMessages<'e>) -> Self {
+        Self { engine, read }
     }
 }
 
@@ -100,6 +108,17 @@ impl RunStack for EngineStack<'_> {
         let contexts = self.engine.contexts();
         let context = contexts.context(&target, &ContextOptions::default())?;
         Ok(context.map_or_else(String::new, |context| context.text.clone()))
+    }
+
+    fn keep(&mut self, actor: &Actor, messages: &[Value]) -> Result<(), StackError> {
+        let options = IngestOptions {
+            is_driven: true,
+            ..IngestOptions::default()
+        };
+        self.engine
+            .ingest_with(actor, &options, &(self.read)(messages))?;
+        self.engine.keep_pending(actor)?;
+        Ok(())
     }
 
     fn draw(&mut self) -> FrameId {

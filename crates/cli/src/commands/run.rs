@@ -15,12 +15,15 @@ use flamestack_core::command::Under;
 use flamestack_core::{Actor, Command, FrameId};
 use flamestack_engine::settings::Settings;
 use flamestack_hosts::install::program;
+use flamestack_hosts::opencode::stored_entries;
 use flamestack_orchestrator::opencode::{Login, OpenCodeHost, ServerPlan, guard};
 use flamestack_orchestrator::{
     DriverMemory, EngineStack, FileJournal, HostError, Inbox, Interrupted, Limits, ModelName,
     PermissionPolicy, Placed, Redaction, RunDriver, RunEnding, RunError, RunEvent, RunOptions,
     RunPaths, RunRecord, Spoken, Strategy, Worktrees, serve_tools,
 };
+
+use serde_json::Value;
 
 use self::front::TerminalFront;
 use self::plan_file::Plan;
@@ -285,7 +288,9 @@ impl Run {
         let redactor = ctx.engine.redactor();
         let redaction: Redaction<'_> = Box::new(|text| redactor.redact(text).into_owned());
         let mut journal = FileJournal::open(&paths.journal(run), run, redaction)?;
-        let mut stack = EngineStack::new(&ctx.engine);
+        let place = directory.display().to_string();
+        let read = |messages: &[Value]| stored_entries(messages, &place);
+        let mut stack = EngineStack::new(&ctx.engine, &read);
         let mut front = TerminalFront::new(output)?;
         front.show(&RunEvent::Server {
             url: host.url().to_owned(),

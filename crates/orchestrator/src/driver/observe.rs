@@ -6,7 +6,7 @@ use flamestack_core::text::shortened;
 use super::{Choice, RunDriver};
 use crate::budget::Spending;
 use crate::error::RunError;
-use crate::host::{ReplyEnd, TurnFault, TurnFinish, TurnView};
+use crate::host::{ReplyEnd, Seat, TurnFault, TurnFinish, TurnView};
 use crate::options::Interrupted;
 use crate::record::{RunRecord, TurnReport};
 use crate::report::{RunActivity, RunEvent};
@@ -69,6 +69,9 @@ impl RunDriver<'_> {
         if view != TurnView::Unanswered {
             self.memory.unanswered.remove(&turn.step);
         }
+        if matches!(view, TurnView::Ended(_) | TurnView::Cut { .. }) {
+            self.keep(&seat);
+        }
         match view {
             TurnView::Ended(end) => self.ended(frame, turn.step, *end),
             TurnView::Missing => {
@@ -119,6 +122,26 @@ impl RunDriver<'_> {
                 };
                 self.finish(frame, turn.step, TurnFinish::Cut { go_on }, spent)
             }
+        }
+    }
+
+    /// Records the messages of a session, before the end of its turn is: a crash in between records them again. The
+    /// run does not depend on it, and the next turn of the session brings what could not be recorded.
+    fn keep(&mut self, seat: &Seat) {
+        let actor = self.session_actor(&seat.session);
+        let kept = match self.host.stored(seat) {
+            Ok(messages) => self
+                .stack
+                .keep(&actor, &messages)
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(problem) = kept {
+            let note = format!(
+                "the messages of {} are not recorded: {problem}",
+                seat.session
+            );
+            self.front.event(&RunEvent::Note(note));
         }
     }
 

@@ -338,6 +338,13 @@ impl Host for OpenCodeHost {
         Ok(found.is_some())
     }
 
+    fn stored(&mut self, seat: &Seat) -> Result<Vec<Value>, HostError> {
+        let place = Some(self.place(seat.directory.as_deref()));
+        let path = format!("/session/{}/message", seat.session);
+        let found: Option<Vec<Value>> = self.client.find(&path, place)?;
+        Ok(found.unwrap_or_default())
+    }
+
     fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError> {
         self.listen(seat.directory.as_deref());
         // The status first: a turn that ends in between is then seen as ended, not as cut off.

@@ -5,6 +5,8 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{Moment, SimMessage, SimPrompt, SimReply, SimSession, World};
 use crate::budget::Spending;
 use crate::host::{
@@ -205,6 +207,10 @@ impl Host for SimHost {
             let one = session(world, &seat.session)?;
             Ok(one.messages.iter().any(|known| known.id == message))
         })
+    }
+
+    fn stored(&mut self, _seat: &Seat) -> Result<Vec<Value>, HostError> {
+        Ok(Vec::new())
     }
 
     fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError> {

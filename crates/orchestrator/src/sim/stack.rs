@@ -10,6 +10,8 @@ use flamestack_core::{
     Actor, Command, Frame, FrameHead, FrameId, Rejected, Text, TreeQuery as _, decide,
 };
 
+use serde_json::Value;
+
 use super::{Moment, World, record, user};
 use crate::ruling::title_of;
 use crate::stack::{RunStack, StackError};
@@ -101,6 +103,10 @@ impl RunStack for SimStack {
         let found = world.tree.frames().get(frame);
         let title = found.map_or("", |frame| frame.title.as_str());
         Ok(format!("<context frame=\"{title}\"/>"))
+    }
+
+    fn keep(&mut self, _actor: &Actor, _messages: &[Value]) -> Result<(), StackError> {
+        Ok(())
     }
 
     fn draw(&mut self) -> FrameId {
