@@ -27,9 +27,9 @@ describe("flame run and its options", () => {
       const { code, out } = await runs.run(["Build it", "--max-frames", "3", "--max-depth", "1"]).ended
       assert.equal(code, 0, out)
       assert.deepEqual(statuses(runs), { "Build it": "completed", a: "completed", b: "completed", c: "completed" })
-      const told = (title) => runs.lab.model.work().filter((request) => titleOf(request) === title).at(-1).userTexts.at(-1)
-      assert.match(told("Build it"), /`d` was not opened/)
-      assert.match(told("a"), /`deeper` was not opened/)
+      const heard = (title) => runs.lab.model.work().filter((request) => titleOf(request) === title).at(-1).userTexts.at(-1)
+      assert.match(heard("Build it"), /`d` was not opened/)
+      assert.match(heard("a"), /`deeper` was not opened/)
     })
   })
 
@@ -116,7 +116,7 @@ describe("flame run and its options", () => {
         [["--resume"], 1, /no unfinished run/],
         [["--resume", "Goal"], 2, /--resume/],
         [["--say", "Hello"], 2, /--to/],
-        [["Goal", "--to", "abcdefgh"], 2, /--say/],
+        [["Goal", "--to", "abcdefgh"], 2, /--to/],
       ]
       for (const [words, wanted, says] of refusals) {
         const { code, err } = await runs.run(words).ended

@@ -49,8 +49,8 @@ describe("flame run --worktrees", () => {
       assert.deepEqual(frames[merged[0]], ["completed", "both are in the page"])
       assert.ok(events.some((one) => one.event === "opened" && one.titles[0] === merged[0]))
       // The parent hears of it when everything is merged, and of the conflict's own frame, too.
-      const told = runs.lab.model.work().find((request) => titleOf(request) === "Goal").userTexts.at(-1)
-      for (const title of Object.keys(frames).filter((title) => title !== "Goal")) assert.ok(told.includes(title), title)
+      const heard = runs.lab.model.work().find((request) => titleOf(request) === "Goal").userTexts.at(-1)
+      for (const title of Object.keys(frames).filter((title) => title !== "Goal")) assert.ok(heard.includes(title), title)
       const read = (name) => readFileSync(join(runs.lab.project, name), "utf8")
       assert.deepEqual(["page.txt", "Left.txt", "Right.txt"].map(read), ["left and right\n", "Left\n", "Right\n"])
       assert.equal(git(runs, "status", "--porcelain"), "")

@@ -101,7 +101,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TEXT", requires = "to", conflicts_with_all = ["goal", "plan", "resume"])]
     say: Option<String>,
     /// The frame that `--say` is for
-    #[arg(long, value_name = "FRAME", requires = "say")]
+    #[arg(long, value_name = "FRAME", requires = "say", conflicts_with_all = ["goal", "plan", "resume"])]
     to: Option<String>,
 }
 
