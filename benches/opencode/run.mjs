@@ -107,7 +107,7 @@ function plan(lab, session) {
 }
 
 mkdirSync(place, { recursive: true })
-const bare = await requests("bare", quick ? 5 : 20)
+const bare = await requests("bare", quick ? 10 : 25)
 // Two sessions: a single one would have grown by half.
 const sessions = [await requests("ours", quick ? 10 : 25)]
 if (!quick) sessions.push(await requests("ours", 25))
