@@ -15,7 +15,7 @@ mod parallel;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use clap_complete::CompleteEnv;
 
 use crate::args::Cli;
@@ -28,7 +28,10 @@ const ERROR_LIMIT: usize = 4_000;
 fn main() -> ExitCode {
     // A shell that completes a word sets `COMPLETE`; this answers it and ends.
     CompleteEnv::with_factory(help::command).complete();
-    let words = help::command().try_get_matches();
+    // The help in groups builds every subcommand, so it is made only for a line that is not run.
+    let words = Cli::command()
+        .try_get_matches()
+        .or_else(|_| help::command().try_get_matches());
     let cli = match words.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
