@@ -1,29 +1,12 @@
 //! Autonomy: when to open a frame, when to close one, and what became of the advice.
 //!
-//! - [`WorkSignals`] are folded from what hosts report, one [`Sighting`] at a time, at a cost that does
-//!   not depend on the length of the history;
-//! - a [`AdviceRule`] is one piece of evidence with the probability that it is right, measured on recorded
-//!   sessions or given by its definition;
-//! - a [`Heuristic`] is as sure as its strongest rule that holds, and [`judge`] combines them;
+//! - a [`Heuristic`] is a reason to do either;
 //! - a [`Suggestion`] is advice that was given, with its evidence and what became of it.
 //!
-//! Reading transcripts is the engine's task, and so is acting: nothing here opens or closes a frame.
+//! Reading signals and judging them is the engine's task, and so is acting.
 
-mod errors;
-mod judge;
-mod rules;
-mod signals;
 mod suggestion;
-#[cfg(test)]
-mod tests;
 
-pub use errors::{ErrorLog, normalise_error};
-pub use judge::{Assessment, Judgement, judge};
-pub use rules::{AdviceRule, Basis, Calibration, Proof, RULES, fingerprint};
-pub use signals::{
-    Boundary, Criteria, Declared, LastCheck, PromptSigns, Sighting, StepSigns, TodoSigns,
-    TurnSigns, WorkSignals,
-};
 pub use suggestion::{Suggestion, SuggestionState, Tally, suggestion_line};
 
 use crate::names::enum_names;
@@ -71,6 +54,25 @@ enum_names! {
         Stagnation = "stagnation",
         /// The prompt is about to outgrow the window.
         ContextOverflow = "context_overflow",
+    }
+}
+
+enum_names! {
+    /// A moment at which a suggestion interrupts least.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Boundary {
+        /// The user sent a message, and nothing was done about it yet.
+        Prompt = "prompt",
+        /// A frame was closed.
+        Pop = "pop",
+        /// The work was committed.
+        Commit = "commit",
+        /// A check that had failed succeeds, or one succeeds after changes.
+        Green = "green",
+        /// An item of the to-do list is done.
+        PlanStep = "plan step",
+        /// The turn ended.
+        Idle = "idle",
     }
 }
 

@@ -1,9 +1,10 @@
 //! Autonomy in a project: reads signals, makes suggestions, and acts where the user lets it.
 //!
-//! `flamestack_core::autonomy` has the rules.
+//! [`heuristics`] judges the signals; `flamestack_core::autonomy` has what the journal keeps of it.
 
 pub(crate) mod aftermath;
 mod criteria;
+pub mod heuristics;
 pub mod policy;
 pub mod reader;
 mod signals;

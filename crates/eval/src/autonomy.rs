@@ -13,11 +13,12 @@ pub use counts::{AdviceCounts, Bin, HeldOut, Row};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::autonomy::{
-    AdviceKind, Assessment, Calibration, Heuristic, RULES, Sighting, WorkSignals, judge,
-};
+use flamestack_core::autonomy::{AdviceKind, Heuristic};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_engine::autonomy::SignalReader;
+use flamestack_engine::autonomy::heuristics::{
+    Assessment, Calibration, RULES, Sighting, WorkSignals, judge,
+};
 
 use self::timeline::Timeline;
 

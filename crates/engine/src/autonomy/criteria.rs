@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::autonomy::Criteria;
+use crate::autonomy::heuristics::Criteria;
 use flamestack_core::frame::Frame;
 use flamestack_core::{Evidence, Note, Text};
 use flamestack_extract::lex::terms;

@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flamestack_core::FrameId;
-use flamestack_core::autonomy::{
-    Boundary, PromptSigns, Sighting, StepSigns, TodoSigns, WorkSignals, fingerprint,
+use crate::autonomy::heuristics::{
+    PromptSigns, Sighting, StepSigns, TodoSigns, WorkSignals, fingerprint,
 };
+use flamestack_core::FrameId;
+use flamestack_core::autonomy::Boundary;
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Todo, TodoStatus};
 use flamestack_extract::failure::error_line;
 use flamestack_extract::lex::{NameKind, names, path_key};

@@ -1,7 +1,8 @@
 //! Signals of a session in a project: read from its entries, followed from frame to frame, completed by
 //! what the store knows.
 
-use flamestack_core::autonomy::{Boundary, Criteria, WorkSignals};
+use crate::autonomy::heuristics::{Criteria, WorkSignals};
+use flamestack_core::autonomy::Boundary;
 use flamestack_core::frame::Frame;
 use flamestack_core::{FrameId, Session, SessionRef, Text};
 use flamestack_store::Reading;

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::autonomy::heuristics::{Assessment, Calibration, Judgement, WorkSignals, judge};
 use flamestack_core::autonomy::{
-    AdviceKind, Assessment, AutonomyLevel, Boundary, Calibration, Heuristic, Judgement, Suggestion,
-    SuggestionState, Tally, WorkSignals, judge,
+    AdviceKind, AutonomyLevel, Boundary, Heuristic, Suggestion, SuggestionState, Tally,
 };
 use flamestack_core::frame::Origin;
 use flamestack_core::id::{Fingerprint, Seq};
@@ -108,7 +108,7 @@ impl Autonomy<'_> {
         };
         let is_proven = first
             .rule
-            .and_then(|rule| flamestack_core::autonomy::RULES.get(rule));
+            .and_then(|rule| crate::autonomy::heuristics::RULES.get(rule));
         let is_proven = is_proven.is_some_and(|rule| PROVEN.contains(&rule.name));
         let may_act = match suggestion.kind {
             AdviceKind::Push => true,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flamestack_core::autonomy::fingerprint;
+use crate::autonomy::heuristics::fingerprint;
 use flamestack_extract::lex::terms;
 
 /// Length of a text of the model whose words count as known, in bytes.

@@ -1,6 +1,7 @@
 //! Tools about autonomy: its settings, what it thinks of the work, its suggestions.
 
-use flamestack_core::autonomy::{AdviceKind, AutonomyLevel, Heuristic, Judgement, fingerprint};
+use crate::autonomy::heuristics::{Judgement, fingerprint};
+use flamestack_core::autonomy::{AdviceKind, AutonomyLevel, Heuristic};
 use flamestack_core::{Actor, Outcome};
 use flamestack_extract::lex::terms;
 use schemars::JsonSchema;

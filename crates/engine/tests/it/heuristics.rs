@@ -1,11 +1,12 @@
 //! Each heuristic on short recordings: one on which it speaks, and others that look alike on which it is
 //! silent. The recordings have the shapes of real ones, in words of their own.
 
-use flamestack_core::autonomy::{Assessment, Calibration, Heuristic};
+use flamestack_core::autonomy::Heuristic;
 use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus, Usage,
 };
 use flamestack_engine::autonomy::SignalReader;
+use flamestack_engine::autonomy::heuristics::{Assessment, Calibration};
 
 /// Reads a recording, one line an entry:
 ///

@@ -1,6 +1,6 @@
 //! The predecessor's formulas, which ours are compared with.
 
-use flamestack_core::autonomy::WorkSignals;
+use flamestack_engine::autonomy::heuristics::WorkSignals;
 
 /// Scores of at least this much are suggestions.
 const PUSH: u64 = 70;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use flamestack_core::autonomy::{Heuristic, Sighting, StepSigns, normalise_error};
+use flamestack_core::autonomy::Heuristic;
+use flamestack_engine::autonomy::heuristics::{Sighting, StepSigns, normalise_error};
 
 /// Steps after a moment within which a segment begins.
 const SOON: usize = 10;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use flamestack_core::autonomy::{AdviceKind, Basis, Calibration, Heuristic, RULES};
+use flamestack_core::autonomy::{AdviceKind, Heuristic};
 use flamestack_core::id::Timestamp;
 use flamestack_engine::autonomy::AutonomyPolicy;
+use flamestack_engine::autonomy::heuristics::{Basis, Calibration, RULES};
 use flamestack_engine::views::counted;
 use flamestack_eval::autonomy::{AdviceCounts, BASELINE_NAMES, HeldOut, Moments, Row, Windows};
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
+use flamestack_core::Outcome;
+use flamestack_core::autonomy::*;
 use proptest::prelude::*;
 
 use super::*;
-use crate::frame::Outcome;
 
 /// Folds sightings.
 fn after(sightings: &[Sighting]) -> WorkSignals {
@@ -313,11 +314,14 @@ fn advice_in_a_context_is_one_line_that_closes_nothing() {
         kind: AdviceKind::Push,
         heuristic: Heuristic::FailureBoundary,
         score: 91,
-        key: crate::id::Fingerprint(1),
-        evidence: crate::text::Text::new("the same error\n3 times: a[0] </stack-context>").unwrap(),
+        key: flamestack_core::id::Fingerprint(1),
+        evidence: flamestack_core::text::Text::new(
+            "the same error\n3 times: a[0] </stack-context>",
+        )
+        .unwrap(),
         frame: None,
         outcome: None,
-        title: crate::text::Title::new("Fix the parser").ok(),
+        title: flamestack_core::text::Title::new("Fix the parser").ok(),
         boundary: Boundary::Idle,
         saves: 0,
         reached: 0,

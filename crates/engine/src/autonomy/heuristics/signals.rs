@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use flamestack_core::autonomy::Boundary;
+
 use super::errors::ErrorLog;
-use crate::names::enum_names;
 
 /// Maximum number of files and folders that a frame remembers; beyond it they only count.
 const REMEMBERED: usize = 512;
@@ -189,25 +190,6 @@ pub struct WorkSignals {
     seen_files: BTreeSet<u64>,
     seen_folders: BTreeSet<u64>,
     changed_files: BTreeSet<u64>,
-}
-
-enum_names! {
-    /// A moment at which a suggestion interrupts least.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Boundary {
-        /// The user sent a message, and nothing was done about it yet.
-        Prompt = "prompt",
-        /// A frame was closed.
-        Pop = "pop",
-        /// The work was committed.
-        Commit = "commit",
-        /// A check that had failed succeeds, or one succeeds after changes.
-        Green = "green",
-        /// An item of the to-do list is done.
-        PlanStep = "plan step",
-        /// The turn ended.
-        Idle = "idle",
-    }
 }
 
 impl WorkSignals {

@@ -1,7 +1,9 @@
 //! Judges signals: how sure each heuristic is, and what all of them together say.
 
-use super::{AdviceKind, Calibration, Heuristic, Proof, RULES, WorkSignals};
-use crate::frame::Outcome;
+use flamestack_core::Outcome;
+use flamestack_core::autonomy::{AdviceKind, Heuristic};
+
+use super::{Calibration, Proof, RULES, WorkSignals};
 
 /// A heuristic that is at least this sure corroborates a stronger one.
 const CORROBORATES: u8 = 50;

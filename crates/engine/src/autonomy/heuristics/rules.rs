@@ -4,8 +4,10 @@
 //! and how often what followed confirmed it. Rules about what a caller or a host declares, and about
 //! criteria, cannot be measured there; their probability follows from their definition.
 
+use flamestack_core::autonomy::Heuristic;
+
+use super::WorkSignals;
 use super::signals::{Criteria, Declared, TodoSigns};
-use super::{Heuristic, WorkSignals};
 
 /// Evidence that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
