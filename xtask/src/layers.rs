@@ -22,7 +22,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "brief", "context", "core", "extract", "redact", "store", "tokens",
         ],
     ),
-    ("eval", &["core", "engine", "extract"]),
+    ("eval", &["core", "engine", "extract", "store"]),
     ("hosts", &["brief", "core", "engine", "store"]),
     ("orchestrator", &["core", "engine"]),
     ("ui", &["core", "engine", "store"]),

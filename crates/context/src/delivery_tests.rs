@@ -16,8 +16,8 @@ use flamestack_core::id::SessionRef;
 use flamestack_core::note::Note;
 use flamestack_core::session::ActivitySnapshot;
 use flamestack_core::text::Title;
-use flamestack_core::tree::Tree;
 use flamestack_extract::tokens::Estimate;
+use flamestack_testkit::Tree;
 
 fn person() -> SessionRef {
     SessionRef::shell("main")

@@ -9,8 +9,8 @@ use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Directive;
 use flamestack_core::note::{Evidence, Note};
 use flamestack_core::text::Text;
-use flamestack_core::tree::Tree;
 use flamestack_extract::tokens::{Seam, Tokenizer};
+use flamestack_testkit::Tree;
 pub(super) use flamestack_testkit::frame;
 
 /// The real tokenizer, so that the budget is tested as it is used.

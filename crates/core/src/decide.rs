@@ -384,6 +384,3 @@ impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
         }))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,7 @@
 //! the tree they ask of a [`TreeQuery`]. Storage formats and wire formats live at the edges.
 //!
 //! - [`decide()`] turns a [`Command`] into [`Event`]s or a [`Refusal`];
-//! - [`Tree`] folds events into the state they describe.
+//! - [`fold`] applies events to the frames they describe.
 
 mod author;
 pub mod autonomy;
@@ -27,7 +27,6 @@ pub mod stall;
 pub mod subagent;
 pub mod text;
 pub mod transcript;
-pub mod tree;
 pub mod tree_query;
 
 pub use author::Author;
@@ -40,5 +39,4 @@ pub use note::{Evidence, Note};
 pub use refusal::Refusal;
 pub use session::{Model, Session};
 pub use text::{Text, Title};
-pub use tree::Tree;
 pub use tree_query::TreeQuery;

@@ -2,7 +2,7 @@
 //!
 //! [`crate::decide()`] never sees a whole tree: it queries the few frames around the one that a
 //! command is about, so that its cost follows the neighbourhood and not the history. A store
-//! answers from its projections, [`crate::Tree`] from memory.
+//! answers from its projections, the tree of the tests from memory.
 
 use std::collections::BTreeSet;
 

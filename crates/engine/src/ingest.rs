@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-use flamestack_core::autonomy::{Boundary, WorkSignals};
+use flamestack_core::autonomy::Boundary;
 use flamestack_core::command::Fork;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{Fingerprint, Timestamp};
@@ -45,6 +45,7 @@ use self::topics::Track;
 use crate::Engine;
 use crate::autonomy::SignalReader;
 use crate::autonomy::aftermath::Followed;
+use crate::autonomy::heuristics::WorkSignals;
 use crate::error::Result;
 use crate::subagents::Tracking;
 

@@ -1,16 +1,16 @@
 //! Recall of changed files: how well they are derived without the host's own report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use flamestack_core::Author;
 use flamestack_core::command::Actor;
-use flamestack_core::event::{Event, Recorded};
-use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::event::Event;
+use flamestack_core::id::{FrameId, SessionRef, Timestamp};
 use flamestack_core::note::Note;
 use flamestack_core::transcript::{Entry, EntryKind};
-use flamestack_core::tree::Tree;
 use flamestack_engine::ingest::Observer;
 use flamestack_extract::lex::path_key;
+use flamestack_store::{SqliteStore, Step, Store as _};
 
 /// Minimum number of changed files for a meaningful figure.
 const FEWEST: usize = 2;
@@ -75,10 +75,12 @@ fn keys<'a>(paths: impl IntoIterator<Item = &'a String>) -> BTreeSet<&'a str> {
     keys.filter(|key| !key.is_empty()).collect()
 }
 
-/// Derives the artifacts of a session without the host's reports of changed files.
+/// Derives the artifacts of a session without the host's reports of changed files: as an import does,
+/// into a store in memory.
 fn derived(entries: &[Entry]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let Ok(session) = "eval:session".parse::<SessionRef>() else {
+    let (Ok(session), Ok(mut store)) = ("eval:session".parse::<SessionRef>(), SqliteStore::empty())
+    else {
         return found;
     };
     let actor = Actor {
@@ -87,48 +89,91 @@ fn derived(entries: &[Entry]) -> BTreeSet<String> {
         message: None,
         by: Author::Agent,
     };
-    let mut tree = Tree::default();
     let mut observer = Observer::past();
     let mut drawn = 0u64;
     let mut draw = || {
         drawn += 1;
         FrameId::from_entropy(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     };
-    let kept = entries
+    let mut rest = entries
         .iter()
         .filter(|entry| !matches!(entry.kind, EntryKind::Changed { .. }));
-    for entry in kept {
-        // A tree in memory is always readable.
-        let observations = observer.observe(&tree, &actor, entry, &mut draw);
-        let known = observer.finish_batch(&actor.session);
-        let known = known.map(|event| (actor.clone(), event));
-        let seen = observations
-            .unwrap_or_default()
-            .into_iter()
-            .flat_map(|observation| {
-                let actor = observation.actor;
-                let events = observation.decision.events.into_iter();
-                events.map(move |event| (actor.clone(), event))
-            });
-        for (actor, event) in seen.chain(known) {
-            if let Event::Noted {
-                note: Note::Artifact(path),
-                ..
-            } = &event
-            {
-                found.insert(path_key(path.as_str()).to_owned());
+    let mut steps = VecDeque::new();
+    // A store in memory is always readable.
+    let recorded = store.commit_steps(&mut |tree| {
+        while steps.is_empty() {
+            let Some(entry) = rest.next() else {
+                return Ok(None);
+            };
+            for observation in observer.observe(tree, &actor, entry, &mut draw)? {
+                steps.push_back((observation.actor, observation.decision.events));
             }
-            let seq = Seq(i64::try_from(tree.journal().len()).unwrap_or(i64::MAX));
-            tree.apply(Recorded {
-                seq: Seq(seq.0 + 1),
-                batch: seq,
-                at: Timestamp(seq.0),
-                session: actor.session,
-                message: actor.message,
-                by: actor.by,
-                event,
-            });
+            if let Some(known) = observer.finish_batch(&actor.session) {
+                steps.push_back((actor.clone(), vec![known]));
+            }
+        }
+        Ok(steps.pop_front().map(|(actor, events)| Step {
+            at: Timestamp::default(),
+            actor,
+            events,
+        }))
+    });
+    for recorded in recorded.unwrap_or_default() {
+        if let Event::Noted {
+            note: Note::Artifact(path),
+            ..
+        } = &recorded.event
+        {
+            found.insert(path_key(path.as_str()).to_owned());
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use flamestack_core::transcript::{Answer, Call, CallKind, Speaker};
+
+    use super::*;
+
+    fn edited(path: &str) -> [Entry; 2] {
+        let call = Call {
+            id: format!("call {path}"),
+            tool: "edit".to_owned(),
+            kind: CallKind::Edit,
+            arguments: format!("{{\"filePath\":\"{path}\"}}"),
+            paths: vec![path.to_owned()],
+            command: None,
+        };
+        let answer = Answer {
+            call: call.id.clone(),
+            ok: true,
+            exit_code: None,
+            text: "ok".to_owned(),
+        };
+        [EntryKind::Call(call), EntryKind::Answer(answer)].map(Entry::of)
+    }
+
+    #[test]
+    fn changed_files_are_derived_without_the_hosts_report() {
+        let asked = Entry::of(EntryKind::User {
+            speaker: Speaker::Person,
+            text: "Rename it everywhere".to_owned(),
+        });
+        let reported = Entry::of(EntryKind::Changed {
+            paths: ["src/a.rs", "src/b.rs", "Cargo.lock"]
+                .map(str::to_owned)
+                .into(),
+        });
+        let edits = [edited("src/a.rs"), edited("src/b.rs")].concat();
+        let entries = [vec![asked], edits, vec![reported]].concat();
+        let found = artifacts(&entries, &[]);
+        let by_host = FileRecall {
+            right: 2,
+            changed: 3,
+            taken: 2,
+        };
+        assert_eq!(found.host, Some(by_host));
+        assert_eq!(found.recorder, None);
+    }
 }

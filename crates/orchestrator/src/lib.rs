@@ -11,23 +11,9 @@
 //!  host's messages ──────▶ turn ended ────┴─▶ ruling ─▶ frames, journal ──────┘
 //! ```
 //!
-//! A host is anything that implements [`Host`]. [`opencode`] is the first; [`sim`] is a host in memory
-//! that crashes where a test wants it to. Rendering for users belongs to the CLI, which implements
+//! A host is anything that implements [`Host`]. [`opencode`] is the first, and the tests have one in
+//! memory that crashes where they want it to. Rendering for users belongs to the CLI, which implements
 //! [`Front`].
-//!
-//! ```
-//! use std::rc::Rc;
-//!
-//! use flamestack_orchestrator::sim::{Death, SimReply, Simulation, Victim};
-//!
-//! let model = |_: &_| SimReply::text("FRAME_COMPLETE: it is built");
-//! let mut run = Simulation::new("Build the shop", Rc::new(model));
-//! // The driver and the server die at the ninth point, and the run is resumed.
-//! let ending = run.run(&[Death { point: 9, victim: Victim::Both }])?;
-//! assert!(ending.is_complete());
-//! assert_eq!(run.world.borrow().prompts(), ["Build the shop | Begin work on: Build the shop"]);
-//! # Ok::<(), flamestack_orchestrator::RunError>(())
-//! ```
 
 mod budget;
 mod driver;
@@ -45,7 +31,6 @@ mod record;
 mod report;
 mod ruling;
 mod signal;
-pub mod sim;
 mod stack;
 mod state;
 mod tools;

@@ -1,10 +1,11 @@
-//! Shared by the tests of several crates: arbitrary commands, short ways to write them, and made-up
-//! secrets.
+//! Shared by the tests of several crates: arbitrary commands, short ways to write them, the tree
+//! in memory that they make, and made-up secrets.
 //!
 //! Nothing here is part of the product.
 
 mod frames;
 pub mod secrets;
+mod tree;
 mod wish;
 
 use flamestack_core::Author;
@@ -13,6 +14,7 @@ use flamestack_core::event::{Goal, Results};
 use flamestack_core::text::{Text, Title};
 
 pub use frames::{finished, frame};
+pub use tree::Tree;
 pub use wish::{Wish, rewinding, wishes};
 
 /// The shell session of a worktree.

@@ -9,7 +9,7 @@ use flamestack_core::event::Event;
 use flamestack_core::frame::{Frame, Status};
 use flamestack_core::id::{FrameId, Seq};
 use flamestack_core::note::{Directive, Note};
-use flamestack_core::tree::Tree;
+use flamestack_testkit::Tree;
 
 use super::{SiblingPosition, Surroundings};
 

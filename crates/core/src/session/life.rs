@@ -484,6 +484,3 @@ fn is_sign_of_life(event: &Event) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,8 +12,9 @@ use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus, Usage,
 };
 use flamestack_core::{
-    Actor, Command, Event, FrameId, Note, Outcome, Recorded, SessionRef, Status, Text, Title, Tree,
+    Actor, Command, Event, FrameId, Note, Outcome, Recorded, SessionRef, Status, Text, Title,
 };
+use flamestack_testkit::Tree;
 
 struct TestSession {
     tree: Tree,

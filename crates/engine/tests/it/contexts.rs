@@ -6,11 +6,11 @@ use flamestack_context::{
     ContextSettings, SectionKind, SiblingPosition, Subagent, Surroundings, assemble,
 };
 use flamestack_core::id::Timestamp;
-use flamestack_core::{FrameId, Status, Tree, decide};
+use flamestack_core::{FrameId, Status, decide};
 use flamestack_engine::context::{ContextOptions, ContextTarget, surroundings};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_store::{OpenOptions, SqliteStore, Store};
-use flamestack_testkit::{Wish, wishes};
+use flamestack_testkit::{Tree, Wish, wishes};
 use flamestack_tokens::O200k;
 use proptest::prelude::*;
 use serde_json::json;

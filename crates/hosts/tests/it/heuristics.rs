@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use flamestack_core::autonomy::{Assessment, Calibration, Heuristic, RULES};
+use flamestack_core::autonomy::Heuristic;
+use flamestack_engine::autonomy::heuristics::{Assessment, Calibration, RULES};
 
 use crate::signals::{Stream, streams};
 

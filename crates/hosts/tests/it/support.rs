@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use flamestack_core::event::Recorded;
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
-use flamestack_core::{Actor, Author, Command, Frame, FrameId, Session, Tree, TreeQuery, decide};
+use flamestack_core::{Actor, Author, Command, Frame, FrameId, Session, TreeQuery, decide};
 use flamestack_engine::Redactor;
 use flamestack_hosts::legacy::{
     ExportFiles, ImportTarget, Layout, LegacyReadError, LegacyStack, PreparedImport, export,
 };
+use flamestack_testkit::Tree;
 use serde_json::Value;
 use tempfile::TempDir;
 

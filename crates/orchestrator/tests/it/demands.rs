@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::sim::{Death, SimPrompt, SimReply, SimStack, Simulation, Victim};
 use flamestack_core::{Command, Status};
-use flamestack_orchestrator::sim::{Death, SimPrompt, SimReply, SimStack, Simulation, Victim};
 use flamestack_orchestrator::{
     Act, Ask, AskKind, FrameOptions, FrameSetup, FrontInput, Interrupted, Limits, PermissionPolicy,
     RunEnding, RunEvent, RunOptions, RunRecord, RunState, Spending, Strategy, TurnFault,
@@ -410,9 +410,7 @@ fn demand_10_giving_up_a_frame_stops_its_subtree_and_nothing_else() {
                 frame: Some(a),
                 reason,
             };
-            stack
-                .change(&flamestack_orchestrator::sim::user(), &command)
-                .unwrap();
+            stack.change(&crate::sim::user(), &command).unwrap();
             ended = Some(run.once());
             break;
         }

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
+use crate::sim::{Death, Victim};
 use flamestack_orchestrator::RunEnding;
-use flamestack_orchestrator::sim::{Death, Victim};
 use proptest::prelude::*;
 
 use crate::scenario::simulation;

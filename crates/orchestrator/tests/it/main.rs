@@ -4,4 +4,5 @@ mod demands;
 mod laws;
 mod matrix;
 mod scenario;
+mod sim;
 mod worktrees;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-use flamestack_orchestrator::sim::{Death, Moment, SimPrompt, SimReply, Simulation, Victim, World};
+use crate::sim::{Death, Moment, SimPrompt, SimReply, Simulation, Victim, World};
 use flamestack_orchestrator::{FrontInput, Interrupted, RunEnding, RunEvent, RunRecord};
 
 use crate::scenario::simulation;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use flamestack_orchestrator::sim::{Script, SimPrompt, SimReply, Simulation};
+use crate::sim::{Script, SimPrompt, SimReply, Simulation};
 use flamestack_orchestrator::{
     FrameOptions, FrameSetup, Interrupted, RunOptions, Strategy, ToolUse,
 };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
-use flamestack_orchestrator::sim::{Death, SimPrompt, SimReply, Simulation, Victim};
+use crate::sim::{Death, SimPrompt, SimReply, Simulation, Victim};
 use flamestack_orchestrator::{Interrupted, RunEnding, RunOptions, Strategy, Worktrees};
 
 /// Runs git and returns its output; a merge with conflicts is no failure here.

@@ -11,13 +11,13 @@ use flamestack_core::frame::Status;
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::subagent::Framing;
 use flamestack_core::transcript::Entry;
-use flamestack_core::{Tree, TreeQuery, decide};
+use flamestack_core::{TreeQuery, decide};
 use flamestack_engine::ingest::Observer;
 use flamestack_extract::relevance::Query;
 use flamestack_store::{
     Ended, OpenOptions, Reading, Scored, SiblingIndex, SqliteStore, Step, Store,
 };
-use flamestack_testkit::{Wish, rewinding, wishes};
+use flamestack_testkit::{Tree, Wish, rewinding, wishes};
 use proptest::prelude::*;
 
 fn journal(store: &SqliteStore) -> Vec<Recorded> {

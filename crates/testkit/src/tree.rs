@@ -7,16 +7,16 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compaction::{Compaction, CompactionUpdate};
-use crate::event::{Event, Recorded};
-use crate::fold;
-use crate::frame::{Frame, Rank};
-use crate::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
-use crate::session::checkpoint::InterruptionCheckpoint;
-use crate::session::life::{Life, Transition};
-use crate::session::link::SessionLink;
-use crate::session::{Activity, Session};
-use crate::subagent::SubagentRun;
+use flamestack_core::compaction::{Compaction, CompactionUpdate};
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::fold;
+use flamestack_core::frame::{Frame, Rank};
+use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::session::checkpoint::InterruptionCheckpoint;
+use flamestack_core::session::life::{Life, Transition};
+use flamestack_core::session::link::SessionLink;
+use flamestack_core::session::{Activity, Session};
+use flamestack_core::subagent::SubagentRun;
 
 /// All frames and sessions, folded from a journal.
 #[derive(Clone, Debug, Default)]

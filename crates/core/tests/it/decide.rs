@@ -10,34 +10,24 @@ mod reverting;
 
 use std::collections::BTreeMap;
 
-use crate::author::Author;
-use crate::command::{Actor, Command, Place, PlanItem, Under};
-use crate::event::{Edit, Event, Goal, Recorded, Results};
-use crate::frame::{Outcome, Status};
-use crate::id::{FrameId, Seq, SessionRef, Timestamp};
-use crate::note::Note;
-use crate::refusal::Refusal;
-use crate::text::{Text, Title};
-use crate::{Rejected, Remark, Tree, TreeQuery, decide};
+use flamestack_core::Author;
+use flamestack_core::command::{Actor, Command, Place, PlanItem, Under};
+use flamestack_core::event::{Edit, Event, Goal, Recorded};
+use flamestack_core::frame::{Outcome, Status};
+use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::Note;
+use flamestack_core::refusal::Refusal;
+use flamestack_core::text::{Text, Title};
+use flamestack_core::{Rejected, Remark, TreeQuery, decide};
+use flamestack_testkit::{Tree, prose, results};
 
-// The shared testkit depends on this crate, so inside of it these few are said again.
+/// A goal without criteria.
 fn goal(title: &str) -> Goal {
     Goal {
         title: Title::new(title).unwrap(),
         criteria: None,
         criteria_compacted: None,
     }
-}
-
-fn results(text: &str) -> Results {
-    Results {
-        full: prose(text),
-        compacted: None,
-    }
-}
-
-fn prose(text: &str) -> Text {
-    Text::new(text).unwrap()
 }
 
 /// Outcome of a command.
@@ -688,7 +678,7 @@ fn an_artifact_is_recorded_once_and_a_command_each_time() {
     };
     assert_eq!(story.does(&artifact).unwrap(), []);
     assert_eq!(story.does(&artifact).unwrap(), [Remark::AlreadyRecorded]);
-    let ran = crate::Evidence::Command {
+    let ran = flamestack_core::Evidence::Command {
         command: prose("cargo test"),
         exit_code: 0,
     };

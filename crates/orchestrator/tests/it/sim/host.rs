@@ -5,20 +5,20 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::time::Duration;
 
+use flamestack_orchestrator::{
+    Ask, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionWanted, Spending, TurnView, Wake,
+};
+
 use serde_json::Value;
 
 use super::{Moment, SimMessage, SimPrompt, SimReply, SimSession, World};
-use crate::budget::Spending;
-use crate::host::{
-    Ask, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionWanted, TurnView, Wake,
-};
 
 /// The server of a world.
-pub struct SimHost(Rc<RefCell<World>>);
+pub(crate) struct SimHost(Rc<RefCell<World>>);
 
 impl SimHost {
     /// The server of this world.
-    pub fn new(world: &Rc<RefCell<World>>) -> Self {
+    pub(crate) fn new(world: &Rc<RefCell<World>>) -> Self {
         Self(Rc::clone(world))
     }
 
@@ -84,11 +84,6 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
     let script = Rc::clone(&world.script);
     *world.started.entry(message.to_owned()).or_default() += 1;
     let one = session(world, seat)?;
-    let history = one.messages.iter().flat_map(|message| {
-        let answer = message.answer.as_ref().map(|reply| reply.text.clone());
-        message.parts.values().cloned().chain(answer)
-    });
-    let history = history.collect();
     let (title, attempt) = (one.title.clone(), one.key.2);
     let directory = one.directory.clone();
     // A model that is asked to continue knows what it was at.
@@ -113,7 +108,6 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
         title,
         attempt,
         text: asked.unwrap_or_default(),
-        history,
         directory,
     };
     found.rounds = 0;

@@ -14,27 +14,22 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use flamestack_core::event::Recorded;
-use flamestack_core::{Actor, Author, FrameId, SessionRef, Tree};
+use flamestack_core::{Actor, Author, FrameId, SessionRef};
 use flamestack_engine::clock::StoryClock;
+use flamestack_orchestrator::{
+    Act, Ask, DriverMemory, FrameSetup, FrontInput, PermissionPolicy, RunDriver, RunEnding,
+    RunError, RunEvent, RunJournal, RunOptions, RunRecord, Spending, ToolUse, TurnFinish,
+    Worktrees,
+};
+use flamestack_testkit::Tree;
 
-use crate::budget::Spending;
-use crate::driver::{DriverMemory, FrontInput, RunDriver};
-use crate::error::RunError;
-use crate::host::{Ask, ToolUse, TurnFinish};
-use crate::journal::RunJournal;
-use crate::options::{FrameSetup, RunOptions};
-use crate::policy::PermissionPolicy;
-use crate::record::{Act, RunRecord};
-use crate::report::{RunEnding, RunEvent};
-use crate::worktree::Worktrees;
-
-pub use self::front::SimFront;
-pub use self::host::SimHost;
-pub use self::stack::SimStack;
+pub(crate) use self::front::SimFront;
+pub(crate) use self::host::SimHost;
+pub(crate) use self::stack::SimStack;
 
 /// The part that dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Victim {
+pub(crate) enum Victim {
     /// The driver.
     Driver,
     /// The server.
@@ -45,16 +40,16 @@ pub enum Victim {
 
 /// A death at a numbered point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Death {
+pub(crate) struct Death {
     /// Number of the point.
-    pub point: u64,
+    pub(crate) point: u64,
     /// The part that dies.
-    pub victim: Victim,
+    pub(crate) victim: Victim,
 }
 
 /// Moment of a step at which something can die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Moment {
+pub(crate) enum Moment {
     /// Nothing has happened.
     Before,
     /// It has happened, and the answer is lost; of a line of the journal, a part is written.
@@ -65,43 +60,41 @@ pub enum Moment {
 
 /// A prompt as the simulated model sees it.
 #[derive(Clone, Debug)]
-pub struct SimPrompt {
+pub(crate) struct SimPrompt {
     /// Title of the session, which is that of its frame.
-    pub title: String,
+    pub(crate) title: String,
     /// Number of the attempt.
-    pub attempt: u32,
+    pub(crate) attempt: u32,
     /// Number of answers that sessions of this title have completed.
-    pub answered: usize,
+    pub(crate) answered: usize,
     /// Texts of the newest message that is more than a note about a crash.
-    pub text: String,
-    /// Everything that the session holds.
-    pub history: Vec<String>,
+    pub(crate) text: String,
     /// Folder that the session works in; the project's own if none.
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// An answer of the simulated model.
 #[derive(Clone, Debug)]
-pub struct SimReply {
+pub(crate) struct SimReply {
     /// Final message.
-    pub text: String,
+    pub(crate) text: String,
     /// Tool calls.
-    pub calls: Vec<ToolUse>,
+    pub(crate) calls: Vec<ToolUse>,
     /// Kind of end.
-    pub finish: TurnFinish,
+    pub(crate) finish: TurnFinish,
     /// Spending.
-    pub spent: Spending,
+    pub(crate) spent: Spending,
     /// Number of rounds that it takes.
-    pub rounds: u32,
+    pub(crate) rounds: u32,
     /// True if a turn that is cut off has used a tool.
-    pub uses_tools: bool,
+    pub(crate) uses_tools: bool,
     /// An ask that the turn waits for before it ends.
-    pub ask: Option<Ask>,
+    pub(crate) ask: Option<Ask>,
 }
 
 impl SimReply {
     /// An answer of one text.
-    pub fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             calls: Vec::new(),
@@ -120,7 +113,7 @@ impl SimReply {
     }
 
     /// An answer that failed.
-    pub fn failed(finish: TurnFinish) -> Self {
+    pub(crate) fn failed(finish: TurnFinish) -> Self {
         Self {
             finish,
             ..Self::text("")
@@ -129,78 +122,78 @@ impl SimReply {
 }
 
 /// The simulated model.
-pub type Script = Rc<dyn Fn(&SimPrompt) -> SimReply>;
+pub(crate) type Script = Rc<dyn Fn(&SimPrompt) -> SimReply>;
 
 /// Everything that survives a crash, and the count of points.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "switches of a test, each on its own"
 )]
-pub struct World {
+pub(crate) struct World {
     pub(crate) script: Script,
     pub(crate) deaths: VecDeque<Death>,
     /// The driver is dead: every call fails until it is started again.
-    pub dead: bool,
+    pub(crate) dead: bool,
     pub(crate) down: bool,
     /// Points passed, each with its name and moment.
-    pub points: Vec<(String, Moment)>,
+    pub(crate) points: Vec<(String, Moment)>,
     /// The frames.
-    pub tree: Tree,
+    pub(crate) tree: Tree,
     pub(crate) drawn: u64,
     /// The run's journal.
-    pub journal: Vec<RunRecord>,
+    pub(crate) journal: Vec<RunRecord>,
     /// Sessions of the server.
-    pub sessions: Vec<SimSession>,
+    pub(crate) sessions: Vec<SimSession>,
     /// Number of turns started per message.
-    pub started: BTreeMap<String, u32>,
+    pub(crate) started: BTreeMap<String, u32>,
     /// Turns started for a message whose turn had completed.
-    pub repeated: u32,
+    pub(crate) repeated: u32,
     /// Asks that wait for an answer.
-    pub asks: Vec<Ask>,
+    pub(crate) asks: Vec<Ask>,
     /// Answers to asks, as text.
-    pub replies: Vec<String>,
+    pub(crate) replies: Vec<String>,
     /// Events that the user was shown.
-    pub shown: Vec<RunEvent>,
+    pub(crate) shown: Vec<RunEvent>,
     /// Inputs that the user gives, by the number of events shown before.
-    pub inputs: VecDeque<(usize, FrontInput)>,
+    pub(crate) inputs: VecDeque<(usize, FrontInput)>,
     /// True if a user can answer.
-    pub has_user: bool,
+    pub(crate) has_user: bool,
     /// Number of times that the server was started again.
-    pub restarts: u32,
+    pub(crate) restarts: u32,
     /// True if a stopped server stays down.
-    pub stays_away: bool,
+    pub(crate) stays_away: bool,
 }
 
 /// A session of the simulated server.
 #[derive(Clone, Debug)]
-pub struct SimSession {
+pub(crate) struct SimSession {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// Run, frame and attempt.
-    pub key: (String, String, u32),
+    pub(crate) key: (String, String, u32),
     /// Title.
-    pub title: String,
+    pub(crate) title: String,
     /// Folder that it works in; the project's own if none.
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
     /// Messages of the user, in order.
-    pub messages: Vec<SimMessage>,
+    pub(crate) messages: Vec<SimMessage>,
     /// True while a turn runs. Lost in a crash.
     pub(crate) running: bool,
 }
 
 /// A message of the user in a simulated session, with its answer.
 #[derive(Clone, Debug)]
-pub struct SimMessage {
+pub(crate) struct SimMessage {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// Its parts, by id.
-    pub parts: BTreeMap<String, String>,
+    pub(crate) parts: BTreeMap<String, String>,
     /// False if it wants no reply.
-    pub wants_reply: bool,
+    pub(crate) wants_reply: bool,
     /// The answer so far.
-    pub answer: Option<SimReply>,
+    pub(crate) answer: Option<SimReply>,
     /// True if the answer is complete.
-    pub complete: bool,
+    pub(crate) complete: bool,
     pub(crate) rounds: u32,
 }
 
@@ -227,18 +220,18 @@ impl World {
     }
 
     /// Replaces the deaths to come; points are counted from the beginning of the world.
-    pub fn deaths_at(&mut self, deaths: &[Death]) {
+    pub(crate) fn deaths_at(&mut self, deaths: &[Death]) {
         self.deaths = deaths.iter().copied().collect();
     }
 
     /// Makes the server reachable again, as after a restart by hand.
-    pub fn server_is_back(&mut self) {
+    pub(crate) fn server_is_back(&mut self) {
         self.down = false;
         self.stays_away = false;
     }
 
     /// Returns the frames by title: status and results.
-    pub fn frames(&self) -> BTreeMap<String, (String, String)> {
+    pub(crate) fn frames(&self) -> BTreeMap<String, (String, String)> {
         let frames = self.tree.frames().values();
         frames
             .map(|frame| {
@@ -253,14 +246,14 @@ impl World {
     }
 
     /// Returns the id of the frame with a title, or an empty text.
-    pub fn frame_id(&self, title: &str) -> String {
+    pub(crate) fn frame_id(&self, title: &str) -> String {
         let mut frames = self.tree.frames().values();
         let found = frames.find(|frame| frame.title.as_str() == title);
         found.map_or_else(String::new, |frame| frame.id.to_string())
     }
 
     /// Returns the prompts that wanted a reply, as titles and first lines, sorted.
-    pub fn prompts(&self) -> Vec<String> {
+    pub(crate) fn prompts(&self) -> Vec<String> {
         let mut all: Vec<String> = self
             .sessions
             .iter()
@@ -279,15 +272,15 @@ impl World {
 }
 
 /// A run in a simulated world.
-pub struct Simulation {
+pub(crate) struct Simulation {
     /// The world.
-    pub world: Rc<RefCell<World>>,
+    pub(crate) world: Rc<RefCell<World>>,
     /// Options of the run.
-    pub options: RunOptions,
+    pub(crate) options: RunOptions,
     /// Policy for permissions.
-    pub policy: PermissionPolicy,
+    pub(crate) policy: PermissionPolicy,
     /// Worktrees of a real repository, if the run has one.
-    pub worktrees: Option<Worktrees>,
+    pub(crate) worktrees: Option<Worktrees>,
     clock: StoryClock,
     root: FrameId,
     setups: Vec<FrameSetup>,
@@ -295,7 +288,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Prepares a world with the frame of a goal.
-    pub fn new(goal: &str, script: Script) -> Self {
+    pub(crate) fn new(goal: &str, script: Script) -> Self {
         let world = World {
             script,
             deaths: VecDeque::new(),
@@ -330,22 +323,22 @@ impl Simulation {
     }
 
     /// Returns the frame of the goal.
-    pub fn root(&self) -> FrameId {
+    pub(crate) fn root(&self) -> FrameId {
         self.root
     }
 
     /// Plans a frame.
-    pub fn plan(&mut self, parent: FrameId, title: &str) -> FrameId {
+    pub(crate) fn plan(&mut self, parent: FrameId, title: &str) -> FrameId {
         SimStack::new(&self.world).plan(Some(parent), title, None)
     }
 
     /// Gives a frame options of its own.
-    pub fn set_up(&mut self, setup: FrameSetup) {
+    pub(crate) fn set_up(&mut self, setup: FrameSetup) {
         self.setups.push(setup);
     }
 
     /// Runs until the driver ends normally, restarting it after every crash.
-    pub fn run(&mut self, deaths: &[Death]) -> Result<RunEnding, RunError> {
+    pub(crate) fn run(&mut self, deaths: &[Death]) -> Result<RunEnding, RunError> {
         self.world.borrow_mut().deaths = deaths.iter().copied().collect();
         loop {
             let ended = self.once();
@@ -357,7 +350,7 @@ impl Simulation {
     }
 
     /// Starts the driver once.
-    pub fn once(&mut self) -> Result<RunEnding, RunError> {
+    pub(crate) fn once(&mut self) -> Result<RunEnding, RunError> {
         let begun = !self.world.borrow().journal.is_empty();
         let mut host = SimHost::new(&self.world);
         let mut stack = SimStack::new(&self.world);
@@ -392,7 +385,7 @@ impl Simulation {
 }
 
 /// Returns the actor of the user at a terminal.
-pub fn user() -> Actor {
+pub(crate) fn user() -> Actor {
     Actor {
         session: SessionRef::shell("sim"),
         worktree: None,

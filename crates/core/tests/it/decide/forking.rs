@@ -2,7 +2,7 @@
 
 use super::one_message::{pop, push, saying};
 use super::*;
-use crate::command::Fork;
+use flamestack_core::command::Fork;
 
 /// Copies messages m1, m2, … of `main` as n1, n2, … of `copy`.
 fn fork(story: &mut Story, copied: u8, later: &[&str]) -> Answer {

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use super::Tree;
-use crate::author::Author;
-use crate::compaction::Compaction;
-use crate::event::{Event, Recorded, Subject};
-use crate::fold;
-use crate::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
-use crate::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
-use crate::note::{Evidence, Note};
-use crate::session::life::Life;
-use crate::session::link::SessionLink;
-use crate::session::{Activity, Session};
-use crate::subagent::SubagentRun;
-use crate::text::{Text, Title};
-use crate::tree_query::{LastCommand, MaskOverlay, TreeQuery};
+use flamestack_core::Author;
+use flamestack_core::compaction::Compaction;
+use flamestack_core::event::{Event, Recorded, Subject};
+use flamestack_core::fold;
+use flamestack_core::frame::{Awaiting, FrameHead, LogEntry, Origin, Rank, Status};
+use flamestack_core::id::{Fingerprint, FrameId, Seq, SessionRef, Timestamp};
+use flamestack_core::note::{Evidence, Note};
+use flamestack_core::session::life::Life;
+use flamestack_core::session::link::SessionLink;
+use flamestack_core::session::{Activity, Session};
+use flamestack_core::subagent::SubagentRun;
+use flamestack_core::text::{Text, Title};
+use flamestack_core::tree_query::{LastCommand, MaskOverlay, TreeQuery};
 
 type Answer<T> = Result<T, Infallible>;
 

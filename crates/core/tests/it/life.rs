@@ -1,17 +1,21 @@
 //! Laws of the state machine over recorded streams of signals: in any order, doubled, with gaps.
 
+use flamestack_core::Author;
+use flamestack_core::compaction::{Checkpoint, CompactionKind};
+use flamestack_core::event::{Event, Recorded};
+use flamestack_core::id::{Seq, SessionRef, Timestamp};
+use flamestack_core::session::checkpoint::{
+    CallOutcome, CallStart, InterruptionCause, ProcessIdentity,
+};
+use flamestack_core::session::life::{CUT_OFF, Life, Transition};
+use flamestack_core::session::link::Creation;
+use flamestack_core::session::state::{SessionState, SessionState as S, Signal};
+use flamestack_core::session::status::Thresholds;
+use flamestack_core::subagent::{End, EndedBy, Start};
+use flamestack_core::text::{Text, Title};
+use flamestack_core::transcript::{CallKind, Usage};
+use flamestack_testkit::Tree;
 use proptest::prelude::*;
-
-use super::*;
-use crate::author::Author;
-use crate::compaction::{Checkpoint, CompactionKind};
-use crate::session::checkpoint::CallStart;
-use crate::session::status::Thresholds;
-use crate::subagent::{EndedBy, Start};
-use crate::text::Title;
-use crate::transcript::Usage;
-use crate::tree::Tree;
-use SessionState as S;
 
 fn me() -> SessionRef {
     "opencode:me".parse().unwrap()
@@ -533,6 +537,6 @@ fn old_journals_tell_a_cut_off_and_a_deletion_by_their_words() {
     };
     let (life, _) = folded(&[opened(), prompted(), how(CUT_OFF)]);
     assert_eq!(life.last.signal, Signal::Crashed);
-    let (life, _) = folded(&[opened(), prompted(), how(DELETED)]);
+    let (life, _) = folded(&[opened(), prompted(), how("the session was deleted")]);
     assert_eq!(life.state, SessionState::Closed);
 }

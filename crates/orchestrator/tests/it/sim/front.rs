@@ -3,17 +3,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use flamestack_orchestrator::{Ask, Choice, Front, FrontInput, Reply, RunEvent, RunSummary};
+
 use super::World;
-use crate::driver::{Choice, Front, FrontInput};
-use crate::host::{Ask, Reply};
-use crate::report::{RunEvent, RunSummary};
 
 /// The user of a world.
-pub struct SimFront(Rc<RefCell<World>>);
+pub(crate) struct SimFront(Rc<RefCell<World>>);
 
 impl SimFront {
     /// The user of this world.
-    pub fn new(world: &Rc<RefCell<World>>) -> Self {
+    pub(crate) fn new(world: &Rc<RefCell<World>>) -> Self {
         Self(Rc::clone(world))
     }
 }

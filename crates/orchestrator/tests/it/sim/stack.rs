@@ -7,26 +7,25 @@ use std::rc::Rc;
 use flamestack_core::command::{PlanItem, Under};
 use flamestack_core::event::Goal;
 use flamestack_core::{
-    Actor, Command, Frame, FrameHead, FrameId, Rejected, Text, TreeQuery as _, decide,
+    Actor, Command, Frame, FrameHead, FrameId, Rejected, Text, Title, TreeQuery as _, decide,
 };
+use flamestack_orchestrator::{RunStack, StackError};
 
 use serde_json::Value;
 
 use super::{Moment, World, record, user};
-use crate::ruling::title_of;
-use crate::stack::{RunStack, StackError};
 
 /// The frames of a world.
-pub struct SimStack(Rc<RefCell<World>>);
+pub(crate) struct SimStack(Rc<RefCell<World>>);
 
 impl SimStack {
     /// The frames of this world.
-    pub fn new(world: &Rc<RefCell<World>>) -> Self {
+    pub(crate) fn new(world: &Rc<RefCell<World>>) -> Self {
         Self(Rc::clone(world))
     }
 
     /// Plans a frame, outside of any crash.
-    pub fn plan(
+    pub(crate) fn plan(
         &mut self,
         parent: Option<FrameId>,
         title: &str,
@@ -36,7 +35,7 @@ impl SimStack {
         let item = PlanItem {
             id,
             goal: Goal {
-                title: title_of(title),
+                title: Title::recorded(title.to_owned()),
                 criteria: criteria.and_then(|text| Text::new(text).ok()),
                 criteria_compacted: None,
             },
@@ -52,7 +51,7 @@ impl SimStack {
     }
 
     /// Executes a command, outside of any crash.
-    pub fn change(&mut self, actor: &Actor, command: &Command) -> Result<(), StackError> {
+    pub(crate) fn change(&mut self, actor: &Actor, command: &Command) -> Result<(), StackError> {
         let mut world = self.0.borrow_mut();
         let decision = decide(&world.tree, actor, command).map_err(refused)?;
         record(&mut world.tree, actor, decision.events);
