@@ -69,6 +69,8 @@ pub(crate) struct SimPrompt {
     pub(crate) answered: usize,
     /// Texts of the newest message that is more than a note about a crash.
     pub(crate) text: String,
+    /// Everything that the session holds.
+    pub(crate) history: Vec<String>,
     /// Folder that the session works in; the project's own if none.
     pub(crate) directory: Option<PathBuf>,
 }

@@ -84,6 +84,11 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
     let script = Rc::clone(&world.script);
     *world.started.entry(message.to_owned()).or_default() += 1;
     let one = session(world, seat)?;
+    let history = one.messages.iter().flat_map(|message| {
+        let answer = message.answer.as_ref().map(|reply| reply.text.clone());
+        message.parts.values().cloned().chain(answer)
+    });
+    let history = history.collect();
     let (title, attempt) = (one.title.clone(), one.key.2);
     let directory = one.directory.clone();
     // A model that is asked to continue knows what it was at.
@@ -108,6 +113,7 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
         title,
         attempt,
         text: asked.unwrap_or_default(),
+        history,
         directory,
     };
     found.rounds = 0;
