@@ -134,6 +134,15 @@ pub enum RunRecord {
 }
 
 impl RunRecord {
+    /// Returns true if the record must survive a loss of power before anything else is done. An outcome that
+    /// is lost is looked up, and a turn is applied again with the same consequences.
+    pub(crate) fn must_be_durable(&self) -> bool {
+        !matches!(
+            self,
+            Self::Outcome { .. } | Self::Applied { .. } | Self::Alive { .. }
+        )
+    }
+
     /// Returns the time of the record.
     pub fn at(&self) -> i64 {
         match self {

@@ -50,6 +50,11 @@ impl RunDriver<'_> {
                 self.survive(seen)?;
             }
         }
+        // Only what runs can ask.
+        if self.memory.state.running().next().is_none() {
+            self.memory.asked.clear();
+            return Ok(());
+        }
         let asked = self.answer_asks();
         self.survive(asked)
     }

@@ -138,7 +138,21 @@ fn heard(data: &str) -> Option<Wake> {
         let found = direct.or_else(|| inside("info")).or_else(|| inside("part"));
         found?.as_str().map(str::to_owned)
     };
+    // Messages that are being written are looked at now and then: each look takes the server's time.
+    let is_whole = || {
+        let info = properties.get("info");
+        let end = info.and_then(|info| info.get("time")?.get("completed"));
+        end.or_else(|| info?.get("error")).is_some()
+    };
+    let is_busy = || {
+        let status = properties
+            .get("status")
+            .and_then(|status| status.get("type"));
+        status.and_then(Value::as_str) == Some("busy")
+    };
     match kind {
+        "message.updated" if !is_whole() => None,
+        "session.status" if is_busy() => None,
         "session.idle" | "session.status" | "session.error" | "message.updated"
         | "message.removed" => Some(Wake::News(vec![session()?])),
         "permission.asked" | "question.asked" | "server.instance.disposed" => {
@@ -159,8 +173,11 @@ mod tests {
         let asked = r#"{"type":"permission.asked","properties":{}}"#;
         assert_eq!(heard(asked), Some(Wake::Everything));
         let delta = r#"{"type":"message.part.delta","properties":{"sessionID":"ses_1"}}"#;
-        for other in [delta, "", "{", "[]", r#"{"type":1}"#] {
+        let begun = r#"{"type":"message.updated","properties":{"info":{"sessionID":"ses_1","time":{"created":1}}}}"#;
+        for other in [delta, begun, "", "{", "[]", r#"{"type":1}"#] {
             assert_eq!(heard(other), None, "{other}");
         }
+        let whole = begun.replace("\"created\":1", "\"completed\":1");
+        assert_eq!(heard(&whole), Some(Wake::News(vec!["ses_1".to_owned()])));
     }
 }
