@@ -5,9 +5,9 @@ use anyhow::{Result, bail};
 use crate::{cargo, page, plugin, root};
 
 /// The benchmarks, in the order in which they run.
-const ALL: [&str; 12] = [
+const ALL: [&str; 13] = [
     "durable", "writers", "history", "sessions", "signals", "context", "brief", "summary", "cli",
-    "import", "opencode", "ui",
+    "import", "opencode", "run", "ui",
 ];
 
 /// Runs the named benchmarks, or all.
@@ -37,8 +37,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             page::bench(&flags)?;
             continue;
         }
-        if name == "opencode" {
-            inside_opencode(&flags)?;
+        if matches!(name, "opencode" | "run") {
+            with_opencode(name, &flags)?;
             continue;
         }
         let mut command = vec![
@@ -55,13 +55,22 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Measures the plugin inside the real OpenCode, which a script does.
-fn inside_opencode(flags: &[&str]) -> Result<()> {
-    cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
-    let echo = ["--package", "flamestack-bench", "--bin", "echo"];
-    cargo(&[&["build", "--release"], &echo[..]].concat(), &[])?;
-    plugin::build()?;
-    let mut script = vec!["benches/opencode/run.mjs"];
-    script.extend(flags);
-    plugin::run(&root()?, "node", &script)
+/// Measures something with the real OpenCode, which a script does.
+fn with_opencode(name: &str, flags: &[&str]) -> Result<()> {
+    let packages = [
+        "--package",
+        "flamestack-cli",
+        "--package",
+        "flamestack-bench",
+    ];
+    cargo(
+        &[&["build", "--release", "--bins"], &packages[..]].concat(),
+        &[],
+    )?;
+    if name == "opencode" {
+        plugin::build()?;
+    }
+    let script = format!("benches/{name}/run.mjs");
+    let words = [&[script.as_str()], flags].concat();
+    plugin::run(&root()?, "node", &words)
 }

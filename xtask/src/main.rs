@@ -33,10 +33,10 @@ cargo xtask tidy              check the language of comments, strings, names and
 cargo xtask stats [DIR]       print the size and shape of the Rust outside tests
 cargo xtask generate          write the generated parts of the docs
 cargo xtask generate --check  fail if they are stale
-cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary, ui or all (--quick: smaller)
+cargo xtask bench [NAME]      measure durable, writers, history, context, brief, cli, import, summary, opencode, run, ui or all (--quick: smaller)
 cargo xtask hostile           measure time and memory of hostile requests to stores of 50 MB
 cargo xtask loops             attack the store of a sidecar 200 times in each way, and count lost writes
-cargo xtask crashes [RUNS]    kill `flame run` and the real OpenCode at every step of 4 (or RUNS) runs, and print the table
+cargo xtask crashes [RUNS]    kill `flame run` and the real OpenCode at every step of 2 (or RUNS) runs, and print the table
 cargo xtask eval [NAME]       compare briefs with recorded work: stage (specs), quality (sessions), or both
 cargo xtask redaction         print how many made-up secrets are found, and false alarms
 cargo xtask train [--without OWNER]  fit the weights of names and phrases to recorded sessions
@@ -71,7 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["bench", rest @ ..] => bench::run(rest),
         ["hostile"] => test::hostile(),
         ["loops"] => test::loops(),
-        ["crashes"] => plugin::crashes("4"),
+        ["crashes"] => plugin::crashes("2"),
         ["crashes", runs] => plugin::crashes(runs),
         ["eval", rest @ ..] => eval::run(rest),
         _ => bail!("unknown command\n\n{USAGE}"),
