@@ -66,6 +66,9 @@ impl Export {
         if output.is_json() {
             return output.data(&json!({ "spans": sent, "endpoint": destination.endpoint }));
         }
+        if let Some(variable) = destination.disabled_by {
+            return output.line(format!("Nothing was sent: {variable} is set."));
+        }
         let sent = counted(sent as u64, "span", "spans");
         output.line(format!("Sent {sent} to {}.", destination.endpoint))
     }
@@ -157,8 +160,12 @@ fn destination() -> Result<Destination, Failure> {
 }
 
 fn failed(error: &OtlpError) -> Failure {
-    let hint =
-        "`OTEL_EXPORTER_OTLP_ENDPOINT` names the collector, `OTEL_EXPORTER_OTLP_HEADERS` its keys";
+    let hint = match error {
+        OtlpError::Variable { .. } => "set it to that, or unset it",
+        OtlpError::Engine(_) | OtlpError::Refused { .. } => {
+            "`OTEL_EXPORTER_OTLP_ENDPOINT` names the collector, `OTEL_EXPORTER_OTLP_HEADERS` its keys"
+        }
+    };
     Failure::refused(error.to_string(), hint)
 }
 

@@ -17,7 +17,8 @@ pub struct Destination {
     headers: Vec<(String, String)>,
     service: Vec<(String, String)>,
     timeout: Duration,
-    is_disabled: bool,
+    /// The variable that forbids sending, if one does.
+    pub disabled_by: Option<&'static str>,
 }
 
 impl Destination {
@@ -69,13 +70,19 @@ impl Destination {
             headers: pairs(&headers.unwrap_or_default()),
             service,
             timeout: Duration::from_millis(timeout),
-            is_disabled: get("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")),
+            disabled_by: [
+                ("OTEL_SDK_DISABLED", "true"),
+                ("OTEL_TRACES_EXPORTER", "none"),
+            ]
+            .into_iter()
+            .find(|(name, off)| get(name).is_some_and(|it| it.trim().eq_ignore_ascii_case(off)))
+            .map(|(name, _)| name),
         })
     }
 
-    /// Sends spans, in batches. Returns the number of them; none if `OTEL_SDK_DISABLED` is set.
+    /// Sends spans, in batches. Returns the number of them; none if a variable forbids it.
     pub fn send(&self, spans: &[Value]) -> Result<usize, OtlpError> {
-        if self.is_disabled {
+        if self.disabled_by.is_some() {
             return Ok(0);
         }
         let agent = ureq::Agent::config_builder()
@@ -95,13 +102,29 @@ impl Destination {
                 problem,
             };
             let answer = request.send(body(&self.service, batch).to_string());
-            let answer = answer.map_err(|error| refused(error.to_string()))?;
+            let mut answer = answer.map_err(|error| refused(error.to_string()))?;
             if !answer.status().is_success() {
                 return Err(refused(format!("it answered {}", answer.status())));
+            }
+            let answer = answer.body_mut().read_to_string().unwrap_or_default();
+            if let Some(problem) = rejected(&answer) {
+                return Err(refused(problem));
             }
         }
         Ok(spans.len())
     }
+}
+
+/// Returns the problem that a collector names in an answer of success, if it did not keep all spans.
+fn rejected(answer: &str) -> Option<String> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let partial = answer.get("partialSuccess")?;
+    // In JSON, numbers of 64 bits are strings; some collectors send numbers.
+    let count = partial.get("rejectedSpans")?;
+    let count = count.as_u64().or_else(|| count.as_str()?.parse().ok())?;
+    let reason = partial.get("errorMessage").and_then(Value::as_str);
+    let reason = reason.unwrap_or("no reason given");
+    (count > 0).then(|| format!("{count} were rejected: {reason}"))
 }
 
 /// Parses `key=value,key=value`, with `%` escapes in the values.
@@ -173,11 +196,30 @@ mod tests {
     }
 
     #[test]
-    fn a_disabled_sdk_sends_nothing() {
-        let off = from(&[
+    fn a_variable_can_forbid_sending() {
+        for (name, value) in [
             ("OTEL_SDK_DISABLED", "true"),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"),
-        ]);
-        assert_eq!(off.unwrap().send(&[Value::Null]).unwrap(), 0);
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ] {
+            let closed = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+            let off = from(&[(name, value), closed]).unwrap();
+            assert_eq!(off.disabled_by, Some(name));
+            assert_eq!(off.send(&[Value::Null]).unwrap(), 0);
+        }
+        let on = from(&[("OTEL_SDK_DISABLED", "false")]).unwrap();
+        assert_eq!(on.disabled_by, None);
+    }
+
+    #[test]
+    fn spans_that_a_collector_rejects_are_reported() {
+        assert_eq!(rejected("{}"), None);
+        assert_eq!(rejected(""), None);
+        assert_eq!(rejected(r#"{"partialSuccess":{}}"#), None);
+        assert_eq!(
+            rejected(r#"{"partialSuccess":{"rejectedSpans":"0"}}"#),
+            None
+        );
+        let some = r#"{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}"#;
+        assert_eq!(rejected(some).unwrap(), "2 were rejected: too old");
     }
 }
