@@ -105,7 +105,7 @@ impl Graph {
                 if engine.session(session)?.is_none() {
                     return Err(Failure::refused(
                         format!("there is no session {session}"),
-                        "`flame status` lists sessions",
+                        "`flame session list` lists sessions",
                     ));
                 }
                 WorkScope::Session(session.clone())

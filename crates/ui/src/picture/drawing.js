@@ -41,8 +41,14 @@
       box.appendChild(text);
     }
     text.setAttribute("x", left + 3);
-    text.textContent = words.length <= room ? words.join("") : words.slice(0, room - 1).join("") + "…";
+    let used = 0;
+    const end = words.findIndex((letter) => (used += columns(letter)) > room - 1);
+    const whole = words.reduce((sum, letter) => sum + columns(letter), 0) <= room;
+    text.textContent = whole ? words.join("") : words.slice(0, end).join("") + "…";
   }
+
+  // Letters of East Asian scripts and pictographs are as wide as two others.
+  function columns(letter) { return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(letter) ? 2 : 1; }
 
   function all() { zoom(0, inside); }
 

@@ -1,12 +1,13 @@
 //! A drawing of a flame graph or chart as one SVG file, with its own script for zooming and searching.
 
+use flamestack_engine::views::canvas::columns;
 use flamestack_engine::views::time::minute;
 use flamestack_engine::views::work::{
     ChartBox, FlameBox, FlameChart, FlameGraph, Look, Measure, Work,
 };
 use flamestack_engine::views::{counted, grouped, printable};
 
-use super::{Picture, label};
+use super::{Picture, label, sign};
 
 /// Style and script of the drawing.
 const STYLE: &str = include_str!("drawing.css");
@@ -24,6 +25,16 @@ const HEAD: u64 = 56;
 const LANE: u64 = 20;
 /// Space below.
 const FOOT: u64 = 30;
+/// Left edge of the legend, and the looks in it.
+const LEGEND: u64 = 640;
+const LEGEND_LOOKS: [Look; 6] = [
+    Look::Active,
+    Look::Completed,
+    Look::Folded,
+    Look::Failed,
+    Look::Blocked,
+    Look::Invalidated,
+];
 /// Boxes narrower than half a pixel are joined.
 const FINEST: u64 = WIDTH * 2;
 /// Width of a character in hundredths of a pixel, roughly.
@@ -208,11 +219,30 @@ fn open(title: &str, subtitle: &str, height: u64) -> String {
 }
 
 fn close(height: u64) -> String {
+    let base = height - 10;
     format!(
-        "<text class=\"about\" id=\"said\" x=\"{MARGIN}\" y=\"{}\">Click a box to zoom, / to search, Esc to \
-         show all. Drawn by Flamestack.</text>\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n",
-        height - 10
+        "<text class=\"about\" id=\"said\" x=\"{MARGIN}\" y=\"{base}\">Click a box to zoom, / to search, Esc to \
+         show all. Drawn by Flamestack.</text>\n{}<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n",
+        legend(base)
     )
+}
+
+/// Draws the meanings of the colours.
+fn legend(base: u64) -> String {
+    let mut text = String::new();
+    let mut left = LEGEND;
+    for look in LEGEND_LOOKS {
+        text.push_str(&format!(
+            "<g class=\"{name}\"><rect x=\"{left}\" y=\"{top}\" width=\"11\" height=\"11\" rx=\"1.5\"/></g>\
+             <text class=\"about\" x=\"{x}\" y=\"{base}\">{sign}</text>\n",
+            name = look.as_str(),
+            top = base - 10,
+            x = left + 16,
+            sign = format_args!("{} {}", sign(look).unwrap_or_default(), look.as_str()),
+        ));
+        left += 40 + look.as_str().len() as u64 * 7;
+    }
+    text
 }
 
 fn nothing(words: &str) -> String {
@@ -248,10 +278,15 @@ fn fitted(label: &str, width: u64) -> String {
     if room < 3 {
         return String::new();
     }
-    if label.chars().count() <= room {
+    if columns(label) <= room {
         return label.to_owned();
     }
-    let cut: String = label.chars().take(room - 1).collect();
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += columns(c.encode_utf8(&mut [0; 4]));
+        used <= room
+    };
+    let cut: String = label.chars().take_while(fits).collect();
     format!("{cut}…")
 }
 
@@ -271,4 +306,19 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_cut_to_their_boxes_also_in_wide_letters() {
+        let room = |columns: u64| 600 + columns * CHARACTER;
+        assert_eq!(fitted("Search", room(6)), "Search");
+        assert_eq!(fitted("Searching", room(6)), "Searc…");
+        assert_eq!(fitted("日本語", room(6)), "日本語");
+        assert_eq!(fitted("日本語のタイトル", room(6)), "日本…");
+        assert_eq!(fitted("Search", room(2)), "");
+    }
 }
