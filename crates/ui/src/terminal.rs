@@ -103,9 +103,7 @@ fn show(
         is_stale = true;
         match event::read()? {
             Event::Key(key) if key.is_press() => {
-                if let Some(key) = Key::of(&key)
-                    && state.press(key) == Pressed::Leave
-                {
+                if state.press(Key::of(&key)) == Pressed::Leave {
                     return Ok(());
                 }
             }

@@ -139,15 +139,30 @@ fn footer(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette
             Line::styled(format!("reading the journal: {read} events"), palette.dim())
         }
         (None, None, Pane::Flame) => Line::styled(
-            "arrows move  m measure  enter frame  ? help  q leave",
+            hints(&["arrows move", "m measure", "enter frame"], area.width),
             palette.dim(),
         ),
         (None, None, _) => Line::styled(
-            "j k move  h l fold  enter show  tab next  ? help  q leave",
+            hints(
+                &["j k move", "h l fold", "enter show", "tab next"],
+                area.width,
+            ),
             palette.dim(),
         ),
     };
     frame.render_widget(Paragraph::new(line), area);
+}
+
+/// Returns the line of hints: the first of `keys` that there is room for, and how to get help and leave.
+fn hints(keys: &[&str], width: u16) -> String {
+    let always = "? help  q leave";
+    let mut room = usize::from(width).saturating_sub(always.len());
+    let fitting = keys.iter().take_while(|key| {
+        let fits = key.len() + 2 <= room;
+        room = room.saturating_sub(key.len() + 2);
+        fits
+    });
+    fitting.map(|key| format!("{key}  ")).collect::<String>() + always
 }
 
 fn tree(frame: &mut Frame<'_>, area: Rect, state: &mut ViewState, palette: Palette) {
@@ -253,15 +268,7 @@ fn flame(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette)
     let chosen = graph.boxes.get(state.chosen_box);
     let words = match chosen {
         _ if graph.total == 0 => format!("Nothing to show by {} yet", graph.measure.as_str()),
-        Some(one) => {
-            let amount = graph.measure.words(one.width);
-            let own = graph.measure.words(one.own);
-            format!(
-                "{} ({}): {amount}, {own} of its own",
-                one.title,
-                one.look.as_str()
-            )
-        }
+        Some(one) => box_words(graph, one),
         None => String::new(),
     };
     let title = format!(
@@ -297,6 +304,19 @@ fn flame(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette)
     }
 }
 
+/// Says what a box is.
+fn box_words(graph: &FlameGraph, one: &FlameBox) -> String {
+    let amount = graph.measure.words(one.width);
+    let percent = u128::from(one.width) * 100 / u128::from(graph.total.max(1));
+    let own = match one.look {
+        Look::All | Look::Rest | Look::Outside => String::new(),
+        _ if one.own == one.width => String::new(),
+        _ => format!(", {} of its own", graph.measure.words(one.own)),
+    };
+    let label = label(&one.title, one.look, one.marks);
+    format!("{label}: {amount}, {percent} %{own}")
+}
+
 /// Returns the cells of a box.
 fn cells(graph: &FlameGraph, one: &FlameBox, area: Rect, row: usize) -> Option<Rect> {
     let row = u16::try_from(row).ok().filter(|row| *row < area.height)?;
@@ -311,19 +331,19 @@ fn cells(graph: &FlameGraph, one: &FlameBox, area: Rect, row: usize) -> Option<R
 /// Keys and their meanings.
 const KEYS: [(&str, &str); 10] = [
     ("j k, arrows", "down and up"),
-    ("h l, arrows", "close and open a branch"),
-    ("enter", "show the frame, or more rows"),
-    ("1 2 3 4", "tree, frame, context, flame"),
-    ("tab, esc", "next pane, back to the tree"),
+    ("h l, arrows", "close, open a branch"),
+    ("enter", "show, or more rows"),
+    ("1 2 3 4", "go to a pane"),
+    ("tab, esc", "next pane, the tree"),
     ("g G", "first and last"),
-    ("ctrl-d ctrl-u", "a page down and up"),
-    ("m", "next measure of the flame graph"),
+    ("ctrl-d ctrl-u", "a page down, up"),
+    ("m", "next measure of flame"),
     ("?", "this help"),
     ("q", "leave"),
 ];
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
-    let width = 52.min(area.width);
+    let width = 40.min(area.width);
     let height = u16::try_from(KEYS.len() + 2)
         .unwrap_or(u16::MAX)
         .min(area.height);

@@ -39,6 +39,8 @@ pub enum Key {
     Help,
     /// Leave.
     Leave,
+    /// Any other key: it closes the help.
+    Other,
 }
 
 /// Outcome of a key.
@@ -52,16 +54,16 @@ pub enum Pressed {
 
 impl Key {
     /// Returns the meaning of a key.
-    pub fn of(key: &KeyEvent) -> Option<Self> {
+    pub fn of(key: &KeyEvent) -> Self {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return match key.code {
-                KeyCode::Char('c' | 'q') => Some(Self::Leave),
-                KeyCode::Char('d' | 'f') => Some(Self::PageDown),
-                KeyCode::Char('u' | 'b') => Some(Self::PageUp),
-                _ => None,
+                KeyCode::Char('c' | 'q') => Self::Leave,
+                KeyCode::Char('d' | 'f') => Self::PageDown,
+                KeyCode::Char('u' | 'b') => Self::PageUp,
+                _ => Self::Other,
             };
         }
-        Some(match key.code {
+        match key.code {
             KeyCode::Up | KeyCode::Char('k') => Self::Up,
             KeyCode::Down | KeyCode::Char('j') => Self::Down,
             KeyCode::Left | KeyCode::Char('h') => Self::Left,
@@ -80,8 +82,8 @@ impl Key {
             KeyCode::Char('m') => Self::Measure,
             KeyCode::Char('?') => Self::Help,
             KeyCode::Char('q') => Self::Leave,
-            _ => return None,
-        })
+            _ => Self::Other,
+        }
     }
 }
 
@@ -112,6 +114,7 @@ impl ViewState {
             Key::Left => self.inward(false),
             Key::Right => self.inward(true),
             Key::Enter => self.enter(),
+            Key::Other => {}
         }
         Pressed::Stay
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use flamestack_core::FrameId;
 use flamestack_engine::context::ContextTarget;
 use flamestack_engine::hints::Voice;
+use flamestack_engine::views::canvas::wrapped;
 use flamestack_engine::views::work::{
     FlameGraph, Measure, Opened, SentView, Work, WorkRow, WorkScope, sections,
 };
@@ -23,8 +24,8 @@ pub enum Question {
     Rows(Opened),
     /// A frame, in lines of a width.
     Detail(FrameId, usize),
-    /// The context of a frame, or of the session that works on it.
-    Context(FrameId),
+    /// The context of a frame, or of the session that works on it, in lines of a width.
+    Context(FrameId, usize),
     /// A flame graph of that many cells.
     Graph(Measure, u64),
 }
@@ -97,7 +98,7 @@ impl Reader {
             }
             waiting.extend(questions.try_iter());
             if is_ready {
-                for question in std::mem::take(&mut waiting) {
+                for question in newest(std::mem::take(&mut waiting)) {
                     self.answer(&question);
                 }
             }
@@ -156,7 +157,10 @@ impl Reader {
                         .collect(),
                 )
             }
-            Question::Context(frame) => ViewAnswer::Text(self.context(frame)?),
+            Question::Context(frame, width) => {
+                let lines = self.context(frame)?;
+                ViewAnswer::Text(lines.iter().flat_map(|it| broken(it, *width)).collect())
+            }
             Question::Graph(measure, cells) => {
                 ViewAnswer::Graph(self.work.graph(&WorkScope::Project, *measure, Some(*cells)))
             }
@@ -173,10 +177,34 @@ impl Reader {
     }
 }
 
+/// Keeps the newest question of each kind: the view has moved on from the others.
+fn newest(questions: Vec<Question>) -> Vec<Question> {
+    let mut kept: Vec<Question> = Vec::new();
+    for question in questions {
+        kept.retain(|it| std::mem::discriminant(it) != std::mem::discriminant(&question));
+        kept.push(question);
+    }
+    kept
+}
+
+/// Breaks a line at a width. What follows is indented like it.
+fn broken(line: &str, width: usize) -> Vec<String> {
+    let text = line.trim_start();
+    let indent = line.get(..line.len() - text.len()).unwrap_or_default();
+    let lines = wrapped(indent, indent, text, width.max(20));
+    if lines.is_empty() {
+        return vec![String::new()];
+    }
+    lines.lines().map(str::to_owned).collect()
+}
+
 fn context_lines(view: &SentView) -> Vec<String> {
     let mut lines = Vec::new();
     let mut part = |title: String, sections: &[flamestack_engine::views::work::SectionView]| {
         lines.push(title);
+        if sections.is_empty() {
+            lines.push("  nothing yet".to_owned());
+        }
         for section in sections {
             lines.push(format!(
                 "  {} ({} tokens)",

@@ -86,7 +86,10 @@ impl ViewState {
                 let kept = self.chosen().map(|row| row.id.clone());
                 self.rows = rows;
                 self.summary = summary;
-                let place = kept.and_then(|id| self.rows.iter().position(|row| row.id == id));
+                let place = match kept {
+                    Some(id) => self.rows.iter().position(|row| row.id == id),
+                    None => self.at_work(),
+                };
                 self.selected = place.unwrap_or(self.selected).min(self.last());
             }
             ViewAnswer::Text(lines) => {
@@ -109,7 +112,9 @@ impl ViewState {
             self.wanted = wanted;
             let question = match (self.pane, frame) {
                 (Pane::Flame, _) => Some(Question::Graph(self.measure, u64::from(self.width))),
-                (Pane::Context, Some(frame)) => Some(Question::Context(frame)),
+                (Pane::Context, Some(frame)) => {
+                    Some(Question::Context(frame, usize::from(self.width)))
+                }
                 (Pane::Detail | Pane::Tree, Some(frame)) => {
                     Some(Question::Detail(frame, usize::from(self.width)))
                 }
@@ -127,6 +132,14 @@ impl ViewState {
     fn frame(&self) -> Option<FrameId> {
         let row = self.chosen().filter(|row| row.hidden == 0)?;
         row.id.parse().ok()
+    }
+
+    /// Returns the row that the user's own session works on, else the first that any session works on.
+    fn at_work(&self) -> Option<usize> {
+        let own = |row: &WorkRow| row.active_in.contains(&self.own);
+        let any = |row: &WorkRow| !row.active_in.is_empty();
+        let rows = &self.rows;
+        rows.iter().position(own).or(rows.iter().position(any))
     }
 
     fn last(&self) -> usize {

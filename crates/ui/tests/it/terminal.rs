@@ -86,7 +86,7 @@ fn eighty_columns() {
     insta::assert_snapshot!("tree_80", screen.text());
     insta::assert_snapshot!(
         "detail_80",
-        screen.press(&[Key::Down, Key::Down, Key::Enter])
+        screen.press(&[Key::First, Key::Down, Key::Down, Key::Enter])
     );
     insta::assert_snapshot!("context_80", screen.press(&[Key::Next]));
     insta::assert_snapshot!("flame_80", screen.press(&[Key::Next, Key::Down, Key::Down]));
@@ -95,7 +95,7 @@ fn eighty_columns() {
 #[test]
 fn two_hundred_columns() {
     let mut screen = Screen::new(Ground::with_story(), 200);
-    insta::assert_snapshot!("tree_200", screen.text());
+    insta::assert_snapshot!("tree_200", screen.press(&[Key::First]));
     insta::assert_snapshot!("flame_200", screen.press(&[Key::Measure]));
 }
 
@@ -108,10 +108,13 @@ fn an_empty_project() {
 #[test]
 fn branches_close_and_open_and_the_selection_stays() {
     let mut screen = Screen::new(Ground::with_story(), 80);
-    let closed = screen.press(&[Key::Left]);
+    let closed = screen.press(&[Key::First, Key::Left]);
     assert!(!closed.contains("Cart"), "{closed}");
     let open = screen.press(&[Key::Right]);
     assert!(open.contains("Cart"), "{open}");
+    screen.press(&[Key::Help]);
+    let shut = screen.press(&[Key::Other]);
+    assert!(!shut.contains("this help"), "{shut}");
     screen.press(&[Key::Last]);
     let last = screen.state.rows.last().unwrap().id.clone();
     screen.ground.push(SESSION, "Something new");
@@ -119,6 +122,16 @@ fn branches_close_and_open_and_the_selection_stays() {
     assert!(after.contains("Something new"), "{after}");
     let again = screen.press(&[Key::Enter]);
     assert!(again.contains(&last), "{again}");
+}
+
+#[test]
+fn it_begins_where_the_users_session_works() {
+    let mut screen = Screen::new(Ground::with_story(), 80);
+    let mut rows = screen.state.rows.iter();
+    let own = rows.find(|row| row.active_in.iter().any(|it| it == SESSION));
+    let id = own.unwrap().id.clone();
+    let shown = screen.press(&[Key::Enter]);
+    assert!(shown.contains(&id), "{shown}");
 }
 
 #[test]
