@@ -46,7 +46,7 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
 
 /// Measures the page, the terminal view and flame graphs with a release build, which a script does.
 pub(crate) fn bench(flags: &[&str]) -> Result<()> {
-    cargo(&["build", "--release", "--package", "flamestack-cli"], &[])?;
+    cargo(&[&BUILD[..], &["--release"]].concat(), &[])?;
     let page = root()?.join(PAGE);
     run(&page, "npm", &["install", "--no-save", "--ignore-scripts"])?;
     browser()?;

@@ -2,6 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -19,6 +20,18 @@ export async function browse() {
   const executablePath = BROWSERS.find((path) => path && existsSync(path))
   if (!executablePath) throw new Error("there is no Chromium: install the package `chromium`, or set FLAME_CHROMIUM")
   return chromium.launch({ executablePath, args: FLAGS })
+}
+
+/** Returns a port for a server that will be started again on it: none that the system gives to others meanwhile. */
+export async function lastingPort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const probe = createServer()
+    const isFree = await new Promise((done) => probe.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)))
+    if (!isFree) continue
+    await new Promise((done) => probe.close(done))
+    return port
+  }
 }
 
 export class Lab {
@@ -112,6 +125,11 @@ export class Lab {
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, "state.json"), JSON.stringify({ version: 1, frames, rootFrameIDs: roots, updatedAt: 1_790_000_000_000 + count }))
     this.flame("import", join(this.root, "many"))
+  }
+
+  /** Records many frames with model calls in five sessions. */
+  forest(count) {
+    execFileSync(join(ROOT, "target", BUILD, "examples/forest"), [this.project, this.env.FLAME_STATE_DIR, String(count)])
   }
 
   stop() {
