@@ -15,14 +15,19 @@ import { grouped, lasted, money, short, tokens } from "./words.js";
 const VIEWS = ["tree", "flame", "sessions", "found"];
 
 const detail = new Detail((action) => act(action, detail.id, session()), go);
-const tree = new Tree((id) => { detail.show(id).catch(failed); });
+const tree = new Tree((id) => { detail.show(id).then(reveal, failed); });
 const flame = new Flame((id) => { tree.selected = id; detail.show(id).catch(failed); });
-const sessions = new Sessions((chosen) => { detail.showSession(chosen).catch(failed); });
+const sessions = new Sessions((chosen) => { tree.selected = chosen.active ?? ""; detail.showSession(chosen).then(reveal, failed); });
 let view = "tree";
 
 /** The session that the details are about. */
 function session() {
   return detail.session || detail.frame?.sessions[0] || detail.frame?.session || "";
+}
+
+/** Scrolls to the details where they are below the views. */
+function reveal() {
+  if (matchMedia("(max-width: 860px)").matches) byId("right").scrollIntoView();
 }
 
 /** @param {unknown} error */
@@ -103,7 +108,7 @@ async function search(words) {
     choose("found");
     write(byId("found-said"), found.partial ?? (found.hits.length ? `${grouped(found.hits.length)}${found.more ? " and more" : ""} found` : "Nothing found."));
     byId("found").replaceChildren(...found.hits.map((hit) => el("li", {},
-      el("button", { type: "button", class: "link", onclick: () => go(hit.frame) }, hit.title), el("span", { class: "quiet" }, ` ${hit.field}`),
+      el("button", { type: "button", class: "link", onclick: () => go(hit.frame).then(reveal) }, hit.title), el("span", { class: "quiet" }, ` ${hit.field}`),
       hit.field === "title" ? null : el("p", { class: "prose" }, hit.excerpt))));
     /** @type {HTMLElement | null} */ (byId("found").querySelector("button"))?.focus();
   } catch (error) {

@@ -78,7 +78,13 @@ export function byId(id) {
 export function keyed(parent, items, key, make, update) {
   /** @type {Map<string, Element>} */
   const known = new Map();
-  for (const child of Array.from(parent.children)) known.set(child.getAttribute("data-key") ?? "", child);
+  const wanted = new Set(items.map(key));
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+  for (const child of Array.from(parent.children)) {
+    const name = child.getAttribute("data-key") ?? "";
+    if (wanted.has(name)) known.set(name, child);
+    else child.remove();
+  }
   let place = parent.firstElementChild;
   for (const item of items) {
     const name = key(item);
@@ -87,10 +93,26 @@ export function keyed(parent, items, key, make, update) {
       element = make(item);
       element.setAttribute("data-key", name);
     }
-    known.delete(name);
     update(element, item);
     if (element === place) place = place.nextElementSibling;
     else parent.insertBefore(element, place);
   }
-  for (const left of known.values()) left.remove();
+  // An element that was moved loses the focus.
+  if (focused && focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+/**
+ * Replaces the children of an element by others, except those that are alike: text that is selected or scrolled in
+ * them stays so.
+ * @param {Element} parent
+ * @param {Node[]} nodes
+ */
+export function merge(parent, nodes) {
+  for (const [place, node] of nodes.entries()) {
+    const old = parent.childNodes[place];
+    if (!old) parent.append(node);
+    else if (old instanceof HTMLElement && node instanceof HTMLElement && old.matches("section.block") && node.matches("section.block")) merge(old, Array.from(node.childNodes));
+    else if (!old.isEqualNode(node)) old.replaceWith(node);
+  }
+  while (parent.childNodes.length > nodes.length) parent.lastChild?.remove();
 }

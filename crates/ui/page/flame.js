@@ -1,6 +1,6 @@
 // Flame graph and flame chart.
 
-import { byId, el, svg, write } from "./dom.js";
+import { byId, el, keyed, set, svg, write } from "./dom.js";
 import { ask } from "./live.js";
 import { amount, grouped, lasted, sign, when } from "./words.js";
 
@@ -8,7 +8,9 @@ import { amount, grouped, lasted, sign, when } from "./words.js";
  * @typedef {import("./types.d.ts").Box} Box
  * @typedef {import("./types.d.ts").Graph} Graph
  * @typedef {import("./types.d.ts").Chart} Chart
- * @typedef {{ key: string, name: string, y: number, boxes: Box[] }} Lane
+ * @typedef {{ key: string, box: Box }} Placed
+ * @typedef {{ key: string, name: string, y: number, boxes: Placed[] }} Lane
+ * @typedef {{ key: string, box: Box, left: number, width: number, top: number, label: string }} Shape
  */
 
 const LEVEL = 22;
@@ -19,12 +21,14 @@ export class Flame {
   /** @param {(id: string) => void} onSelect */
   constructor(onSelect) {
     this.onSelect = onSelect;
+    /** @type {HTMLElement | null} */
+    this.measures = null;
     this.measure = "tokens";
     this.isChart = false;
     this.frame = "";
     this.session = "";
-    /** @type {{ from: number, width: number } | null} */
-    this.zoom = null;
+    /** The box that fills the width. */
+    this.zoom = "";
     /** @type {Lane[]} */
     this.lanes = [];
     this.total = 0;
@@ -32,10 +36,19 @@ export class Flame {
     /** @type {[number, number][]} */
     this.breaks = [];
     this.focused = "";
+    /** The box that the line below is about. */
+    this.pointed = "";
     /** The frame that the details are about. */
     this.chosen = "";
+    this.about = "";
+    /** @type {Map<string, Shape>} */
+    this.shapes = new Map();
     this.box = byId("flame");
     this.said = byId("flame-said");
+    this.nothing = el("p", { class: "quiet" });
+    this.layers = { lanes: svg("g"), boxes: svg("g"), pauses: svg("g"), labels: svg("g", { class: "labels", "aria-hidden": "true" }) };
+    this.drawing = svg("svg", { role: "group", "aria-label": "Flame graph" }, ...Object.values(this.layers));
+    this.box.append(this.nothing, this.drawing);
     this.bar();
     new ResizeObserver(() => this.draw()).observe(this.box);
     this.box.addEventListener("keydown", (event) => this.key(event));
@@ -43,11 +56,12 @@ export class Flame {
 
   bar() {
     const measures = el("select", { "aria-label": "Width of the boxes", onchange: (event) => { this.measure = event.target.value; this.again(); } },
-      ...MEASURES.map((name) => el("option", { value: name }, name === "saved" ? "saved by folding" : name)));
+      ...MEASURES.map((name) => el("option", { value: name }, name === "saved" ? "by tokens saved" : `by ${name}`)));
     const order = el("select", { "aria-label": "Order", onchange: (event) => { this.isChart = event.target.value === "time"; this.again(); } },
-      el("option", { value: "merged" }, "merged"), el("option", { value: "time" }, "in time"));
+      el("option", { value: "merged" }, "graph, widest first"), el("option", { value: "time" }, "chart, in time"));
     const all = el("button", { type: "button", id: "flame-all", hidden: true, onclick: () => this.everything() }, "Show all");
     const save = el("a", { id: "flame-save", href: "/api/picture", download: "flame.svg" }, "Save as SVG");
+    this.measures = measures;
     byId("flame-bar").append(measures, order, all, save);
     const legend = el("ul", { class: "legend", "aria-label": "Colours" },
       ...["active", "completed", "folded", "failed", "blocked", "invalidated"].map((look) =>
@@ -56,12 +70,12 @@ export class Flame {
   }
 
   again() {
-    this.zoom = null;
+    this.zoom = "";
     return this.refresh();
   }
 
   everything() {
-    this.zoom = null;
+    this.zoom = "";
     this.frame = "";
     this.session = "";
     return this.refresh();
@@ -70,7 +84,7 @@ export class Flame {
   /** @param {string} frame */
   only(frame) {
     this.frame = frame;
-    this.zoom = null;
+    this.zoom = "";
     return this.refresh();
   }
 
@@ -85,84 +99,102 @@ export class Flame {
   async refresh() {
     const query = this.query();
     byId("flame-save").setAttribute("href", `/api/picture?${query}`);
+    // A chart is always drawn by time.
+    if (this.measures) this.measures.hidden = this.isChart;
     if (this.isChart) {
       /** @type {Chart} */
       const chart = await ask(`/api/chart?${query}`);
+      if (query !== this.query()) return;
       this.total = chart.total;
       this.breaks = chart.breaks;
       let y = 0;
       this.lanes = chart.lanes.map((lane) => {
-        const placed = { key: lane.session, name: lane.session, y: y + 20, boxes: lane.boxes };
+        const placed = { key: lane.session, name: lane.session, y: y + 20, boxes: named(lane.session, lane.boxes) };
         y += 20 + lane.levels * LEVEL + 8;
         return placed;
       });
       this.height = y;
       const first = chart.first === null ? "" : `, from ${when(chart.first)}`;
-      write(this.said, chart.total ? `${lasted(chart.total)} of work${first}` : "");
+      this.about = chart.total ? `${lasted(chart.total)} of work${first}` : "";
     } else {
       /** @type {Graph} */
       const graph = await ask(`/api/graph?${query}`);
+      if (query !== this.query()) return;
       this.total = graph.total;
       this.breaks = [];
-      this.lanes = [{ key: "all", name: "", y: 0, boxes: graph.boxes }];
+      this.lanes = [{ key: "all", name: "", y: 0, boxes: named("all", graph.boxes) }];
       this.height = graph.levels * LEVEL;
-      write(this.said, graph.total ? amount(graph.measure, graph.total) : "");
+      this.about = graph.total ? amount(graph.measure, graph.total) : "";
     }
     this.draw();
   }
 
+  /** Brings the drawing up to date. Boxes that stay are the same elements, so nothing jumps. */
   draw() {
     const wide = this.box.clientWidth;
     if (!wide) return;
-    const focus = document.activeElement && this.box.contains(document.activeElement) ? this.focused : "";
-    const { from, width } = this.zoom ?? { from: 0, width: Math.max(this.total, 1) };
-    byId("flame-all").hidden = !this.zoom && !this.frame && !this.session;
-    const drawing = svg("svg", { width: wide, height: Math.max(this.height, 1), role: "group", "aria-label": "Flame graph" });
-    // Labels are cut to the width of their boxes, so they are a layer of their own: names of boxes are whole.
-    const labels = svg("g", { class: "labels", "aria-hidden": "true" });
-    const scale = wide / width;
     if (PEN) PEN.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-    /** @type {string[]} */
-    const keys = [];
-    for (const lane of this.lanes) {
-      if (lane.name) drawing.append(svg("text", { class: "lane", x: 0, y: lane.y - 6 }, lane.name));
-      for (const box of this.total ? lane.boxes : []) {
-        const left = Math.max((box.from - from) * scale, 0);
-        const right = Math.min((box.from + box.width - from) * scale, wide);
-        if (right - left < 0.3) continue;
-        const key = `${lane.key} ${box.level} ${box.from} ${box.frame ?? box.look}`;
-        keys.push(key);
-        drawing.append(this.drawn(box, key, left, right - left, lane.y + box.level * LEVEL, labels));
-      }
-    }
-    for (const [place, pause] of this.breaks) {
-      const x = (place - from) * scale;
-      if (x >= 0 && x <= wide) drawing.append(svg("line", { class: "pause", x1: x, x2: x, y1: 0, y2: this.height }, svg("title", {}, `${lasted(pause)} without work`)));
-    }
-    if (!keys.includes(this.focused)) this.focused = keys[0] ?? "";
-    drawing.append(labels);
-    const nothing = this.total ? null : el("p", { class: "quiet" }, this.isChart ? "No session has worked yet." : `Nothing to show by ${this.measure} yet.`);
-    this.box.replaceChildren(nothing ?? drawing);
-    for (const group of Array.from(drawing.querySelectorAll("g.box"))) {
-      group.setAttribute("tabindex", group.getAttribute("data-key") === this.focused ? "0" : "-1");
-      if (focus && group.getAttribute("data-key") === focus) /** @type {SVGElement} */ (group).focus({ preventScroll: true });
-    }
+    const zoomed = this.lanes.flatMap((lane) => lane.boxes).find((placed) => placed.key === this.zoom)?.box;
+    if (!zoomed) this.zoom = "";
+    const { from, width } = zoomed ?? { from: 0, width: this.total };
+    const scale = wide / Math.max(width, 1);
+    byId("flame-all").hidden = !this.zoom && !this.frame && !this.session;
+    this.shapes = new Map(this.lanes.flatMap((lane) => lane.boxes.flatMap(({ key, box }) => {
+      const left = Math.max((box.from - from) * scale, 0);
+      const width = Math.min((box.from + box.width - from) * scale, wide) - left;
+      const shape = { key, box, left, width, top: lane.y + box.level * LEVEL, label: label(box) };
+      return this.total && width >= 0.3 ? [/** @type {[string, Shape]} */ ([key, shape])] : [];
+    })));
+    const shapes = [...this.shapes.values()];
+    if (!this.shapes.has(this.focused)) this.focused = shapes[0]?.key ?? "";
+    this.nothing.hidden = this.total > 0;
+    write(this.nothing, this.isChart ? "No session has worked yet." : `Nothing to show by ${this.measure === "saved" ? "tokens saved" : this.measure} yet.`);
+    set(this.drawing, { width: wide, height: Math.max(this.height, 1), class: this.total ? null : "none" });
+    const { lanes, boxes, pauses, labels } = this.layers;
+    keyed(lanes, this.lanes.filter((lane) => lane.name), (lane) => lane.key, () => svg("text", { class: "lane", x: 0 }), (text, lane) => {
+      set(text, { y: lane.y - 6 });
+      write(text, lane.name);
+    });
+    keyed(boxes, shapes, (shape) => shape.key, ({ key }) => this.make(key), (group, shape) => this.update(group, shape));
+    const shown = shapes.map((shape) => ({ shape, text: fits(shape.label, shape.width - 10) ? shape.label : cut(plain(shape.box), shape.width - 10) }));
+    // Labels are cut to the width of their boxes, so they are a layer of their own: names of boxes are whole.
+    keyed(labels, shown.filter(({ text }) => text), ({ shape }) => shape.key, () => svg("text"), (text, { shape, text: words }) => {
+      set(text, { class: shape.box.look, x: shape.left + 5, y: shape.top + 14 });
+      write(text, words);
+    });
+    const marks = this.breaks.map(([place, pause]) => ({ x: (place - from) * scale, pause })).filter(({ x }) => x >= 0 && x <= wide);
+    keyed(pauses, marks, ({ x }) => String(x), () => svg("line", { class: "pause" }, svg("title")), (line, { x, pause }) => {
+      set(line, { x1: x, x2: x, y1: 0, y2: this.height });
+      if (line.firstElementChild) write(line.firstElementChild, `${lasted(pause)} without work`);
+    });
+    this.tell();
   }
 
-  /** @param {Box} box @param {string} key @param {number} left @param {number} width @param {number} top @param {Element} labels */
-  drawn(box, key, left, width, top, labels) {
-    const label = `${sign(box.look)} ${box.title}`.trim() + (box.look === "folded" ? " (folded)" : "") + (box.claimed ? " (claimed)" : "") + (box.dropped ? " (text dropped)" : "");
+  /** @param {string} key */
+  make(key) {
+    return svg("g", {
+      role: "button", onclick: () => this.open(key), onfocus: () => { this.focused = key; this.tell(key); },
+      onmouseenter: () => this.tell(key), onmouseleave: () => this.tell(""),
+    }, svg("title"), svg("rect", { height: LEVEL - 2, rx: 2 }));
+  }
+
+  /** @param {Element} group @param {Shape} shape */
+  update(group, { key, box, left, width, top, label }) {
     const facts = this.facts(box);
-    const room = width - 10;
-    const shown = fits(label, room) ? label : cut(`${sign(box.look)} ${box.title}`.trim(), room);
-    const group = svg("g", {
-      class: `box ${box.look}${box.frame && box.frame === this.chosen ? " chosen" : ""}`, role: "button", "data-key": key, "aria-label": `${label}, ${facts}`,
-      onclick: () => this.open(box, key), onfocus: () => { this.focused = key; write(this.said, `${label}: ${facts}`); },
-      onmouseenter: () => write(this.said, `${label}: ${facts}`),
-    }, svg("title", {}, `${label}\n${facts}`),
-    svg("rect", { x: left, y: top, width: Math.max(width - 0.5, 0.5), height: LEVEL - 2, rx: 2 }));
-    if (shown) labels.append(svg("text", { class: box.look, x: left + 5, y: top + 14 }, shown));
-    return group;
+    const [title, rect] = Array.from(group.children);
+    set(group, {
+      class: `box ${box.look}${box.frame && box.frame === this.chosen ? " chosen" : ""}`, "aria-label": `${label}, ${facts}`,
+      tabindex: key === this.focused ? 0 : -1,
+    });
+    if (title) write(title, `${label}\n${facts}`);
+    if (rect) set(rect, { x: left, y: top, width: Math.max(width - 0.5, 0.5) });
+  }
+
+  /** Says what a box is, or else the whole drawing. @param {string} [key] */
+  tell(key = this.pointed) {
+    this.pointed = key;
+    const shape = this.shapes.get(key);
+    write(this.said, shape ? `${shape.label}: ${this.facts(shape.box)}` : this.about);
   }
 
   /** @param {Box} box */
@@ -174,11 +206,13 @@ export class Flame {
     return `${amount(this.measure, box.width)}, ${share}${own}${count}`;
   }
 
-  /** @param {Box} box @param {string} key */
-  open(box, key) {
+  /** @param {string} key */
+  open(key) {
+    const box = this.shapes.get(key)?.box;
+    if (!box) return;
     this.focused = key;
     if (box.frame) this.chosen = box.frame;
-    this.zoom = box.look === "all" ? null : { from: box.from, width: Math.max(box.width, 1) };
+    this.zoom = box.look === "all" ? "" : key;
     this.draw();
     if (box.frame) this.onSelect(box.frame);
   }
@@ -212,12 +246,39 @@ export class Flame {
     }
     if (next) {
       this.focused = next.getAttribute("data-key") ?? "";
-      for (const group of groups) group.setAttribute("tabindex", group === next ? "0" : "-1");
+      for (const group of groups) set(group, { tabindex: group === next ? 0 : -1 });
       next.focus();
     }
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/**
+ * Names boxes so that each keeps its name while its amount and its place change.
+ * @param {string} lane
+ * @param {Box[]} boxes
+ * @returns {Placed[]}
+ */
+function named(lane, boxes) {
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  return boxes.map((box) => {
+    const name = `${lane} ${box.level} ${box.frame ?? box.look}`;
+    const nth = seen.get(name) ?? 0;
+    seen.set(name, nth + 1);
+    return { key: `${name} ${nth}`, box };
+  });
+}
+
+/** @param {Box} box */
+function plain(box) {
+  return `${sign(box.look)} ${box.title}`.trim();
+}
+
+/** @param {Box} box */
+function label(box) {
+  return plain(box) + (box.look === "folded" ? " (folded)" : "") + (box.claimed ? " (claimed)" : "") + (box.dropped ? " (text dropped)" : "");
 }
 
 /** @param {string} label @param {number} width in pixels */

@@ -1,6 +1,6 @@
 // The details of a frame or a session: goal, results, notes, what the model was sent, history.
 
-import { byId, el } from "./dom.js";
+import { byId, el, merge } from "./dom.js";
 import { ask } from "./live.js";
 import { overview } from "./overview.js";
 import { grouped, lasted, money, sign, tokens, when, words } from "./words.js";
@@ -74,11 +74,12 @@ export class Detail {
     this.shown = now;
     const open = new Set(Array.from(this.box.querySelectorAll("details[open]"), (one) => one.getAttribute("data-key")));
     const focus = document.activeElement && this.box.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
-    this.box.replaceChildren(...this.content(frame, sent));
-    for (const one of Array.from(this.box.querySelectorAll("details"))) {
-      if (open.has(one.getAttribute("data-key"))) one.open = true;
+    const content = this.content(frame, sent);
+    for (const one of content.flatMap((node) => node instanceof HTMLElement ? Array.from(node.querySelectorAll("details")) : [])) {
+      one.open = open.has(one.getAttribute("data-key"));
     }
-    if (focus) /** @type {HTMLElement | null} */ (this.box.querySelector(`[data-key="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });
+    merge(this.box, content);
+    if (focus && !this.box.contains(document.activeElement)) /** @type {HTMLElement | null} */ (this.box.querySelector(`[data-key="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });
   }
 
   /** @param {Frame | null} frame @param {Sent | null} sent @returns {Node[]} */
@@ -111,7 +112,7 @@ export class Detail {
     return [
       path,
       el("h2", { class: frame.status }, el("span", { class: "sign", "aria-hidden": "true" }, sign(frame.status)), " ", frame.title),
-      el("p", { class: "facts" }, `${words(frame.status)} · `, el("code", {}, frame.id),
+      el("p", { class: "facts" }, frame.claimed ? "completed, claimed: no check, test or commit is recorded" : words(frame.status), " · ", el("code", {}, frame.id),
         frame.sessions.length ? ` · worked on by ${frame.sessions.join(", ")}` : "",
         frame.amounts?.isFolded ? " · folded" : "", frame.amounts?.isDropped ? " · raw text dropped" : ""),
       el("div", { class: "acts" }, ...acts.filter(([, , offered]) => offered).map(([key, name]) =>
@@ -141,7 +142,7 @@ function notes(name, notes) {
 
 /** @param {Frame} frame @returns {Node[]} */
 function about(frame) {
-  const times = [["planned", frame.created], ["started", frame.started], ["ended", frame.ended]]
+  const times = [["planned", frame.created === frame.started ? null : frame.created], ["started", frame.started], ["ended", frame.ended]]
     .filter(([, at]) => at).map(([name, at]) => `${name} ${when(Number(at))}`);
   return [
     ...prose("Done when", frame.criteria),
@@ -182,8 +183,8 @@ function context(sent) {
   if (sent.session) {
     nodes.push(block(`Sent to ${sent.session}`, ...sections(sent.sent, "Nothing was sent yet.")));
   }
-  nodes.push(block("Would be sent now", el("p", { class: "quiet" }, `${grouped(sent.tokens)} of ${grouped(sent.budget)} tokens`),
-    ...sections(sent.now, "There is nothing to show.")));
+  nodes.push(block("Would be sent now", el("p", { class: "quiet" }, `${grouped(sent.tokens)} of at most ${grouped(sent.budget)} tokens that Flamestack adds to a prompt here`),
+    ...sections(sent.now, "Nothing: there is nothing to tell yet.")));
   if (sent.compactions.length) {
     nodes.push(block("Compactions", ...sent.compactions.map((one) => el("div", { class: "compaction" },
       el("p", {}, [one.at ? when(one.at) : "", one.kind,
@@ -213,7 +214,9 @@ function sections(list, nothing) {
 
 /** @param {Frame} frame @returns {Node[]} */
 function history(frame) {
+  const own = `${frame.id} `;
   const list = el("ol", { class: "history" }, ...frame.events.map((event) => el("li", {},
-    el("span", { class: "quiet" }, `${when(event.at)} `), event.what, el("span", { class: "quiet" }, ` ${event.session}`))));
+    el("span", { class: "quiet" }, `${when(event.at)} `), event.what.startsWith(own) ? event.what.slice(own.length) : event.what,
+    el("span", { class: "quiet" }, ` ${event.session}`))));
   return [block("History", frame.eventsLeftOut ? el("p", { class: "quiet" }, `${grouped(frame.eventsLeftOut)} earlier events are left out.`) : null, list)];
 }

@@ -51,7 +51,7 @@ export class Tree {
   /** @param {Row} row */
   make(row) {
     const key = name(row);
-    const element = el("div", { role: "treeitem", class: "row", onclick: () => this.click(key), onfocus: () => this.focus(key) },
+    const element = el("div", { role: "treeitem", class: "row", onclick: (event) => this.click(key, event.target.closest(".twist") !== null), onfocus: () => this.focus(key) },
       el("span", { class: "name" },
         el("span", { class: "indent" }), el("span", { class: "twist", "aria-hidden": "true" }), el("span", { class: "sign", "aria-hidden": "true" }),
         el("span", { class: "title" }), el("span", { class: "unseen" }), el("span", { class: "tags" })),
@@ -85,15 +85,15 @@ export class Tree {
     part("share").style.width = `${(sum / all) * 100}%`;
   }
 
-  /** @param {string} key */
-  click(key) {
+  /** @param {string} key @param {boolean} [isTwist] true if the sign that opens and closes a branch was clicked */
+  click(key, isTwist = false) {
     this.focus(key);
     const row = this.row(key);
     if (!row) return;
     if (row.hidden > 0) {
       this.more[row.id] = (this.more[row.id] ?? 40) + STEP;
       this.refresh();
-    } else if (this.selected === key && row.below > 0) {
+    } else if ((isTwist || this.selected === key) && row.below > 0) {
       this.toggle(row);
     } else {
       this.select(key);

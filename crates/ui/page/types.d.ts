@@ -18,7 +18,7 @@ export interface Rows { position: number; rows: Row[]; frames: number; total: Am
 export interface Note { text: string; why: string | null; by: string | null; good: boolean | null; detail: string | null; }
 
 export interface Frame {
-  id: string; title: string; status: string; statusWords: string; origin: string;
+  id: string; title: string; status: string; statusWords: string; claimed: boolean; origin: string;
   path: { id: string; title: string }[];
   criteria: string | null; results: string | null; resultsCompacted: string | null; summary: string | null;
   blockedOn: string | null; invalidated: string | null; session: string | null; span: string | null;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { Lab, browse, open } from "./lab.mjs"
+import { Lab, browse, lastingPort, open } from "./lab.mjs"
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
@@ -119,9 +119,11 @@ story("the keyboard is enough", async (lab) => {
   await page.keyboard.press("n")
   await page.locator("dialog[open]").waitFor()
   await page.keyboard.press("Escape")
+  await page.locator("dialog").waitFor({ state: "hidden" })
   await page.keyboard.press("?")
   await page.locator("dialog", { hasText: "undo your last command" }).waitFor()
   await page.keyboard.press("Enter")
+  await page.locator("dialog").waitFor({ state: "hidden" })
   await page.keyboard.press("2")
   await page.locator("#view-flame").waitFor()
   await page.keyboard.press("3")
@@ -228,12 +230,12 @@ story("a connection that is cut is restored automatically", async (lab) => {
 
 story("after a restart the new address is enough, without a reload", async (lab) => {
   lab.push("Build the shop")
-  const address = await lab.serve()
-  const page = await open(browser, address)
+  const port = await lastingPort()
+  const page = await open(browser, await lab.serve(port))
   await page.evaluate(() => { window.isSame = true })
   await lab.kill()
   await page.locator("#connection.lost").waitFor()
-  const again = await lab.serve(new URL(address).port)
+  const again = await lab.serve(port)
   await page.locator("#connection.ended").waitFor({ timeout: 45_000 })
   lab.push("After the restart")
   await page.evaluate((hash) => { location.hash = hash }, new URL(again).hash)
@@ -250,28 +252,82 @@ story("axe finds nothing to complain about, in any view, light and dark", async 
     const page = await open(browser, await lab.serve(), { colorScheme, reducedMotion: "reduce" })
     await row(page, "Build the shop").click()
     await page.locator("h2", { hasText: "Build the shop" }).waitFor()
-    const views = ["1", "2", "3", "?"]
-    for (const key of views) {
+    const part = (name) => async () => {
+      await page.locator(".parts button", { hasText: name }).click()
+      await page.locator(".parts button[aria-pressed=true]", { hasText: name }).waitFor()
+    }
+    const press = (key, shows) => async () => {
       await page.keyboard.press(key)
-      await page.waitForTimeout(300)
+      await page.locator(shows).first().waitFor()
+    }
+    const views = {
+      tree: press("1", ".row"), context: part("What the model got"), history: part("History"), flame: press("2", "g.box"),
+      chart: () => page.locator("#flame-bar select").nth(1).selectOption("time").then(() => page.locator("text.lane").first().waitFor()),
+      sessions: press("3", ".session"),
+      found: async () => {
+        await page.locator("#words").fill("cart")
+        await page.locator("#words").press("Enter")
+        await page.locator("#found button").first().waitFor()
+      },
+      help: press("?", "dialog[open]"),
+    }
+    for (const [view, show] of Object.entries(views)) {
+      await show()
       // The page's policy allows no script but its own, so this one comes in through the debugger.
       await page.evaluate(AXE)
       const { violations } = await page.evaluate(() => window.axe.run())
       const said = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`)
-      assert.deepEqual(said, [], `view ${key}, ${colorScheme}`)
+      assert.deepEqual(said, [], `${view}, ${colorScheme}`)
     }
     await page.context().close()
   }
 })
 
 story("from a phone to a wall, nothing is cut off", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000], ["Build the search", 2_000]])
   lab.push("A title that is long enough to need more room than a telephone has, and then some more of it")
-  const address = await lab.serve()
-  const page = await open(browser, address)
+  const page = await open(browser, await lab.serve())
+  await row(page, "A title that is long").click()
+  await page.locator("h2", { hasText: "A title that is long" }).waitFor()
   for (const width of [360, 768, 1280, 2560]) {
     await page.setViewportSize({ width, height: 900 })
-    await page.waitForTimeout(100)
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-    assert.ok(over <= 0, `${over} pixels too wide at ${width}`)
+    for (const [key, shows] of [["1", ".row"], ["2", "g.box"], ["3", ".session"]]) {
+      await page.keyboard.press(key)
+      await page.locator(shows).first().waitFor()
+      // The drawing follows the width in the next frame.
+      const over = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth - innerWidth)))))
+      assert.ok(over <= 0, `${over} pixels too wide at ${width} in view ${key}`)
+    }
   }
+})
+
+story("while amounts change, a box of the flame graph and text in the details stay the same elements", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000], ["Build the search", 20_000]])
+  const page = await open(browser, await lab.serve())
+  await row(page, "Build the cart").first().click()
+  await page.locator("h2", { hasText: "Build the cart" }).waitFor()
+  await page.keyboard.press("2")
+  const cart = page.locator("g.box", { hasText: "Build the cart" }).last()
+  await cart.focus()
+  await cart.evaluate((box) => {
+    window.kept = box
+    getSelection().selectAllChildren(document.querySelector("h2"))
+  })
+  const look = () => page.evaluate(() => ({ isFocused: window.kept === document.activeElement, selected: getSelection().toString().trim(), wide: Math.round(window.kept.getBoundingClientRect().width) }))
+  const before = await look()
+  assert.ok(before.isFocused && before.selected.includes("Build the cart"), JSON.stringify(before))
+  lab.record("s2", [["Write the documents", 90_000]], Date.UTC(2026, 10, 16, 12))
+  await page.locator("g.box", { hasText: "Write the documents" }).last().waitFor()
+  const narrower = await look()
+  assert.ok(narrower.wide < before.wide / 2, `${before.wide} to ${narrower.wide} pixels`)
+  assert.deepEqual({ ...narrower, wide: 0 }, { ...before, wide: 0 })
+
+  await cart.click()
+  await page.locator("#flame-all").waitFor()
+  const zoomed = await look()
+  assert.ok(zoomed.wide > before.wide)
+  lab.record("s3", [["Write some more", 300_000]], Date.UTC(2026, 10, 16, 14))
+  await page.locator('g.box[aria-label*="10,560 tokens, 2."]', { hasText: "Build the cart" }).waitFor()
+  assert.deepEqual(await look(), zoomed, "what was zoomed to stays so")
+  assert.deepEqual(page.problems, [])
 })
