@@ -22,7 +22,7 @@ const PROJECTS = {
   empty: () => {},
   small: (lab) => shop(lab),
   many: (lab) => {
-    lab.fill(10_000)
+    lab.forest(10_000)
     lab.push("The work of today")
   },
   hostile: (lab) => {
@@ -35,23 +35,68 @@ const PROJECTS = {
   },
 }
 
+/** The frame whose details are shown, by its title. */
+const CHOSEN = { small: "Sign in", many: "The work of today", hostile: "A title of" }
+
 /** Plays the story of a small shop into the project. */
 function shop(lab) {
   execFileSync(join(ROOT, "target/debug/examples/shop"), [lab.project, lab.env.FLAME_STATE_DIR])
 }
 
-/** Goes to a view; the details are of the frame whose title is given. */
-async function go(page, key, title) {
-  if (title) {
+/** Chooses the frame whose title is given, in the tree. */
+async function choose(page, title) {
+  await page.keyboard.press("1")
+  await page.locator(".row", { hasText: title }).first().click()
+  await page.locator(".parts").waitFor()
+  await page.mouse.move(0, 0)
+}
+
+const part = (name) => async (page) => {
+  await page.keyboard.press("1")
+  await page.locator(".parts button", { hasText: name }).click()
+  await page.locator("details summary").first().click({ timeout: 1_000 }).catch(() => {})
+  await page.locator(".parts").evaluate((parts) => parts.scrollIntoView())
+}
+const order = (value) => async (page) => {
+  await page.keyboard.press("2")
+  await page.locator("#flame-bar select").nth(1).selectOption(value)
+}
+
+/** The views, and how each is reached. Those of the details come after a frame is chosen. */
+const VIEWS = {
+  tree: (page) => page.keyboard.press("1"),
+  flame: (page) => page.keyboard.press("2"),
+  chart: order("time"),
+  sessions: (page) => order("merged")(page).then(() => page.keyboard.press("3")),
+  frame: part("Frame"),
+  context: part("What the model got"),
+  history: part("History"),
+  session: async (page) => {
+    await page.keyboard.press("3")
+    await page.locator(".session").first().click()
+    await page.locator("details summary").first().click({ timeout: 1_000 }).catch(() => {})
+  },
+  found: async (page) => {
+    await page.locator("#words").fill("a")
+    await page.locator("#words").press("Enter")
+    await page.locator("#view-found").waitFor()
+  },
+  dialog: async (page) => {
     await page.keyboard.press("1")
-    await page.locator(".row", { hasText: title }).first().click()
-    await page.locator("h2").first().waitFor()
-    await page.mouse.move(0, 0)
-  }
-  await page.keyboard.press(key)
+    await page.keyboard.press("n")
+  },
+  help: async (page) => {
+    await page.keyboard.press("Escape")
+    await page.locator("dialog").waitFor({ state: "hidden" })
+    await page.keyboard.press("?")
+  },
+}
+
+/** Goes to a view and waits until nothing changes any more. */
+async function go(page, view) {
+  await VIEWS[view](page)
   await page.locator("#reading").waitFor({ state: "hidden" })
-  // Until nothing changes any more.
-  await page.waitForTimeout(500)
+  await page.waitForTimeout(400)
 }
 
 /** Serves the files of this folder instead of those in the program, for work on them. */
@@ -73,9 +118,9 @@ async function all(folder) {
       for (const colorScheme of ["light", "dark"]) {
         for (const [width, height] of SIZES) {
           const page = await open(browser, await lab.serve(), { colorScheme, viewport: { width, height }, prepare: process.env.LIVE ? fromHere : undefined })
-          const title = name === "small" ? "Sign in" : undefined
-          for (const [key, view] of [["1", "tree"], ["2", "flame"], ["3", "sessions"]]) {
-            await go(page, key, title)
+          for (const view of Object.keys(VIEWS).slice(0, name === "empty" ? 4 : undefined)) {
+            if (view === "frame") await choose(page, CHOSEN[name])
+            await go(page, view)
             await page.screenshot({ path: join(folder, `${name}-${view}-${width}-${colorScheme}.png`) })
           }
           await page.context().close()
@@ -94,7 +139,8 @@ async function readme() {
   try {
     shop(lab)
     const page = await open(browser, await lab.serve(), { viewport: { width: 1280, height: 620 }, timezoneId: "UTC", prepare: process.env.LIVE ? fromHere : undefined })
-    await go(page, "2", "Sign in")
+    await choose(page, CHOSEN.small)
+    await go(page, "flame")
     await page.screenshot({ path: README })
   } finally {
     lab.stop()

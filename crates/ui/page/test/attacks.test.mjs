@@ -106,8 +106,9 @@ test("another user of the machine reads neither the page nor the files that lead
     const server = spawn(FLAME, ["ui"], { cwd: fresh.project, env: { ...fresh.env, PATH: `${bin}:${fresh.env.PATH}` } })
     fresh.servers.push(server)
     const url = new URL(await new Promise((done) => server.stdout.once("data", (data) => done(String(data).trim()))))
-    while (!existsSync(join(fresh.root, "opened"))) await new Promise((done) => setTimeout(done, 20))
-    const file = readFileSync(join(fresh.root, "opened"), "utf8").trim()
+    const opened = () => (existsSync(join(fresh.root, "opened")) ? readFileSync(join(fresh.root, "opened"), "utf8") : "")
+    for (let left = 1_500; !opened().endsWith("\n") && left > 0; left -= 1) await new Promise((done) => setTimeout(done, 20))
+    const file = opened().trim()
     const token = url.hash.slice(1)
     assert.ok(readFileSync(file, "utf8").includes(token), "the user's browser gets the token")
 
@@ -283,10 +284,12 @@ test("hostile titles, results and notes are text", async () => {
     await page.locator(".row", { hasText: "title" }).first().click()
     for (const part of ["Frame", "What the model got", "History"]) {
       await page.locator(".parts button", { hasText: part }).click()
-      await page.waitForTimeout(300)
+      await page.locator(".parts button[aria-pressed=true]", { hasText: part }).waitFor()
     }
     await page.keyboard.press("2")
+    await page.locator("#flame svg, #flame p").first().waitFor()
     await page.keyboard.press("3")
+    await page.locator(".session").first().waitFor()
     await page.keyboard.press("/")
     await page.keyboard.type("window")
     await page.keyboard.press("Enter")

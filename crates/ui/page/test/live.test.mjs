@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { request } from "node:http"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
@@ -89,6 +90,49 @@ story("an event's id is the position in the journal, and a page that connects ag
   assert.equal(answer.data.missed, true)
   assert.equal(answer.id, change.id)
   behind.close()
+})
+
+/** Returns the fields of each interface of the page's types, with a `?` where they may be absent. */
+function interfaces() {
+  const text = readFileSync(new URL("../types.d.ts", import.meta.url), "utf8")
+  return new Map(Array.from(text.matchAll(/export interface (\w+) \{([\s\S]*?)\n?\}\n/g), ([, name, body]) => {
+    let flat = body
+    while (/\{[^{}]*\}/.test(flat)) flat = flat.replace(/\{[^{}]*\}/g, "")
+    return [name, Array.from(flat.matchAll(/(\w+\??):/g), ([, field]) => field)]
+  }))
+}
+
+story("the types of the page name exactly what the server sends", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000]])
+  lab.push("Build the shop", "--criteria", "It sells")
+  lab.flame("note", "decision", "Sell books")
+  const cookie = await enter(lab)
+  const stream = listen(lab, cookie)
+  const news = await stream.next((event) => event.data.ready)
+  stream.close()
+  const ask = async (path, body) => (await fetch(lab.origin + path, {
+    headers: { cookie, origin: lab.origin, "content-type": "application/json" }, ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+  })).json()
+  const rows = await ask("/api/tree", { open: [], closed: [], more: {} })
+  const frame = await ask(`/api/frame?id=${rows.rows.find((row) => row.title === "Build the shop").id}`)
+  const sent = await ask(`/api/context?frame=${frame.id}`)
+  const sessions = await ask("/api/sessions")
+  const graph = await ask("/api/graph?by=tokens")
+  const chart = await ask("/api/chart?by=tokens&order=time")
+  const samples = {
+    Rows: [rows], Row: rows.rows, Amounts: [rows.total], Frame: [frame], Note: frame.decisions, Sent: [sent], Section: sent.now, Sessions: [sessions],
+    Session: sessions.sessions, Graph: [graph], Chart: [chart], Box: [...graph.boxes, ...chart.lanes.flatMap((lane) => lane.boxes)],
+    Found: [await ask("/api/search?q=shop")], News: [news.data],
+  }
+  for (const [name, fields] of interfaces()) {
+    // No compaction is recorded here.
+    if (name === "Compaction") continue
+    assert.ok(samples[name].length, name)
+    for (const sample of samples[name]) {
+      const wanted = fields.filter((field) => !field.endsWith("?") || field.slice(0, -1) in sample).map((field) => field.replace("?", ""))
+      assert.deepEqual(Object.keys(sample).sort(), wanted.sort(), name)
+    }
+  }
 })
 
 story("many writes are few updates: at most four in a second", async (lab) => {
