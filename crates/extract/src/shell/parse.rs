@@ -3,6 +3,8 @@
 //! This is not a shell: nothing is expanded. A word that needs expansion names no file, and whatever
 //! is not understood changes nothing.
 
+use std::collections::BTreeMap;
+
 /// One command of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SimpleCommand {
@@ -146,6 +148,10 @@ impl Reader {
 
 /// Removes here-documents (`<<END … END`).
 fn without_documents(line: &str) -> String {
+    if !line.contains("<<") {
+        return line.to_owned();
+    }
+    let lines = Lines::of(line);
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find("<<") {
@@ -157,15 +163,15 @@ fn without_documents(line: &str) -> String {
             .find(|c: char| !c.is_alphanumeric() && c != '_')
             .unwrap_or(name.len());
         let name = name.get(..length).unwrap_or_default();
-        let document = document(tail, name).filter(|_| !name.is_empty());
-        if let Some((first, ends)) = document {
+        let begin = line.len() - tail.len();
+        if let Some((first, end)) = lines.document(begin, name) {
             kept.push_str(rest.get(..at).unwrap_or_default());
             // The rest of the line that the document was announced on.
-            let announced = tail.get(..first).unwrap_or_default();
+            let announced = line.get(begin..first).unwrap_or_default();
             let after = announced.find(name).map_or(0, |at| at + name.len());
             let after = announced.get(after..).unwrap_or_default();
             kept.push_str(quote.map_or(after, |quote| after.trim_start_matches(quote)));
-            rest = tail.get(ends..).unwrap_or_default();
+            rest = line.get(end..).unwrap_or_default();
         } else {
             kept.push_str(rest.get(..at + 2).unwrap_or_default());
             rest = tail;
@@ -175,18 +181,45 @@ fn without_documents(line: &str) -> String {
     kept
 }
 
-/// Returns the start and end of a here-document whose announcement begins a text.
-fn document(text: &str, name: &str) -> Option<(usize, usize)> {
-    let first = text.find('\n')?;
-    let mut at = first + 1;
-    for line in text.get(at..)?.split_inclusive('\n') {
-        if line.trim() == name {
-            // The line break after it ends the command.
-            return Some((first, at + line.trim_end_matches('\n').len()));
+/// The lines of a text, found by their content: a text may announce a document in every word.
+struct Lines<'t> {
+    /// Places of the line breaks.
+    breaks: Vec<usize>,
+    /// Start and end of the lines that consist of one word, in order, by that word.
+    words: BTreeMap<&'t str, Vec<(usize, usize)>>,
+}
+
+impl<'t> Lines<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut lines = Self {
+            breaks: Vec::new(),
+            words: BTreeMap::new(),
+        };
+        let mut start = 0;
+        for line in text.split('\n') {
+            let end = start + line.len();
+            let word = line.trim();
+            if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                lines.words.entry(word).or_default().push((start, end));
+            }
+            lines.breaks.push(end);
+            start = end + 1;
         }
-        at += line.len();
+        // The end of the text is no line break.
+        lines.breaks.pop();
+        lines
     }
-    None
+
+    /// Returns the start and end of a here-document with a name that is announced at a place.
+    fn document(&self, announced: usize, name: &str) -> Option<(usize, usize)> {
+        let ends = self.words.get(name)?;
+        let first = *self
+            .breaks
+            .get(self.breaks.partition_point(|place| *place < announced))?;
+        let (_, end) = ends.get(ends.partition_point(|(start, _)| *start <= first))?;
+        // The line break after it ends the command.
+        Some((first, *end))
+    }
 }
 
 /// Returns true if a word names one file inside the project: no expansion, no path outside of it.
@@ -242,6 +275,31 @@ mod tests {
         assert!(commands(line).iter().all(|simple| simple.into.is_empty()));
         let line = "cat <<END > d.rs\ntext\nEND";
         assert_eq!(shown(line), [r#"["cat"] > ["d.rs"]"#]);
+        let line = "cat <<A > a.rs\nx\nA\ncat <<A > b.rs\n A \ncat <<B > c.rs\nA";
+        assert_eq!(
+            shown(line),
+            [
+                r#"["cat"] > ["a.rs"]"#,
+                r#"["cat"] > ["b.rs"]"#,
+                r#"["cat"] > ["c.rs"]"#,
+                r#"["A"] > []"#
+            ]
+        );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test measures time")]
+    fn announced_documents_without_an_end_take_one_pass() {
+        let announcements: Vec<String> = (0..20_000).map(|n| format!("<<a{n} ")).collect();
+        for line in [
+            "<".repeat(1_000_000),
+            "<<E\n".repeat(250_000),
+            announcements.concat(),
+        ] {
+            let begun = std::time::Instant::now();
+            commands(&line);
+            assert!(begun.elapsed().as_secs() < 5, "{line:.20}");
+        }
     }
 
     #[test]

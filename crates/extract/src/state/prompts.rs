@@ -2,6 +2,7 @@
 
 use flamestack_core::text::condense;
 use flamestack_core::transcript::{Entry, EntryKind, Speaker};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::data::{PROMPTS, WordSet, section};
@@ -118,17 +119,25 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
 fn without_tags(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
+    // Names of elements that stay: the host does not add them, or they have no end.
+    let mut unended = BTreeSet::new();
     while let Some(at) = rest.find('<') {
         let (before, element) = rest.split_at(at);
         kept.push_str(before);
         let name = element.get(1..).unwrap_or_default();
         let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
         let name = name.get(..end.unwrap_or(name.len())).unwrap_or_default();
-        let known = section(PROMPTS, "tags").any(|tag| tag == name);
-        let after = element.split_once(&format!("</{name}>")).filter(|_| known);
+        let is_known = || section(PROMPTS, "tags").any(|tag| tag == name);
+        // An element without an end has none further on either.
+        let after = if unended.contains(name) || !is_known() {
+            None
+        } else {
+            element.split_once(&format!("</{name}>"))
+        };
         if let Some((_, after)) = after {
             rest = after;
         } else {
+            unended.insert(name);
             kept.push('<');
             rest = element.get(1..).unwrap_or_default();
         }
