@@ -214,7 +214,7 @@ fn insert_note(
 ) -> Result<()> {
     let record = NoteRecord::from(note);
     connection.write(
-        "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             frame.as_str(),
             seq.0,
@@ -223,7 +223,8 @@ fn insert_note(
             record.text,
             record.why,
             record.code(),
-            (by == Author::User).then_some(by.as_str())
+            (by == Author::User).then_some(by.as_str()),
+            rows::text_mark(&record.text)
         ],
     )
 }

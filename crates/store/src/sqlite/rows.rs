@@ -273,6 +273,13 @@ pub(super) fn encoded<T: Stored>(value: &T) -> String {
     record::encode(value).unwrap_or_default()
 }
 
+/// Returns the hash by which a text is found.
+pub(super) fn text_mark(text: &str) -> i64 {
+    let hash = *blake3::hash(text.as_bytes()).as_bytes();
+    let first: [u8; 8] = std::array::from_fn(|n| hash.get(n).copied().unwrap_or_default());
+    i64::from_le_bytes(first)
+}
+
 /// Reads a log entry from `label, blob, bytes`.
 pub(super) fn log_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let bytes: i64 = row.get(2)?;

@@ -199,10 +199,12 @@ impl TreeQuery for SqliteView<'_> {
     fn has_note(&self, frame: &FrameId, note: &Note) -> Result<bool> {
         let NoteRecord { kind, text, .. } = note.into();
         let by = note.decided_by().map(Author::as_str);
-        let sql = "SELECT 1 FROM notes WHERE frame = ?1 AND kind = ?2 AND text = ?3
-             AND (kind <> 'decision' OR coalesce(by, 'model') = ?4) LIMIT 1";
+        let sql = "SELECT 1 FROM notes INDEXED BY notes_by_text
+             WHERE frame = ?1 AND kind = ?2 AND mark = ?3 AND text = ?4
+             AND (kind <> 'decision' OR coalesce(by, 'model') = ?5) LIMIT 1";
+        let mark = rows::text_mark(&text);
         self.connection
-            .has(sql, params![frame.as_str(), kind, text, by])
+            .has(sql, params![frame.as_str(), kind, mark, text, by])
     }
 
     fn todo(&self, frame: &FrameId, text: &Title) -> Result<Option<FrameHead>> {
@@ -220,9 +222,14 @@ impl TreeQuery for SqliteView<'_> {
 
     fn command_runs(&self, frame: &FrameId, command: &Text) -> Result<(Option<i32>, u64)> {
         let last = self.connection.one(
-            "SELECT code FROM notes WHERE frame = ?1 AND kind = 'command' AND text = ?2
+            "SELECT code FROM notes INDEXED BY notes_by_text
+             WHERE frame = ?1 AND kind = 'command' AND mark = ?2 AND text = ?3
              ORDER BY seq DESC, n DESC LIMIT 1",
-            params![frame.as_str(), command.as_str()],
+            params![
+                frame.as_str(),
+                rows::text_mark(command.as_str()),
+                command.as_str()
+            ],
             |row| row.get(0),
         )?;
         let runs = self.connection.one(

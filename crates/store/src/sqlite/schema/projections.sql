@@ -57,9 +57,12 @@ CREATE TABLE notes (
     why   TEXT,
     code  INTEGER,             -- exit code of a command, 1 or 0 for a test
     by    TEXT,                -- `user` for what the user recorded at a terminal
+    mark  INTEGER NOT NULL,    -- hash of the text
     PRIMARY KEY (frame, seq, n)
 ) STRICT, WITHOUT ROWID;
 
+-- Finds a text among any number of notes, however long and alike they are.
+CREATE INDEX notes_by_text ON notes (frame, kind, mark, seq, n);
 CREATE INDEX notes_directives ON notes (frame, seq, n) WHERE kind = 'directive';
 
 CREATE TABLE log_entries (
