@@ -4,7 +4,7 @@
 //!  entries ─▶ redact ─▶ plan: which to observe, which text is complete ─▶ raw text ─▶ blobs
 //!                                  │                                          │
 //!                                  ▼                                          ▼
-//!             one transaction: observe each entry, log each text ─▶ events ─▶ journal
+//!     one transaction per part: observe each entry, log each text ─▶ events ─▶ journal
 //! ```
 //!
 //! [`Observer`] derives the events; it and the files below this one are pure. This file commits, and
@@ -53,6 +53,9 @@ use crate::subagents::Tracking;
 const PIECE: usize = 256 * 1024;
 /// Maximum number of sessions whose state is kept; more than a sidecar serves.
 const MAX_SESSIONS: usize = 512;
+/// Maximum number of entries that one commit records. Writers of other sessions take their turns between
+/// two commits, however long a list of messages a host sends.
+const ENTRIES_PER_COMMIT: usize = 400;
 /// Maximum number of frames that a fork copies from the original session.
 const MAX_COPIES: usize = 200;
 
@@ -126,8 +129,22 @@ impl Engine {
         self.ingest_with(actor, &IngestOptions::default(), entries)
     }
 
-    /// Ingests entries of a session.
+    /// Ingests entries of a session. Those before an error stay recorded.
     pub fn ingest_with(
+        &self,
+        actor: &Actor,
+        options: &IngestOptions,
+        entries: &[Entry],
+    ) -> Result<Vec<Recorded>> {
+        let mut recorded = Vec::new();
+        for part in entries.chunks(ENTRIES_PER_COMMIT) {
+            recorded.extend(self.ingest_part(actor, options, part)?);
+        }
+        Ok(recorded)
+    }
+
+    /// Ingests entries with one commit.
+    fn ingest_part(
         &self,
         actor: &Actor,
         options: &IngestOptions,
@@ -527,7 +544,7 @@ impl Engine {
         Ok((Some(hold), pieces.collect()))
     }
 
-    /// Commits all steps as one command, each on the state that the ones before it led to.
+    /// Commits steps as one command, each on the state that the ones before it led to.
     fn commit_ingest(
         &self,
         actor: &Actor,

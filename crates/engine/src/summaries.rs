@@ -117,6 +117,12 @@ impl Summaries<'_> {
                 None => Ok(None),
             };
         }
+        // Of a prompt that nothing followed, the frame's title says everything.
+        let is_prompt = |entry: &Entry| matches!(entry.kind, EntryKind::User { .. });
+        let has_notes = frame.as_ref().is_some_and(|frame| !frame.notes.is_empty());
+        if results.is_none() && !has_notes && entries.iter().all(is_prompt) {
+            return Ok(None);
+        }
         entries.extend(results.map(|results| {
             let text = results.to_owned();
             Entry::of(EntryKind::Assistant { text })

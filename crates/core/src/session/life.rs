@@ -25,8 +25,11 @@ pub const CUT_OFF: &str = "cut off with the host";
 /// Description of the interruption of a subagent whose session was deleted.
 const DELETED: &str = "the session was deleted";
 
-/// Maximum number of calls, files, prompts and subagents that are remembered at once.
+/// Maximum number of calls, files and subagents that are remembered at once.
 const MAX_REMEMBERED: usize = 64;
+/// Maximum number of queued prompts that are remembered at once. The life of a session is read and
+/// written with each of its signals, so it has to stay small.
+const MAX_QUEUED: usize = 16;
 /// Maximum length of the detail of a cause, in characters.
 const DETAIL_LIMIT: usize = 300;
 /// Number of model calls after which a queued prompt has reached the model: the one that ran when it
@@ -299,7 +302,7 @@ impl Life {
             Event::SessionPrompted { queued, .. } => {
                 self.times.prompted = Some(at);
                 if let Some(words) = queued.as_ref().filter(|_| self.state.is_busy()) {
-                    self.queued.truncate(MAX_REMEMBERED - 1);
+                    self.queued.truncate(MAX_QUEUED - 1);
                     self.queued.push(QueuedPrompt {
                         message: recorded.message.clone(),
                         words: words.clone(),

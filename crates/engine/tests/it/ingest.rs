@@ -1,6 +1,7 @@
 //! Ingest through the engine: facts and raw text of a session, each recorded once.
 
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker};
+use flamestack_core::{Event, Recorded};
 use flamestack_engine::context::{ContextOptions, ContextTarget, Preferences};
 use flamestack_engine::{Engine, IngestOptions};
 use flamestack_store::{Reading, Slice};
@@ -76,6 +77,34 @@ fn events(engine: &Engine) -> usize {
         .read(|reading| Ok(reading.events_after(flamestack_core::id::Seq(0), usize::MAX)?))
         .unwrap()
         .len()
+}
+
+/// A host may send thousands of messages at once; writers of other sessions do not wait for all of them.
+#[test]
+fn a_long_list_of_messages_is_recorded_in_parts() {
+    let ground = Ground::new();
+    let engine = &ground.engine;
+    let who = actor("opencode:ses_1");
+    let prompts = 1_000;
+    let entries: Vec<Entry> = (0..prompts)
+        .map(|n| user(&format!("p{n}"), &format!("Fix part {n} of the parser")))
+        .collect();
+    let recorded = engine.ingest(&who, &entries).unwrap();
+    let mut prompted = std::collections::BTreeMap::<_, usize>::new();
+    for entry in &recorded {
+        let is_prompt = matches!(entry.event, Event::SessionPrompted { .. });
+        *prompted.entry(entry.batch).or_default() += usize::from(is_prompt);
+    }
+    assert_eq!(prompted.values().sum::<usize>(), prompts);
+    assert!(prompted.values().all(|count| *count <= 400), "{prompted:?}");
+
+    let once = events(engine);
+    engine.ingest(&who, &entries).unwrap();
+    assert_eq!(events(engine), once);
+    assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
+    // Nothing followed these prompts: their titles say everything.
+    let is_edit = |entry: &&Recorded| matches!(entry.event, Event::FrameEdited { .. });
+    assert_eq!(recorded.iter().filter(is_edit).count(), 0);
 }
 
 #[test]
