@@ -55,7 +55,7 @@ impl Patience {
     fn budget(self) -> IndexBudget {
         let (events, bytes, seconds) = match self {
             Self::Request => (500, 512 * 1024, 1),
-            Self::Command => (20_000, 3 * 1024 * 1024, 1),
+            Self::Command => (20_000, 1024 * 1024, 1),
             Self::Unlimited => {
                 return IndexBudget {
                     events: usize::MAX,
@@ -110,11 +110,9 @@ impl SearchResults {
     /// Says why results may be missing, unless everything was searched.
     pub fn partial(&self) -> Option<String> {
         if !self.indexed.is_whole() {
-            let (done, end) = (self.indexed.done.0, self.indexed.end.0.max(1));
-            let percent = done.saturating_mul(100) / end;
-            return Some(format!(
-                "Partial: {percent}% of the journal is indexed so far; search again for the rest."
-            ));
+            // No share: the events of a frame with long texts are indexed with the last of them.
+            let unfinished = "Partial: not all texts are indexed yet; search again for the rest.";
+            return Some(unfinished.to_owned());
         }
         let limit = "Partial: the search reached its limit; longer or more words narrow it down.";
         self.searched.is_cut_short.then(|| limit.to_owned())
