@@ -15,8 +15,8 @@ pub struct Frontier<'a> {
     pub next: Option<&'a Frame>,
     /// Blocked frames, including the current one.
     pub blocked: Vec<&'a Frame>,
-    /// Failed attempts of ancestors, failed frames, attempts of finished children and of the current
-    /// frame.
+    /// Failed attempts of ancestors, failed frames, attempts of finished siblings and children and of the
+    /// current frame.
     pub failed: Vec<Failed<'a>>,
 }
 
@@ -54,9 +54,16 @@ impl Surroundings {
         let planned = self.planned.frames.iter();
         let first_planned = planned.min_by_key(|frame| (frame.rank, &frame.id));
         failed.extend(given_up.into_iter().map(Failed::Frame));
-        let mut children: Vec<&Frame> = self.children.frames.iter().collect();
-        children.sort_by_key(|frame| in_order(frame));
-        failed.extend(children.into_iter().flat_map(attempts));
+        // Beside a root are other trees.
+        let siblings = match &self.current.parent {
+            Some(_) => &*self.siblings,
+            None => &[],
+        };
+        for finished in [siblings, &self.children.frames] {
+            let mut finished: Vec<&Frame> = finished.iter().collect();
+            finished.sort_by_key(|frame| in_order(frame));
+            failed.extend(finished.into_iter().flat_map(attempts));
+        }
         failed.extend(attempts(&self.current));
         Frontier {
             done,
@@ -114,6 +121,8 @@ mod tests {
             doing Shop
               tried = One big table
               failed PayPal
+              done Stock
+                tried = Scanning
               blocked Invoices
               * Checkout
                 tried = Polling
@@ -141,7 +150,14 @@ mod tests {
             .collect();
         assert_eq!(
             failed,
-            ["One big table", "PayPal", "Cheques", "Cookies", "Polling"]
+            [
+                "One big table",
+                "PayPal",
+                "Cheques",
+                "Scanning",
+                "Cookies",
+                "Polling"
+            ]
         );
     }
 

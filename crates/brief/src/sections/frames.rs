@@ -11,6 +11,9 @@ use crate::draft::{Draft, Rank};
 use crate::facts::Facts;
 use crate::{Heading, LineSource};
 
+/// Follows a prompt that the model has answered.
+const ANSWERED: &str = " (answered)";
+
 pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let Some(around) = &facts.sources.around else {
         return;
@@ -20,7 +23,7 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let prompt = newest_prompt(around, root);
     let is_answered = prompt.is_some() && facts.sources.is_answered;
     let objective = prompt.unwrap_or(root);
-    let answered = if is_answered { " (answered)" } else { "" };
+    let answered = if is_answered { ANSWERED } else { "" };
     let text = format!("{}{answered}", goal(objective));
     draft.vital(Heading::Objective, &text, source(objective));
     // A frame derived from what was observed is only known to be in progress: todos and files may know the
@@ -87,10 +90,13 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
     let prompt =
         open.find(|frame| frame.origin == Origin::Prompt && frame.status == Status::InProgress);
     let prompt = prompt.filter(|_| !facts.sources.is_answered);
-    let step = prompt.unwrap_or(&around.current);
+    let answered = newest_prompt(around, &around.current).filter(|_| facts.sources.is_answered);
+    let step = prompt.or(answered).unwrap_or(&around.current);
+    let answered = answered.map_or("", |_| ANSWERED);
     for heading in [Heading::CurrentStep, Heading::NextAction] {
         if draft.is_empty(heading) {
-            draft.vital(heading, &goal(step), source(step));
+            let text = format!("{}{answered}", goal(step));
+            draft.vital(heading, &text, source(step));
         }
     }
 }

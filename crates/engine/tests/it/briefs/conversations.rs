@@ -139,9 +139,15 @@ fn an_answered_first_prompt_is_not_the_objective() {
 
     heard(&files, &reply("a2", "It has three pages."));
     let brief = files.asked(&asked());
-    assert_eq!(
-        under(&brief, Heading::Objective),
-        ["And now write the manual (answered)"]
-    );
+    for heading in [
+        Heading::Objective,
+        Heading::CurrentStep,
+        Heading::NextAction,
+    ] {
+        assert_eq!(
+            under(&brief, heading),
+            ["And now write the manual (answered)"]
+        );
+    }
     assert_eq!(under(&brief, Heading::Remaining), Vec::<String>::new());
 }
