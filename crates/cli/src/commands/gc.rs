@@ -149,8 +149,8 @@ impl Gc {
         if plan.kept > 0 && plan.short_of != Some(Shortfall::Journal) {
             let texts = counted(plan.kept, "raw text is", "raw texts are");
             output.notice(&format!(
-                "{texts} kept, because a journal that is missing or set aside may refer to them: \
-                 `flame doctor` says more, `flame gc --orphans` deletes those of a missing one"
+                "{texts} kept, because a journal that is missing or set aside may need it: \
+                 `flame doctor` says more, `flame gc --orphans` deletes text of a missing one"
             ))?;
         }
         match plan.short_of {

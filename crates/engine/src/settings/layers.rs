@@ -314,7 +314,7 @@ impl Problem {
         Self {
             key: Some(key.to_owned()),
             problem: format!(
-                "the setting `{key}` is ignored: only you can set it, not a file in the repository \
+                "the setting `{key}` has no effect in a file of the repository: only you can set it \
                  (from {origin})"
             ),
             remedy: format!("`flame config set {key} VALUE` sets it for you"),
@@ -403,10 +403,10 @@ pub(super) mod tests {
             })
             .collect();
         insta::assert_snapshot!(problems.join("\n"), @"
-        the setting `autonomy.level` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
-        the setting `gc.max_size` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
-        the setting `run.interrupted` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
-        the setting `session.resume` is ignored: only you can set it, not a file in the repository (from DIR/.flamestack.toml)
+        the setting `autonomy.level` has no effect in a file of the repository: only you can set it (from DIR/.flamestack.toml)
+        the setting `gc.max_size` has no effect in a file of the repository: only you can set it (from DIR/.flamestack.toml)
+        the setting `run.interrupted` has no effect in a file of the repository: only you can set it (from DIR/.flamestack.toml)
+        the setting `session.resume` has no effect in a file of the repository: only you can set it (from DIR/.flamestack.toml)
         ");
     }
 
@@ -573,7 +573,7 @@ pub(super) mod tests {
         let [problem] = settings.problems() else {
             panic!("{:?}", settings.problems());
         };
-        assert!(problem.problem.contains("`redact.allow` is ignored"));
+        assert!(problem.problem.contains("`redact.allow` has no effect"));
         assert!(problem.harmless);
     }
 

@@ -54,7 +54,7 @@ pub(super) struct FieldProblem {
 }
 
 pub(super) const RESTORE: &str = "restore an earlier copy of the file and import that";
-pub(super) const OTHER_DIRECTORY: &str = "name another directory";
+pub(super) const OTHER_FILE: &str = "name another file or folder";
 pub(super) const CORRECT_FILE: &str = "correct the file and import it again, or name another \
      directory if this is not the file of a stack";
 pub(super) const CORRECT_FIELD: &str =

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::error::{ExportError, FileProblem, LegacyReadError, OTHER_DIRECTORY, RESTORE};
+use super::error::{ExportError, FileProblem, LegacyReadError, OTHER_FILE, RESTORE};
 use super::export::ExportFiles;
 use crate::staging::{stage, with_path};
 
@@ -135,7 +135,7 @@ pub(super) fn frame_bytes(path: &Path) -> Result<Vec<u8>, LegacyReadError> {
 
 fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, LegacyReadError> {
     let refused = |message: &str| {
-        let problem = FileProblem::new(message, OTHER_DIRECTORY);
+        let problem = FileProblem::new(message, OTHER_FILE);
         Err(LegacyReadError::file(path, problem))
     };
     // Opening a pipe would block until another process writes to it.
