@@ -107,19 +107,73 @@ pub(super) fn tool_calls(
     calls
 }
 
+/// Texts that open something without ever closing it, again and again: what reads them must not look for
+/// the end each time.
+const UNENDED: [&str; 12] = [
+    "<",
+    "<a",
+    "<system-reminder>",
+    "<<E\n",
+    "$(",
+    "`",
+    "[",
+    "\u{1b}[",
+    "```\n",
+    "-----BEGIN PRIVATE KEY-----\n",
+    "a && ",
+    "error: x\n",
+];
+
+/// Returns messages with an unended text, as words of the user, a command and its output.
+fn unended(length: usize) -> Vec<(&'static str, Value)> {
+    let mut requests = Vec::new();
+    for (n, token) in UNENDED.iter().enumerate() {
+        let text = token.repeat(length / token.len());
+        let (said, ran, made) = (format!("u{n}"), format!("r{n}"), format!("o{n}"));
+        for (id, message) in [
+            (&said, user_message(&said, &text)),
+            (&ran, call_message(&ran, &text, "done")),
+            (&made, call_message(&made, "make test", &text)),
+        ] {
+            let next = user_message(&format!("{id}next"), "Now the next part");
+            let messages = json!([user_message(&format!("{id}first"), "Begin"), message, next]);
+            requests.push((
+                "prepare",
+                json!({ "session": id, "known": 0, "messages": messages }),
+            ));
+        }
+    }
+    requests
+}
+
+fn user_message(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "user", "parts": [{ "type": "text", "id": format!("{id}p"), "text": text }] })
+}
+
+fn call_message(id: &str, command: &str, output: &str) -> Value {
+    json!({ "id": id, "role": "assistant", "parts": [{
+        "type": "tool", "id": format!("{id}p"), "callID": format!("call_{id}"), "tool": "bash",
+        "state": { "status": "completed", "input": { "command": command }, "output": output },
+    }] })
+}
+
 /// Returns hostile parameters for the other methods of the protocol.
 pub(super) fn requests(long: &str) -> Vec<(&'static str, Value)> {
-    let said = |id: &str, text: &str| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "id": format!("{id}p"), "text": text }] });
-    let work = |id: &str, output: &str| {
-        json!({ "id": id, "role": "assistant", "parts": [{
-            "type": "tool", "id": format!("{id}p"), "callID": format!("call_{id}"), "tool": "bash",
-            "state": { "status": "completed", "input": { "command": "make" }, "output": output },
-        }] })
-    };
+    let (said, work) = (user_message, |id: &str, output: &str| {
+        call_message(id, "make", output)
+    });
     let many: Vec<Value> = (0..long.len() / 200)
         .map(|n| said(&format!("many{n}"), "Go on"))
         .collect();
-    vec![
+    let different: Vec<Value> = (0..long.len() / 200)
+        .map(|n| {
+            said(
+                &format!("part{n}"),
+                &format!("Fix part {n} of the parser in src/p{n}.rs"),
+            )
+        })
+        .collect();
+    let mut requests = vec![
         (
             "prompt",
             json!({ "session": "s", "message": said("h1", long) }),
@@ -146,6 +200,14 @@ pub(super) fn requests(long: &str) -> Vec<(&'static str, Value)> {
         ),
         (
             "prepare",
+            json!({ "session": "parts", "known": 0, "messages": different }),
+        ),
+        (
+            "prepare",
+            json!({ "session": "s", "known": 0, "messages": different }),
+        ),
+        (
+            "prepare",
             json!({ "session": "s", "known": 0, "messages": [said("h1", long)], "compacting": true }),
         ),
         (
@@ -162,7 +224,9 @@ pub(super) fn requests(long: &str) -> Vec<(&'static str, Value)> {
         ("show", json!({ "session": "s", "what": "tree" })),
         ("show", json!({ "session": long, "what": "tree" })),
         ("nothing", json!({ "session": "s", "x": long })),
-    ]
+    ];
+    requests.extend(unended(long.len()));
+    requests
 }
 
 /// Returns hostile requests to the page's server: method, path and body.
