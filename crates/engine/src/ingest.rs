@@ -95,11 +95,23 @@ impl Ingest {
     }
 }
 
+/// Kind of the record of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IngestMode {
+    /// A session that is in progress.
+    #[default]
+    Live,
+    /// The import of a past session, which has no active frame.
+    Past,
+    /// A session that another program drives. That program keeps its frames: prompts and to-do lists make none.
+    Driven,
+}
+
 /// Properties of an ingested session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngestOptions {
-    /// True for the import of a past session, which has no active frame.
-    pub past: bool,
+    /// Kind of the record.
+    pub mode: IngestMode,
     /// The session that started it, where it is known.
     pub parent: Option<SessionRef>,
     /// True if the host does not say which session started which: subagents are recognised by their
@@ -107,8 +119,6 @@ pub struct IngestOptions {
     pub without_ids: bool,
     /// True if every subagent that ends here keeps its frame, however short its run.
     pub keeps_frames: bool,
-    /// True if another program drives the session and keeps its frames: prompts and to-do lists make none.
-    pub is_driven: bool,
     /// Origin of the report that a subagent ended.
     pub ended_by: EndedBy,
 }
@@ -156,7 +166,7 @@ impl Engine {
         let entries = entries.map(|entry| transcript::redacted(entry, self.redactor()));
         let entries = &*entries.collect::<Vec<Entry>>();
         let mut ingest = self.ingest_of(&actor.session, options);
-        if !options.past
+        if options.mode != IngestMode::Past
             && let Some(known) = self.session(&actor.session)?
         {
             self.autonomy().follow(&mut ingest.signals, &known)?;
@@ -175,7 +185,7 @@ impl Engine {
         drop(alone);
         self.forget_idle_sessions();
         recorded.extend(self.summaries().complete_results(actor, &recorded)?);
-        if !options.past {
+        if options.mode != IngestMode::Past {
             recorded.extend(self.sessions().keep_interruptions(&recorded)?);
         }
         Ok(recorded)
@@ -395,7 +405,7 @@ impl Engine {
             }
         });
         let mut ingest = known.unwrap_or_else(|| Ingest {
-            observer: if options.past {
+            observer: if options.mode == IngestMode::Past {
                 Observer::past()
             } else {
                 Observer::live(None)
@@ -408,11 +418,12 @@ impl Engine {
         ingest.observer.set_parent(options.parent.clone());
         ingest.observer.set_ended_by(options.ended_by);
         // A past session keeps the frames of all its subagents: it will not be asked again.
-        if !options.past {
+        if options.mode != IngestMode::Past {
             let Tracking { framing, track, .. } = self.tracking();
-            ingest
-                .observer
-                .set_track(if options.is_driven { Track::Off } else { track });
+            ingest.observer.set_track(match options.mode {
+                IngestMode::Driven => Track::Off,
+                IngestMode::Live | IngestMode::Past => track,
+            });
             ingest.observer.set_framing(if options.keeps_frames {
                 Framing {
                     enabled: framing.enabled,

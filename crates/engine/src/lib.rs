@@ -45,7 +45,7 @@ pub use commands::Receipt;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use flamestack_redact::Redactor;
-pub use ingest::IngestOptions;
+pub use ingest::{IngestMode, IngestOptions};
 pub use names::exactly;
 pub use project::{Home, Project};
 pub use request::{ParentInput, Request};

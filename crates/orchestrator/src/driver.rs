@@ -108,12 +108,23 @@ pub struct RunDriver<'d> {
     pub memory: DriverMemory,
 }
 
+/// Wish of the user to end a run early; a later one may only be stronger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Halt {
+    /// None.
+    #[default]
+    No,
+    /// Nothing more is dispatched.
+    Pause,
+    /// Everything is stopped.
+    Stop,
+}
+
 /// State of a driver that needs no journal.
 #[derive(Debug, Default)]
 pub struct DriverMemory {
     state: RunState,
-    paused: bool,
-    stopping: bool,
+    halt: Halt,
     /// Sessions to look at; everything if the flag is set.
     dirty: BTreeSet<String>,
     all_dirty: bool,
@@ -175,7 +186,7 @@ impl RunDriver<'_> {
     fn drive(&mut self) -> Result<RunEnding, RunError> {
         loop {
             self.hear()?;
-            if self.memory.stopping {
+            if self.memory.halt == Halt::Stop {
                 return self.stop_now();
             }
             self.look()?;
@@ -226,7 +237,7 @@ impl RunDriver<'_> {
                 let reason = lost.to_string();
                 self.park(None, &reason, None)?;
                 // What runs cannot be waited for.
-                self.memory.stopping = true;
+                self.memory.halt = Halt::Stop;
                 Ok(())
             }
             Err(lost) => Err(lost.into()),
@@ -238,7 +249,7 @@ impl RunDriver<'_> {
         let since = (now - self.memory.last_record).max(0);
         Outlook {
             holding: self.memory.holding.values().any(|until| *until > now),
-            paused: self.memory.paused,
+            paused: self.memory.halt != Halt::No,
             wall_ms: self.memory.state.wall_ms + since.unsigned_abs(),
         }
     }

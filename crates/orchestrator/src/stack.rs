@@ -7,7 +7,7 @@ use flamestack_core::transcript::Entry;
 use flamestack_core::{Actor, Command, Frame, FrameHead, FrameId, Refusal, Status};
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::hints::Voice;
-use flamestack_engine::{Engine, EngineError, IngestOptions};
+use flamestack_engine::{Engine, EngineError, IngestMode, IngestOptions};
 use serde_json::Value;
 
 /// The frames that a run works on.
@@ -112,7 +112,7 @@ impl RunStack for EngineStack<'_> {
 
     fn keep(&mut self, actor: &Actor, messages: &[Value]) -> Result<(), StackError> {
         let options = IngestOptions {
-            is_driven: true,
+            mode: IngestMode::Driven,
             ..IngestOptions::default()
         };
         self.engine

@@ -71,7 +71,7 @@ impl Forest {
                 usage,
             });
         }
-        if self.opened % BATCH == 0 {
+        if self.opened.is_multiple_of(BATCH) {
             self.commit(session)?;
         }
         for below in n * WIDE + 1..(n * WIDE + WIDE + 1).min(self.frames) {

@@ -102,10 +102,8 @@ fn show(
         }
         is_stale = true;
         match event::read()? {
-            Event::Key(key) if key.is_press() => {
-                if state.press(Key::of(&key)) == Pressed::Leave {
-                    return Ok(());
-                }
+            Event::Key(key) if key.is_press() && state.press(Key::of(&key)) == Pressed::Leave => {
+                return Ok(());
             }
             Event::Mouse(mouse) if options.mouse => state.click(&mouse),
             _ => {}

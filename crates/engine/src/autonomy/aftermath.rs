@@ -76,13 +76,11 @@ impl Autonomy<'_> {
         } else {
             undone(&mut followed.act, own.iter())
         };
-        match now {
-            Some(now) => self.answer(actor, seq, now),
-            None => {
-                self.engine.keep_followed(&actor.session, followed);
-                Ok(())
-            }
+        if let Some(now) = now {
+            return self.answer(actor, seq, now);
         }
+        self.engine.keep_followed(&actor.session, followed);
+        Ok(())
     }
 }
 

@@ -217,9 +217,10 @@ fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>
 fn completed(reading: &dyn Reading, frame: &FrameId) -> Result<String, StoreError> {
     let standing = standing(reading, frame)?;
     let is_claimed = standing.is_some_and(|standing| standing.is_claimed);
-    Ok(match is_claimed {
-        true => format!("is completed ({CLAIMED})"),
-        false => "is completed".to_owned(),
+    Ok(if is_claimed {
+        format!("is completed ({CLAIMED})")
+    } else {
+        "is completed".to_owned()
     })
 }
 

@@ -3,7 +3,7 @@
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker};
 use flamestack_core::{Event, Recorded};
 use flamestack_engine::context::{ContextOptions, ContextTarget, Preferences};
-use flamestack_engine::{Engine, IngestOptions};
+use flamestack_engine::{Engine, IngestMode, IngestOptions};
 use flamestack_store::{Reading, Slice};
 
 use crate::ground::{Ground, actor};
@@ -120,7 +120,7 @@ fn a_session_is_recorded_once_however_it_is_cut() {
     engine.ingest(&who, &entries).unwrap();
     engine.settle(&who).unwrap();
     let past = IngestOptions {
-        past: true,
+        mode: IngestMode::Past,
         ..IngestOptions::default()
     };
     engine.ingest_with(&who, &past, &entries).unwrap();

@@ -8,7 +8,7 @@ use flamestack_core::transcript::{
     Answer, Call, CallKind, Entry, EntryKind, Speaker, Todo, TodoStatus,
 };
 use flamestack_engine::recall::Patience;
-use flamestack_engine::{Engine, IngestOptions};
+use flamestack_engine::{Engine, IngestMode, IngestOptions};
 use flamestack_testkit::secrets::{Dice, Leak, leaks};
 use serde_json::json;
 
@@ -131,7 +131,7 @@ fn no_part_of_a_secret_of_any_kind_is_kept_from_any_channel() {
     for (place, (channel, kind)) in channels().into_iter().enumerate() {
         let ground = Ground::new();
         let past = IngestOptions {
-            past: true,
+            mode: IngestMode::Past,
             ..IngestOptions::default()
         };
         let mut entries = Vec::new();

@@ -10,7 +10,7 @@ use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_engine::clock::StoryClock;
-use flamestack_engine::{Engine, Home, IngestOptions, Project};
+use flamestack_engine::{Engine, Home, IngestMode, IngestOptions, Project};
 use flamestack_hosts::recordings::{TranscriptItem, find, read};
 use serde_json::{Value, json};
 
@@ -180,7 +180,7 @@ fn no_secret_of_a_recorded_session_is_kept() {
     let mut actor = None;
     let mut run = Vec::new();
     let past = IngestOptions {
-        past: true,
+        mode: IngestMode::Past,
         ..IngestOptions::default()
     };
     for source in find(&files.path().join("t.jsonl")).unwrap() {

@@ -2,7 +2,7 @@
 
 use flamestack_core::FrameId;
 
-use super::{ANSWER_WITHIN, FrontInput, RunDriver};
+use super::{ANSWER_WITHIN, FrontInput, Halt, RunDriver};
 use crate::error::RunError;
 use crate::host::{Ask, AskKind, HostError, Reply};
 use crate::inbox::Inbox;
@@ -15,8 +15,8 @@ impl RunDriver<'_> {
     pub(super) fn hear(&mut self) -> Result<(), RunError> {
         for input in self.front.inputs() {
             match input {
-                FrontInput::Pause => self.memory.paused = true,
-                FrontInput::Stop => self.memory.stopping = true,
+                FrontInput::Pause => self.memory.halt = self.memory.halt.max(Halt::Pause),
+                FrontInput::Stop => self.memory.halt = Halt::Stop,
                 FrontInput::Say { frame, text } => {
                     let id = format!("t{}-{}", self.now(), self.memory.state.heard.len());
                     self.accept(&id, frame.as_deref(), &text)?;

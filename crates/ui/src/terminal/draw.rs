@@ -162,7 +162,9 @@ fn hints(keys: &[&str], width: u16) -> String {
         room = room.saturating_sub(key.len() + 2);
         fits
     });
-    fitting.map(|key| format!("{key}  ")).collect::<String>() + always
+    let mut line: Vec<&str> = fitting.copied().collect();
+    line.push(always);
+    line.join("  ")
 }
 
 fn tree(frame: &mut Frame<'_>, area: Rect, state: &mut ViewState, palette: Palette) {

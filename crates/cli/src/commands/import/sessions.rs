@@ -10,7 +10,7 @@ use flamestack_core::command::Actor;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::transcript::{Entry, EntryKind};
 use flamestack_engine::views::counted;
-use flamestack_engine::{EngineError, IngestOptions};
+use flamestack_engine::{EngineError, IngestMode, IngestOptions};
 use flamestack_hosts::recordings::{
     ReadReport, RecordedSession, RecordingFile, RecordingFormat, TranscriptItem, read,
 };
@@ -125,7 +125,7 @@ impl<'p> Intake<'p> {
             by: Author::Agent,
         };
         let view = IngestOptions {
-            past: true,
+            mode: IngestMode::Past,
             parent: about.parent,
             ..IngestOptions::default()
         };

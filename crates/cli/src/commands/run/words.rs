@@ -118,9 +118,10 @@ pub(super) fn frame_line(frame: &FrameCost) -> String {
 }
 
 fn claimed(is_claimed: bool) -> String {
-    match is_claimed {
-        true => format!(" ({CLAIMED})"),
-        false => String::new(),
+    if is_claimed {
+        format!(" ({CLAIMED})")
+    } else {
+        String::new()
     }
 }
 
