@@ -77,12 +77,19 @@ pub(super) struct ObservedTurn {
     is_busy: bool,
     /// True if it ended without being stopped.
     is_ended: bool,
+    /// True if the model called a tool after its last words.
+    is_at_work: bool,
 }
 
 impl ObservedTurn {
     /// Returns true if the turn ended though the model did nothing, given that it said nothing.
     pub(super) fn is_empty_answer(self) -> bool {
         self.is_begun && self.is_ended && !self.is_busy
+    }
+
+    /// Returns true if its record breaks off: the model was at work, and did not say how it went.
+    pub(super) fn is_broken_off(self) -> bool {
+        self.is_at_work && !self.is_ended
     }
 }
 
@@ -249,8 +256,8 @@ impl Observer {
         })
     }
 
-    /// Derives the end of a past session: it is completed if its last turn ended and nothing is left
-    /// open.
+    /// Derives the end of a past session: it is completed if its last turn ended, as far as the
+    /// record says, and nothing is left open.
     pub fn finish<N: TreeQuery + ?Sized>(
         &mut self,
         tree: &N,
@@ -397,7 +404,8 @@ impl Observer {
     fn remember(&mut self, thread: &SessionRef, entry: &Entry) -> Option<Call> {
         match &entry.kind {
             EntryKind::Call(call) => {
-                self.turns.entry(thread.clone()).or_default().is_busy = true;
+                let turn = self.turns.entry(thread.clone()).or_default();
+                (turn.is_busy, turn.is_at_work) = (true, true);
                 self.calls.insert(call.id.clone(), call.clone());
                 None
             }
@@ -418,6 +426,8 @@ impl Observer {
             }
             EntryKind::Assistant { text } if !text.trim().is_empty() => {
                 self.said.insert(thread.clone(), text.clone());
+                let turn = self.turns.entry(thread.clone()).or_default();
+                turn.is_at_work = false;
                 None
             }
             EntryKind::TurnEnded => {

@@ -224,7 +224,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             return Ok(());
         };
         let own = self.decider.frame(&own)?;
-        let spoken = self.last_words(&seen).is_some();
+        let spoken = self.last_words(&seen).is_some() && !self.turn.is_broken_off();
         let (closing, results) = self.ending(&seen);
         if own.status != Status::InProgress || closing == Closing::Failed || !spoken {
             return Ok(());

@@ -662,6 +662,18 @@ fn a_past_session_is_completed_if_nothing_is_left_open() {
         = Done too.
     ");
 
+    // The record breaks off after a call.
+    let mut session = TestSession::of(Observer::past());
+    session.user("Fix the login");
+    session.saw(EntryKind::Assistant {
+        text: "I'll look at the cookie.".to_owned(),
+    });
+    session.shell("git log", 0, "");
+    insta::assert_snapshot!(settled(&mut session), @"
+    ▶ Fix the login [session]
+      directive: Fix the login
+    ");
+
     let mut session = TestSession::of(Observer::past());
     session.user("Fix the login");
     session.saw(EntryKind::Interrupted {
