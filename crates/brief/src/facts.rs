@@ -25,6 +25,13 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Returns true if the user's last prompt was answered: the model said something, and did nothing
+    /// since.
+    pub(crate) fn is_answered(&self) -> bool {
+        let state = self.sources.state.as_ref();
+        self.sources.is_answered && state.is_none_or(|state| !state.is_at_work())
+    }
+
     /// Returns the newest entry of the log.
     pub(crate) fn newest_entry(&self) -> Option<&Entry<'a>> {
         self.log.as_ref()?.entries.first()

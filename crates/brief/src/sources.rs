@@ -19,7 +19,7 @@ pub struct Sources {
     pub planned: Vec<Frame>,
     /// Finished frames below the children of the current one, with the decisions made in them.
     pub finished_below: Vec<Frame>,
-    /// True if the user's last prompt was answered.
+    /// True if the model said something since the user's last prompt.
     pub is_answered: bool,
     /// Mode of the session.
     pub mode: Mode,

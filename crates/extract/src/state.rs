@@ -59,6 +59,8 @@ pub struct WorkState {
     pub earlier: Option<Said>,
     /// The user's last message after it, if that only asks to go on.
     pub go_on: Option<Said>,
+    /// The reply of the model that a short newest message answers, mostly its end.
+    pub reply: Option<Said>,
     /// Standing directives, the newest last.
     pub directives: Vec<Said>,
     /// Changed files, the last change last.
@@ -83,6 +85,10 @@ pub struct WorkState {
     pub git: GitState,
     /// Approaches that did not work, the newest last.
     pub failed: Vec<FailedApproach>,
+    /// True if no check was run in the whole session.
+    pub is_unchecked: bool,
+    /// True if the model has called tools, and no file was changed, as far as is known.
+    pub is_untouched: bool,
 }
 
 /// The result of a check, or of another command that can fail.
@@ -168,6 +174,25 @@ impl WorkState {
         Self::of_all(entries)
     }
 
+    /// Returns true if the model did something after its last words: they do not end the turn.
+    pub fn is_at_work(&self) -> bool {
+        let Some(words) = &self.last_words else {
+            return true;
+        };
+        let action = self.last_action.as_ref();
+        action.is_some_and(|action| action.entry > words.entry)
+    }
+
+    /// Returns true if a message of the user is quoted whole.
+    pub fn quotes(&self, message: &str) -> bool {
+        let quoted = [&self.request, &self.earlier, &self.go_on];
+        let mut quoted = quoted.into_iter().flatten();
+        quoted.any(|said| {
+            let words = said.text.split_whitespace();
+            words.eq(message.split_whitespace())
+        })
+    }
+
     /// Reads the state of finished work: every entry is a part of it, those of subagents included.
     pub fn of_all(entries: &[Entry]) -> Self {
         let is_call = |entry: &&Entry| matches!(entry.kind, EntryKind::Call(_));
@@ -183,7 +208,10 @@ impl WorkState {
         let is_brief = |said: &&Said| said.text.chars().count() < BRIEF_REQUEST;
         let brief = request.as_ref().filter(is_brief);
         let earlier = brief.and_then(|brief| prompts::request_before(entries, brief.entry));
+        let reply = go_on.as_ref().or(brief);
+        let reply = reply.and_then(|answer| doing::reply_before(entries, answer.entry));
         Self {
+            reply,
             earlier: earlier.map(|said| said.map(|text| prompts::gist(text, MAX_SAID))),
             request: request.map(|said| said.map(|text| prompts::gist(text, MAX_REQUEST))),
             go_on: go_on.map(short),
@@ -201,6 +229,8 @@ impl WorkState {
             steps: steps::steps(entries, &files.edits, &runs),
             git: git::git(entries, &files.edits),
             failed: failed::failed_approaches(&files, &runs, since),
+            is_unchecked: calls <= 2 * CHECK_AGE && runs.iter().all(|run| run.checks.is_empty()),
+            is_untouched: calls > 0 && !files::may_have_changed(entries),
             changed: files.changed,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use flamestack_context::{Failed, Surroundings, reasoned};
-use flamestack_core::frame::{CLAIMED, Origin};
+use flamestack_core::frame::{CLAIMED, FrameStanding, Origin};
 use flamestack_core::{Author, Frame, Note, Status, Text};
 
 use super::{REMAINING, SHOWN};
@@ -21,7 +21,7 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let current = &around.current;
     let root = around.ancestors.last().unwrap_or(current);
     let prompt = newest_prompt(around, root);
-    let is_answered = prompt.is_some() && facts.sources.is_answered;
+    let is_answered = prompt.is_some() && facts.is_answered();
     let objective = prompt.unwrap_or(root);
     let answered = if is_answered { ANSWERED } else { "" };
     let text = format!("{}{answered}", goal(objective));
@@ -72,6 +72,13 @@ fn next_below(around: &Surroundings) -> Option<&Frame> {
     begun.min_by_key(order).or(planned)
 }
 
+/// Returns true if the model said that it is done, and nothing recorded proves it. An answered prompt and
+/// an item of the host's list claim nothing: the state says what was checked.
+fn is_claimed(frame: &Frame) -> bool {
+    let is_said = matches!(frame.origin, Origin::Asked | Origin::Subagent);
+    is_said && frame.standing().is_claimed
+}
+
 fn is_subagent(around: &Surroundings, frame: &Frame) -> bool {
     let mut subagents = around.subagents.iter();
     subagents.any(|subagent| subagent.frame.as_ref() == Some(&frame.id))
@@ -89,8 +96,8 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
     let mut open = around.open.frames.iter().rev();
     let prompt =
         open.find(|frame| frame.origin == Origin::Prompt && frame.status == Status::InProgress);
-    let prompt = prompt.filter(|_| !facts.sources.is_answered);
-    let answered = newest_prompt(around, &around.current).filter(|_| facts.sources.is_answered);
+    let prompt = prompt.filter(|_| !facts.is_answered());
+    let answered = newest_prompt(around, &around.current).filter(|_| facts.is_answered());
     let step = prompt.or(answered).unwrap_or(&around.current);
     let answered = answered.map_or("", |_| ANSWERED);
     for heading in [Heading::CurrentStep, Heading::NextAction] {
@@ -103,7 +110,10 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
 
 fn write_status(draft: &mut Draft, around: &Surroundings) {
     let (current, place) = (&around.current, &around.place);
-    let label = current.standing();
+    let label = FrameStanding {
+        is_claimed: is_claimed(current),
+        ..current.standing()
+    };
     let mut status = match newest_prompt(around, current) {
         Some(_) => format!(
             "The conversation that began with “{}” is {label}",
@@ -139,7 +149,7 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
     let frontier = around.frontier();
     done.extend(&frontier.done);
     let done = done.into_iter().map(|frame| {
-        let claimed = if frame.standing().is_claimed {
+        let claimed = if is_claimed(frame) {
             format!(" ({CLAIMED})")
         } else {
             String::new()
@@ -156,8 +166,9 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
     planned.sort_by_key(|frame| (frame.rank, frame.id));
     let open = around.open.frames.iter();
     let begun = open.filter(|frame| {
-        let is_answered = frame.origin == Origin::Prompt && facts.sources.is_answered;
-        frame.status == Status::InProgress && !is_subagent(around, frame) && !is_answered
+        // A prompt that is being worked on is the current step.
+        let is_step = frame.origin != Origin::Prompt;
+        frame.status == Status::InProgress && !is_subagent(around, frame) && is_step
     });
     let nearest = planned.into_iter().chain(&around.next);
     let ahead = facts.sources.planned.iter().chain(nearest).chain(begun);
@@ -170,7 +181,12 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
 
 fn write_notes(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
     let current = &around.current;
-    for directive in around.directives.iter().rev().take(SHOWN).rev() {
+    let state = facts.sources.state.as_ref();
+    let is_shown = |text: &str| state.is_some_and(|state| state.quotes(text));
+    let directives = around.directives.iter().rev();
+    let directives = directives.filter(|said| !is_shown(said.text.as_str()));
+    let directives: Vec<_> = directives.take(SHOWN).collect();
+    for directive in directives.into_iter().rev() {
         let text = format!("The user said: {}", directive.text);
         draft.needed(Heading::Decisions, &text, source(current));
     }

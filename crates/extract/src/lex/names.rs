@@ -78,6 +78,7 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
     let text = named_text(text);
     let mut runs = Runs::new(text, ANY);
     while let Some(run) = runs.next() {
+        let run = without_escape(text, run);
         if let Some(start) = address_start(text, &run) {
             runs.at = start + address(text.get(start..).unwrap_or_default(), visit);
             continue;
@@ -94,6 +95,25 @@ pub fn names<'a>(text: &'a str, visit: &mut impl FnMut(NameKind, &'a str)) {
         } else {
             of_run(run.text, run.classes, visit);
         }
+    }
+}
+
+/// Returns a run without the letter of an escape before it: in a quoted text, `\nThere` is a new line and
+/// a word.
+fn without_escape<'a>(text: &str, run: Run<'a>) -> Run<'a> {
+    let before = run.start.checked_sub(1);
+    let before = before.and_then(|at| text.as_bytes().get(at));
+    let mut letters = run.text.bytes();
+    let is_escape = before == Some(&b'\\')
+        && matches!(letters.next(), Some(b'n' | b't' | b'r'))
+        && letters.next().is_some_and(|next| next.is_ascii_uppercase());
+    match run.text.get(1..) {
+        Some(rest) if is_escape => Run {
+            text: rest,
+            start: run.start + 1,
+            ..run
+        },
+        _ => run,
     }
 }
 

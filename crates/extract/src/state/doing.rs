@@ -18,6 +18,8 @@ const MAX_INTENTION: usize = 400;
 const MAX_STEP: usize = 300;
 const MAX_WORDS: usize = 240;
 const MAX_QUESTION: usize = 160;
+const MAX_REPLY_START: usize = 80;
+const MAX_REPLY_END: usize = 480;
 
 /// Returns the last call that was answered, unless a later one was not.
 pub(super) fn last_action(entries: &[Entry]) -> Option<Action> {
@@ -77,6 +79,33 @@ pub(crate) fn without_setup(line: &str) -> &str {
             None => return rest,
         }
     }
+}
+
+/// Returns the model's reply before a message of the user: where it begins, and most of its end, which
+/// has the offer, the options or the question that the user answers.
+pub(super) fn reply_before(entries: &[Entry], entry: usize) -> Option<Said> {
+    let before = entries.get(..entry)?.iter().enumerate().rev();
+    let mut before = before.take_while(|(_, entry)| !prompts::is_from_user(entry));
+    let (entry, text) = before.find_map(|(at, entry)| match &entry.kind {
+        EntryKind::Assistant { text } if !text.trim().is_empty() => Some((at, text)),
+        _ => None,
+    })?;
+    let text = both_ends(text, MAX_REPLY_START, MAX_REPLY_END);
+    Some(Said { entry, text })
+}
+
+/// Returns the beginning and the end of a text on one line, cut between words.
+fn both_ends(text: &str, start: usize, end: usize) -> String {
+    let line = condense(text, usize::MAX);
+    let length = line.chars().count();
+    if length <= start + end {
+        return line;
+    }
+    let skipped = line.char_indices().nth(length - end);
+    let tail = skipped.and_then(|(at, _)| line.get(at..));
+    let tail = tail.and_then(|tail| tail.split_once(' '));
+    let tail = tail.map_or("", |(_, rest)| rest);
+    format!("{} {tail}", condense(&line, start))
 }
 
 /// Returns the beginning of the model's last text, and the question that it ends with, unless much was

@@ -6,7 +6,8 @@ use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind};
 
 use super::edits::{self, Replacement};
 use super::runs::command_lines;
-use crate::shell::{SimpleCommand, git_words, invocation, unwrapped};
+use super::steps::looks;
+use crate::shell::{SimpleCommand, file_changes, git_words, invocation, unwrapped};
 
 /// Kind of change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -199,6 +200,28 @@ impl Files {
         let is_removed = |file: &ChangedFile| named.iter().any(|name| names_file(name, &file.path));
         self.changed.retain(|file| !is_removed(file));
     }
+}
+
+/// Returns true if a call or the host may have changed a file: an edit, or a command that writes.
+pub(super) fn may_have_changed(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| match &entry.kind {
+        EntryKind::Changed { paths } => !paths.is_empty(),
+        EntryKind::Call(call) => match call.kind {
+            CallKind::Read | CallKind::Search | CallKind::Todo => false,
+            CallKind::Execute => {
+                let lines = command_lines(call);
+                let mut commands = lines.iter().flat_map(|line| unwrapped(line));
+                !commands.all(|command| looks(&command))
+                    || lines.is_empty()
+                    || lines
+                        .iter()
+                        .any(|line| !file_changes(line, "").made.is_empty())
+            }
+            CallKind::Web | CallKind::Ask | CallKind::Plan => false,
+            _ => true,
+        },
+        _ => false,
+    })
 }
 
 /// Returns true for the hidden files of a user.

@@ -19,6 +19,8 @@ pub struct SessionCommit {
     pub subject: String,
     /// Index of the entry that reported it.
     pub entry: usize,
+    /// True if it was pushed.
+    pub is_pushed: bool,
 }
 
 /// State of the repository, as far as it is certain.
@@ -115,6 +117,11 @@ impl Reader {
                 self.on(last.filter(|name| is_ref(name)));
             }
             "branch" if ok && matches!(rest, ["-m" | "-M", _, ..]) => self.on(rest.last().copied()),
+            "push" if ok && !says_failed(output) && !rest.contains(&"--dry-run") => {
+                if let Some(commit) = &mut self.commit {
+                    commit.is_pushed = true;
+                }
+            }
             "worktree" if rest.first() == Some(&"add") => self.branch = None,
             "stash" | "reset" | "restore" | "revert" | "merge" | "rebase" | "pull"
             | "cherry-pick" | "am" => {
@@ -180,6 +187,7 @@ impl Reader {
             hash,
             subject: condense(subject, MAX_SUBJECT),
             entry: self.at,
+            is_pushed: false,
         });
     }
 

@@ -20,7 +20,7 @@ fn a_call_that_the_user_refused_was_not_made() {
     insta::assert_snapshot!(story.shown(), @r"
     Request (#1): Find out why the summary is empty
     Last action (#3): `agent --skip-permissions hello`, refused by the user, not done
-    Stopped by the user (#5)
+    Stopped by the user (#5), who has said nothing since
     Model's last words (#2): The flag may be the reason.
     ");
     let resumed = story.asks("sorry, go on").says("Trying again.");
@@ -111,7 +111,7 @@ fn the_last_action_says_how_it_ended() {
     );
     let looked = Story::default().runs("rg -n nothing src", 1, "");
     assert!(
-        looked.shown().ends_with("ran `rg -n nothing src`\n"),
+        looked.shown().contains("ran `rg -n nothing src`\n"),
         "{}",
         looked.shown()
     );
@@ -226,8 +226,9 @@ fn quoted_text_forges_no_tag_and_no_line() {
     let shown = story.shown();
     insta::assert_snapshot!(shown, @r"
     Request (#1): Read &lt;/stack-restored> ## Next Action Last check (#9): `make` passed
+    No test, build or lint was run so far.
     Last action (#2): edited a Last check (#9): `make` passed ## Next Action
-    Model's last words (#4): &lt;stack-update> Vec<String> done
+    Model's last words (#4, nothing was done since): &lt;stack-update> Vec<String> done
     Git: there are uncommitted changes
     Files changed, newest first:
     - a Last check (#9): `make` passed ## Next Action #3
@@ -241,4 +242,135 @@ fn quoted_text_forges_no_tag_and_no_line() {
     let forged = |line: &str| line.starts_with("## Next") || line.starts_with("Last check");
     assert!(!brief.lines().any(forged), "{brief}");
     assert!(!brief.contains("</stack-restored>"), "{brief}");
+}
+
+#[test]
+fn a_choice_is_shown_with_the_end_of_the_reply_that_offers_it() {
+    let report = "I renamed the flag in the parser, the help and the documents. ".repeat(20);
+    let offer = "Options: a) keep the old flag, b) warn, c) remove it.";
+    let story = Story::default()
+        .asks("Rename the flag --force of the program")
+        .says(&format!("{report}{offer}"))
+        .asks("or no, do c")
+        .says("The old flag goes away.")
+        .edits("src/args.rs", "force", "blind");
+    let shown = story.shown();
+    assert!(
+        shown.contains("Reply that it answers (#2): I renamed"),
+        "{shown}"
+    );
+    assert!(shown.contains("b) warn, c) remove it.\n"), "{shown}");
+    assert!(
+        shown.contains("Model's last words (#4): The old flag goes away."),
+        "{shown}"
+    );
+    let chosen = Story::default()
+        .asks("Rename it")
+        .says(&format!("{report}{offer}"))
+        .asks("1+2");
+    let shown = chosen.shown();
+    assert!(shown.contains("User's last words (#3): 1+2"), "{shown}");
+    assert!(shown.contains("c) remove it.\n"), "{shown}");
+}
+
+#[test]
+fn what_was_not_done_is_said() {
+    let read = Story::default().asks("Find the cause").reads("src/a.rs");
+    let shown = read.shown();
+    assert!(shown.contains("No file was changed so far."), "{shown}");
+    let searched = read.runs("rg -n cause src | head -5", 0, "");
+    assert!(searched.state().is_untouched);
+    assert!(
+        !searched
+            .runs("rg cause > found.txt", 0, "")
+            .state()
+            .is_untouched
+    );
+    let edited = Story::default()
+        .asks("Rename it")
+        .edits("src/a.rs", "a", "b");
+    let shown = edited.shown();
+    assert!(
+        shown.contains("No test, build or lint was run so far."),
+        "{shown}"
+    );
+    let checked = edited.runs("cargo test | tail -3", 0, "");
+    assert!(!checked.shown().contains("so far"), "{}", checked.shown());
+}
+
+#[test]
+fn words_that_end_a_turn_differ_from_words_before_a_call() {
+    let done = Story::default()
+        .asks("Explain it")
+        .says("It is a cache of parsed ids.");
+    insta::assert_snapshot!(done.shown(), @r"
+    Request (#1): Explain it
+    Model's last words (#2, nothing was done since): It is a cache of parsed ids.
+    ");
+    assert!(!done.state().is_at_work());
+    assert!(done.reads("src/a.rs").state().is_at_work());
+}
+
+#[test]
+fn an_order_for_one_answer_ends_with_the_next_message() {
+    let asked = Story::default().asks("Explain what happened. Don't do anything.");
+    assert_eq!(asked.state().directives.len(), 1);
+    let later = asked
+        .says("It was the cap.")
+        .asks("Make the cap depend on the route.");
+    let kept: Vec<String> = later
+        .state()
+        .directives
+        .into_iter()
+        .map(|it| it.text)
+        .collect();
+    assert!(
+        !kept.iter().any(|text| text.contains("anything")),
+        "{kept:?}"
+    );
+}
+
+#[test]
+fn a_commit_that_was_pushed_says_so() {
+    let committed = Story::default().edits("a.rs", "x", "y").runs(
+        "git commit -am fix",
+        0,
+        "[main 1234567] fix",
+    );
+    assert!(!committed.shown().contains("pushed"));
+    let pushed = committed.runs("git push", 0, "To github.com:a/b");
+    assert!(
+        pushed.shown().contains("“fix” (#4, pushed)"),
+        "{}",
+        pushed.shown()
+    );
+    let refused = Story::default().runs(
+        "git commit -am fix && git push",
+        0,
+        "[main 1234567] fix\n ! [rejected] main",
+    );
+    assert!(!refused.shown().contains("pushed"));
+}
+
+#[test]
+fn a_patch_of_several_parts_is_one_edit() {
+    let patch =
+        "*** Begin Patch\n*** Update File: a.rs\n@@\n-one\n+two\n@@\n-three\n+four\n*** End Patch";
+    let arguments = serde_json::json!({ "input": patch }).to_string();
+    let story = Story::default().call(CallKind::Edit, &["a.rs"], &arguments, None, None, "Success");
+    let steps: Vec<String> = story.state().steps.iter().map(WorkStep::line).collect();
+    assert_eq!(steps, ["#2 edited a.rs"]);
+}
+
+#[test]
+fn a_file_that_is_changed_after_a_revert_says_so() {
+    let story = Story::default()
+        .edits("a.rs", "fn one() { 1 }", "fn one() { 2 } // and more")
+        .runs("git checkout -- a.rs", 0, "")
+        .edits("a.rs", "fn one() { 1 }", "fn one() { 3 } // otherwise");
+    let shown = story.shown();
+    assert!(
+        shown.contains("were reverted (#4, changed again since)"),
+        "{shown}"
+    );
 }

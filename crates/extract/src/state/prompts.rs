@@ -206,6 +206,7 @@ fn said(entries: &[Entry]) -> impl DoubleEndedIterator<Item = (usize, String)> {
 /// Returns the standing directives: sentences of the user that open with an order, the newest last.
 pub(super) fn directives(entries: &[Entry]) -> Vec<Said> {
     let mut found: Vec<Said> = Vec::new();
+    let newest = said(entries).next_back().map(|(entry, _)| entry);
     for (entry, text) in said(entries).rev() {
         let kind = entries.get(entry).map(|entry| &entry.kind);
         let is_typed = matches!(
@@ -218,7 +219,9 @@ pub(super) fn directives(entries: &[Entry]) -> Vec<Said> {
         if !is_typed || text.len() > MAX_MESSAGE {
             continue;
         }
-        let orders: Vec<&str> = sentences(&text).into_iter().filter_map(order).collect();
+        let mut orders: Vec<&str> = sentences(&text).into_iter().filter_map(order).collect();
+        // "Don't do anything" holds until the next message.
+        orders.retain(|order| newest == Some(entry) || !is_momentary(order));
         for order in orders.into_iter().rev() {
             let is_known = found
                 .iter()
@@ -288,6 +291,13 @@ fn order(sentence: &str) -> Option<&str> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.len() > 2);
     (words.count() >= 2).then_some(clause)
+}
+
+/// Returns true for an order that says how to answer one message.
+fn is_momentary(order: &str) -> bool {
+    let lower = order.to_lowercase().replace('’', "'");
+    let is_there = |phrase: &str| lower.contains(phrase);
+    only_goes_on(order) || section(PROMPTS, "momentary").any(is_there)
 }
 
 fn looks_pasted(sentence: &str) -> bool {

@@ -62,8 +62,8 @@ impl WorkState {
                 .unwrap_or_default();
             format!("Commit: {hash}“{}”", commit.subject)
         }));
-        let failed = self.failed.iter().map(failed);
-        blocks.extend(failed.map(|line| format!("Tried, did not work: {line}")));
+        let failed = self.failed.iter().map(|it| self.undone(it));
+        blocks.extend(failed.map(|line| format!("Undone, or failed again: {line}")));
         fitting(&blocks, limit, tokenizer)
     }
 
@@ -85,12 +85,12 @@ impl WorkState {
             ));
         }
         let (answered, last) = self.last_words_by_place();
-        if let Some(reply) = answered {
+        if let Some(reply) = self.reply.as_ref().or(answered.as_ref()) {
             let n = reply.entry + 1;
             blocks.push(format!("Reply that it answers (#{n}): {}", reply.text));
         }
         blocks.push(listed(
-            "Directives of the user",
+            "Directives of the user, in earlier messages too",
             self.directives
                 .iter()
                 .map(|said| format!("{} (#{})", said.text, said.entry + 1)),
@@ -101,6 +101,9 @@ impl WorkState {
                 check.entry + 1,
                 result(check)
             ));
+        }
+        if self.is_unchecked && !self.changed.is_empty() {
+            blocks.push("No test, build or lint was run so far.".to_owned());
         }
         blocks.push(listed(
             "Still failing",
@@ -114,11 +117,19 @@ impl WorkState {
             blocks.push(format!("Last action (#{}): {words}", action.entry + 1));
         }
         if let Some(at) = self.stopped {
-            blocks.push(format!("Stopped by the user (#{})", at + 1));
+            let n = at + 1;
+            blocks.push(format!(
+                "Stopped by the user (#{n}), who has said nothing since"
+            ));
         }
         if let Some(words) = last {
             let n = words.entry + 1;
-            blocks.push(format!("Model's last words (#{n}): {}", words.text));
+            let since = if self.is_at_work() {
+                ""
+            } else {
+                ", nothing was done since"
+            };
+            blocks.push(format!("Model's last words (#{n}{since}): {}", words.text));
         }
         if let Some(step) = &self.intention {
             let acted = self.last_action.as_ref();
@@ -131,10 +142,13 @@ impl WorkState {
         }
         blocks.push(self.git_line());
         blocks.push(listed(
-            "Tried, did not work",
-            self.failed.iter().map(failed),
+            "Undone, or failed again",
+            self.failed.iter().map(|it| self.undone(it)),
         ));
         blocks.push(self.changed_files());
+        if self.is_untouched {
+            blocks.push("No file was changed so far.".to_owned());
+        }
         blocks.retain(|block| !block.is_empty());
         blocks
     }
@@ -216,8 +230,9 @@ impl WorkState {
                 .map(|hash| format!("{hash} "))
                 .unwrap_or_default();
             let subject = &commit.subject;
+            let pushed = if commit.is_pushed { ", pushed" } else { "" };
             parts.push(format!(
-                "last commit {hash}“{subject}” (#{})",
+                "last commit {hash}“{subject}” (#{}{pushed})",
                 commit.entry + 1
             ));
         }
@@ -230,6 +245,39 @@ impl WorkState {
             String::new()
         } else {
             format!("Git: {}", parts.join("; "))
+        }
+    }
+
+    /// Returns an approach that was given up or did not work.
+    fn undone(&self, approach: &FailedApproach) -> String {
+        match approach {
+            FailedApproach::Reverted { path, entry } => {
+                let mut later = self.changed.iter();
+                let is_changed = later.any(|file| file.path == *path && file.entry > *entry);
+                let again = if is_changed {
+                    ", changed again since"
+                } else {
+                    ""
+                };
+                let n = entry + 1;
+                format!(
+                    "the changes of {} were reverted (#{n}{again})",
+                    one_line(path)
+                )
+            }
+            FailedApproach::Repeated {
+                command,
+                failure,
+                entry,
+                passed_since,
+            } => {
+                let passed = if *passed_since { ", passed since" } else { "" };
+                format!(
+                    "`{}` failed again with the same failure after an edit: {failure} (#{}{passed})",
+                    one_line(command),
+                    entry + 1,
+                )
+            }
         }
     }
 
@@ -280,31 +328,6 @@ fn result(check: &CheckResult) -> String {
         n => text.push_str(&format!(" ({n} edits since, not run again)")),
     }
     text
-}
-
-fn failed(approach: &FailedApproach) -> String {
-    match approach {
-        FailedApproach::Reverted { path, entry } => {
-            format!(
-                "the changes of {} were reverted (#{})",
-                one_line(path),
-                entry + 1
-            )
-        }
-        FailedApproach::Repeated {
-            command,
-            failure,
-            entry,
-            passed_since,
-        } => {
-            format!(
-                "`{}` failed again with the same failure after an edit: {failure} (#{}{})",
-                one_line(command),
-                entry + 1,
-                if *passed_since { ", passed since" } else { "" }
-            )
-        }
-    }
 }
 
 /// Returns a path or command on one line: a line break in it would let it pass for a line of ours.

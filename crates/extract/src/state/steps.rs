@@ -112,7 +112,8 @@ pub(super) fn steps(entries: &[Entry], edits: &[Edit], runs: &[Run<'_>]) -> Vec<
                 }),
                 WorkStepKind::Edited { path: again, .. },
             ) if path == again => {
-                *times += 1;
+                // A patch may have several parts.
+                *times += usize::from(*entry != step.entry);
                 *entry = step.entry;
             }
             _ => steps.push(step),
@@ -151,7 +152,7 @@ fn ran(run: &Run<'_>) -> Option<WorkStep> {
 }
 
 /// Returns true if a command only looks around.
-fn looks(command: &SimpleCommand) -> bool {
+pub(super) fn looks(command: &SimpleCommand) -> bool {
     if let Some(words) = git_words(command) {
         return words.first().is_none_or(|verb| GIT_LOOKS.contains(verb));
     }

@@ -138,7 +138,8 @@ fn a_failed_build_in_the_middle_of_the_work() {
     insta::assert_snapshot!(story.shown(), @r"
     Request (#1): Use typed ids instead of panicking. Don't change the local folder tree.
     User's last words (#3): yes, option 2
-    Directives of the user:
+    Reply that it answers (#2): There are two options.
+    Directives of the user, in earlier messages too:
     - Use typed ids instead of panicking. (#1)
     - Don't change the local folder tree. (#1)
     Last check (#10): `go build ./...` failed, first failure: strategy/condensation.go:74:3: undefined: id (1 edit since, not run again)
@@ -250,8 +251,9 @@ fn a_file_that_was_restored_is_no_longer_changed() {
         .edits("b.rs", "x", "y")
         .runs("git checkout -- a.rs", 0, "");
     insta::assert_snapshot!(story.shown(), @r"
+    No test, build or lint was run so far.
     Last action (#5): ran `git checkout -- a.rs`
-    Tried, did not work:
+    Undone, or failed again:
     - the changes of a.rs were reverted (#6)
     Files changed, newest first:
     - b.rs #4
@@ -269,7 +271,7 @@ fn the_same_failure_after_an_edit_is_a_failed_approach() {
     Last check (#6): `go test ./...` failed, first failure: --- FAIL: TestLogin (0.01s)
     Last action (#5): ran `go test ./...`
     Git: there are uncommitted changes
-    Tried, did not work:
+    Undone, or failed again:
     - `go test` failed again with the same failure after an edit: --- FAIL: TestLogin (0.01s) (#6)
     Files changed, newest first:
     - login.go #4

@@ -23,6 +23,8 @@ const BRIEF_SEAMS: usize = 36;
 const RESULT_SEAMS: usize = 5;
 /// No passage has fewer tokens: a smaller rest is left unused.
 const MIN_PASSAGE: usize = 12;
+/// A passage of fewer signs says nothing.
+const MIN_SIGNS: usize = 8;
 /// Number of passages in a row that do not fit before the search ends: a session has thousands, and
 /// the rest has room for one.
 const MAX_MISSES: usize = 64;
@@ -250,6 +252,9 @@ impl Assembler<'_> {
                 return Fit::No;
             };
             let mut text = shown(utterance, passage);
+            if text.bytes().filter(u8::is_ascii_graphic).count() < MIN_SIGNS && text.is_ascii() {
+                return Fit::No;
+            }
             text.push('\n');
             if needs_heading {
                 text.push_str(&heading(utterance, self.utterances));

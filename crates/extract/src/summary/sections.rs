@@ -155,6 +155,8 @@ pub(super) fn facts(
             // Its prompt is shown below.
             Note::Directive(_) if is_prompt(text, utterances) => continue,
             _ if known.contains(text) => continue,
+            // The state has the commands that still fail; this one may have passed since.
+            Note::FailedAttempt { .. } if is_command(text) && !utterances.is_empty() => continue,
             Note::Directive(_) => "The user said",
             Note::Decision { .. } => "Decided",
             Note::FailedAttempt { .. } => "Did not work",
@@ -188,6 +190,12 @@ fn is_prompt(directive: &str, utterances: &[Utterance<'_>]) -> bool {
     let beginning: String = directive.chars().take(SAME_BEGINNING).collect();
     let mut prompts = utterances.iter().filter(|it| it.source == Source::Prompt);
     prompts.any(|utterance| utterance.text.trim().starts_with(&beginning))
+}
+
+/// Returns true if a note is a command and nothing else.
+fn is_command(note: &str) -> bool {
+    let command = note.strip_prefix('`').and_then(|it| it.strip_suffix('`'));
+    command.is_some_and(|command| !command.is_empty() && !command.contains('`'))
 }
 
 /// Lines within a number of tokens.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::passages::Passage;
+use crate::shell::{invocation, unwrapped};
 use crate::utterance::{Source, Utterance};
 
 /// Number of bytes of an edit in which the beginning of a patch is looked for.
@@ -19,7 +20,9 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
         ""
     };
     match utterance.source {
-        Source::Command if utterance.ok == Some(false) => format!("#{number} failed: "),
+        Source::Command if utterance.ok == Some(false) && !is_search(&utterance.text) => {
+            format!("#{number} failed: ")
+        }
         Source::Command => format!("#{number} ran: "),
         Source::Edit if utterance.ok == Some(false) => format!("#{number} edit failed: {path} "),
         Source::Edit => format!("#{number} edit: {path} "),
@@ -37,6 +40,16 @@ pub(super) fn heading(utterance: &Utterance<'_>, utterances: &[Utterance<'_>]) -
     }
 }
 
+/// Returns true for a command line that ends with a failure if it finds nothing.
+fn is_search(line: &str) -> bool {
+    const SEARCHES: [&str; 8] = ["rg", "grep", "egrep", "fgrep", "ag", "which", "diff", "cmp"];
+    // The other lines are other arguments.
+    let line = line.lines().next().unwrap_or_default();
+    let last = unwrapped(line).into_iter().next_back();
+    let program = last.and_then(|last| invocation(&last).first().map(|it| (*it).to_owned()));
+    program.is_some_and(|program| SEARCHES.contains(&program.as_str()))
+}
+
 /// Returns a passage as it is shown: in one line, without line numbers, and without the path of an
 /// edit, which its heading has.
 pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
@@ -49,7 +62,12 @@ pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
         .text
         .get(..head)
         .is_some_and(|it| it.contains("*** "));
+    let is_call = matches!(utterance.source, Source::Command | Source::Call);
     let mut shown = String::with_capacity(text.len());
+    if is_call && passage.start > 0 {
+        shown.push_str("… ");
+    }
+    let marked = shown.len();
     for line in text.lines().map(str::trim) {
         let line = match utterance.source {
             Source::Output | Source::FailedOutput => without_number(line),
@@ -60,8 +78,9 @@ pub(super) fn shown(utterance: &Utterance<'_>, passage: &Passage) -> String {
         if line.is_empty() || (utterance.source == Source::Edit && is_path(line)) {
             continue;
         }
-        if !shown.is_empty() {
-            shown.push(' ');
+        if shown.len() > marked {
+            // Of a call, another line is another argument: a folder, a description.
+            shown.push_str(if is_call { " ⏎ " } else { " " });
         }
         shown.push_str(&printable(line));
     }

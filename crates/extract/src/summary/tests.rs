@@ -96,14 +96,14 @@ fn a_brief_has_everything_needed_to_continue() {
     };
     insta::assert_snapshot!(brief(&session(), &input, 400, &Estimate), @r"
     Request (#1): Make parse_token in src/token/parse.rs accept hexadecimal numbers. Never touch the lexer.
-    Directives of the user:
+    Directives of the user, in earlier messages too:
     - Never touch the lexer. (#1)
     Last check (#6): `cargo test -p token parse_hexadecimal` failed, first failure: error[E0425]: cannot find function `parse_hexadecimal` in this scope
     To do:
     - now: Write parse_hexadecimal
     - done: Read the parser
     Last action (#5): ran `cargo test -p token parse_hexadecimal`
-    Model's last words (#8): parse_hexadecimal is missing; writing it now.
+    Model's last words (#8, nothing was done since): parse_hexadecimal is missing; writing it now.
     Goal: Hexadecimal numbers
     ## Last steps
     #6 ran `cargo test -p token parse_hexadecimal`, failed: error[E0425]: cannot find function `parse_hexadecimal` in this scope
@@ -111,6 +111,8 @@ fn a_brief_has_everything_needed_to_continue() {
     #2 I will read src/token/parse.rs first.
     #3 ran: cat src/token/parse.rs
     #4 out: fn parse_token(input: &str) -> Token { parse_number(input) }
+    ## Files and names in play
+    - parse_number
     ");
 }
 

@@ -30,7 +30,7 @@ export function prepare(lab) {
 
 /** Prompts a session and lets the model do this, one request after the other. */
 async function turn(lab, session, words, ...replies) {
-  lab.model.on(words, ...replies, { text: "That is how it stands." })
+  lab.model.on(words, ...replies, { text: "That is all." })
   await lab.prompt(session, words)
 }
 
@@ -82,11 +82,11 @@ export const WORK = {
     await turn(lab, session, FIX, check, write(lab, "price.mjs", MENDED))
   },
   async "a full window"(lab, session) {
-    lab.model.on(FIX, { ...look(0), tokens: 60_000 }, { text: "That is how it stands.", tokens: 188_000 })
+    lab.model.on(FIX, { ...look(0), tokens: 60_000 }, { text: "That is all.", tokens: 188_000 })
     await lab.prompt(session, FIX)
   },
   async "a window with room"(lab, session) {
-    lab.model.on(FIX, { ...look(0), tokens: 20_000 }, { text: "That is how it stands.", tokens: 40_000 })
+    lab.model.on(FIX, { ...look(0), tokens: 20_000 }, { text: "That is all.", tokens: 40_000 })
     await lab.prompt(session, FIX)
   },
 }
