@@ -73,23 +73,32 @@ pub struct Observer {
 pub(super) struct ObservedTurn {
     /// True if its prompt was seen.
     is_begun: bool,
-    /// True if the model called a tool.
-    is_busy: bool,
     /// True if it ended without being stopped.
     is_ended: bool,
-    /// True if the model called a tool after its last words.
-    is_at_work: bool,
+    calls: TurnCalls,
+}
+
+/// Calls of tools in a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum TurnCalls {
+    /// None.
+    #[default]
+    None,
+    /// Some, all before the model's last words.
+    BeforeWords,
+    /// Some after the model's last words.
+    AfterWords,
 }
 
 impl ObservedTurn {
     /// Returns true if the turn ended though the model did nothing, given that it said nothing.
     pub(super) fn is_empty_answer(self) -> bool {
-        self.is_begun && self.is_ended && !self.is_busy
+        self.is_begun && self.is_ended && self.calls == TurnCalls::None
     }
 
     /// Returns true if its record breaks off: the model was at work, and did not say how it went.
     pub(super) fn is_broken_off(self) -> bool {
-        self.is_at_work && !self.is_ended
+        self.calls == TurnCalls::AfterWords && !self.is_ended
     }
 }
 
@@ -405,12 +414,16 @@ impl Observer {
         match &entry.kind {
             EntryKind::Call(call) => {
                 let turn = self.turns.entry(thread.clone()).or_default();
-                (turn.is_busy, turn.is_at_work) = (true, true);
+                turn.calls = TurnCalls::AfterWords;
                 self.calls.insert(call.id.clone(), call.clone());
                 None
             }
             EntryKind::Begun(_) => {
-                self.turns.entry(thread.clone()).or_default().is_busy = true;
+                let turn = self.turns.entry(thread.clone()).or_default();
+                // The call itself follows with its answer.
+                if turn.calls == TurnCalls::None {
+                    turn.calls = TurnCalls::BeforeWords;
+                }
                 None
             }
             EntryKind::Answer(answer) => self.calls.remove(&answer.call),
@@ -427,7 +440,9 @@ impl Observer {
             EntryKind::Assistant { text } if !text.trim().is_empty() => {
                 self.said.insert(thread.clone(), text.clone());
                 let turn = self.turns.entry(thread.clone()).or_default();
-                turn.is_at_work = false;
+                if turn.calls == TurnCalls::AfterWords {
+                    turn.calls = TurnCalls::BeforeWords;
+                }
                 None
             }
             EntryKind::TurnEnded => {

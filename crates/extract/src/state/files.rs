@@ -207,7 +207,12 @@ pub(super) fn may_have_changed(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| match &entry.kind {
         EntryKind::Changed { paths } => !paths.is_empty(),
         EntryKind::Call(call) => match call.kind {
-            CallKind::Read | CallKind::Search | CallKind::Todo => false,
+            CallKind::Read
+            | CallKind::Search
+            | CallKind::Todo
+            | CallKind::Web
+            | CallKind::Ask
+            | CallKind::Plan => false,
             CallKind::Execute => {
                 let lines = command_lines(call);
                 let mut commands = lines.iter().flat_map(|line| unwrapped(line));
@@ -217,7 +222,6 @@ pub(super) fn may_have_changed(entries: &[Entry]) -> bool {
                         .iter()
                         .any(|line| !file_changes(line, "").made.is_empty())
             }
-            CallKind::Web | CallKind::Ask | CallKind::Plan => false,
             _ => true,
         },
         _ => false,
