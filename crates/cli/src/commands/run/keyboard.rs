@@ -145,8 +145,9 @@ impl TypedLine {
     fn press(&mut self, key: u8) -> Option<String> {
         if self.escape != Escape::None {
             self.escape = match (self.escape, key) {
-                (Escape::Begun, b'[' | b'O') => Escape::Parameters,
-                (Escape::Parameters, 0x20..=0x3f) => Escape::Parameters,
+                (Escape::Begun, b'[' | b'O') | (Escape::Parameters, 0x20..=0x3f) => {
+                    Escape::Parameters
+                }
                 _ => Escape::None,
             };
             return None;

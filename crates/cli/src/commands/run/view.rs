@@ -248,9 +248,9 @@ mod tests {
             frame(6, 1, "データベースの移行を準備する", Status::InProgress),
             frame(7, 1, "Docs\u{1b}[2J", Status::Planned),
         ];
-        let each = |frame: &mut FrameCost, own: u64, total: u64| {
-            frame.own = spent(own, cost * own as f64);
-            frame.total = spent(total, cost * total as f64);
+        let each = |frame: &mut FrameCost, own: u32, total: u32| {
+            frame.own = spent(own.into(), cost * f64::from(own));
+            frame.total = spent(total.into(), cost * f64::from(total));
         };
         each(&mut frames[0], 800, 1_301_800);
         each(&mut frames[1], 999, 999);
