@@ -1,7 +1,7 @@
 //! Events: the facts that the journal keeps.
 //!
 //! An event has everything that is needed to fold it. The store decides how it is written down;
-//! [`crate::fold`] and [`crate::tree`] define its meaning.
+//! [`crate::fold`] defines its meaning for frames, [`crate::session::life`] for sessions.
 
 mod rewrite;
 mod traits;

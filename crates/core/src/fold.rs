@@ -1,6 +1,6 @@
 //! Meaning of an event for one frame. (Leaving finished work out of a prompt is [`crate::folding`].)
 //!
-//! [`crate::Tree`] and the stores' projections both fold through these functions, so they cannot
+//! The tree in memory of the tests and the stores' projections both fold through these functions, so they cannot
 //! diverge.
 
 use crate::event::{Edit, Event, Goal, Recorded};
