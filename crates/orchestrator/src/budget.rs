@@ -106,9 +106,13 @@ impl BudgetLimit {
             "cost" if amount < 1.0 => format!("${amount:.4}"),
             "cost" => format!("${amount:.2}"),
             "time" => format!("{:.0} s", amount / 1000.0),
-            name => format!("{amount:.0} {name}"),
+            _ => format!("{amount:.0}"),
         };
-        format!("{} of {} spent", amount(self.spent), amount(self.limit))
+        let name = match self.name.as_str() {
+            "cost" | "time" => String::new(),
+            name => format!(" {name}"),
+        };
+        format!("{} of {}{name} spent", amount(self.spent), amount(self.limit))
     }
 }
 

@@ -91,7 +91,7 @@ settings! {
     /// Heuristics that suggest or act without being asked: those that were right in at least 90% of the
     /// cases on recordings that they were not fitted to (`measured`: none so far), `all`, `none`, or a
     /// list of names.
-    /// `should-push` and `should-pop` ignore a heuristic that is not listed, too.
+    /// `should-push` and `should-pop` use all of them with `measured`, otherwise those that are listed.
     User "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
     /// Level of autonomy: do nothing unasked (`manual`), show suggestions to the user at
     /// boundaries of the work (`suggest`), or also open and close frames there (`auto`).
@@ -140,7 +140,7 @@ settings! {
     /// Maximum number of finished siblings in a context.
     Team "context.max_siblings" = "0": limit(1);
     /// Minimum relevance score of finished siblings and of finished siblings of ancestors; those
-    /// below it are left out.
+    /// below it are left out where room is short.
     Team "context.minimum_relevance" = "30": number(0, 1_000_000);
     /// Tokenizer that counts tokens: the o200k vocabulary, or an estimate of four characters per
     /// token.
