@@ -112,7 +112,11 @@ impl BudgetLimit {
             "cost" | "time" => String::new(),
             name => format!(" {name}"),
         };
-        format!("{} of {}{name} spent", amount(self.spent), amount(self.limit))
+        format!(
+            "{} of {}{name} spent",
+            amount(self.spent),
+            amount(self.limit)
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{ToolArgs, WholeNumber};
 use crate::Engine;
-use crate::autonomy::policy::{FEWEST_CASES, MEASURED};
+use crate::autonomy::policy::FEWEST_CASES;
 use crate::autonomy::{AutonomyPolicy, described};
 use crate::error::Result;
 use crate::settings::{self, Change};
@@ -119,9 +119,7 @@ fn chosen(
     }
     all.sort();
     let names: Vec<&str> = all.iter().map(|one| one.as_str()).collect();
-    let value = if all == Heuristic::MEASURED {
-        MEASURED.to_owned()
-    } else if names.is_empty() {
+    let value = if names.is_empty() {
         "none".to_owned()
     } else {
         names.join(",")

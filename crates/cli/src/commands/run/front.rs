@@ -189,8 +189,9 @@ impl<'o> TerminalFront<'o> {
         if ending.is_resumable() {
             self.output.line("`flame run --resume` goes on.")?;
             if matches!(ending, RunEnding::Parked { until: None, .. }) {
-                self.output
-                    .dim("A limit that was reached needs a higher one, such as `--max-turns 40`.")?;
+                self.output.dim(
+                    "A limit that was reached needs a higher one, such as `--max-turns 40`.",
+                )?;
             }
         }
         self.output.flush()
