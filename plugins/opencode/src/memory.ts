@@ -35,26 +35,20 @@ export class Memory<M, K> {
     this.#marking = marking
   }
 
-  /** Returns the changes noted so far, which the next list has. Later ones are for the list after it. */
-  takeChanges(): Set<number> {
-    const changed = this.#changed
-    this.#changed = new Set()
-    return changed
-  }
-
   /** Guesses the number of unchanged messages from the last of them; `keep` compares all. */
-  likely(list: M[], changed = this.#changed): number {
-    const most = Math.min(this.#marks.length, list.length, ...changed)
+  likely(list: M[]): number {
+    const most = Math.min(this.#marks.length, list.length, ...this.#changed)
     const last = list[most - 1]
     if (last === undefined) return 0
-    return this.#marking.id(last) === this.#ids[most - 1] ? most : this.#known(list, changed)
+    return this.#marking.id(last) === this.#ids[most - 1] ? most : this.#known(list)
   }
 
   /** Remembers this list as the one that was sent. */
-  keep(list: M[], changed = this.takeChanges()): Seen {
-    const known = this.#known(list, changed)
+  keep(list: M[]): Seen {
+    const known = this.#known(list)
     for (const id of this.#ids.splice(known)) this.#places.delete(id)
     this.#marks.length = known
+    this.#changed.clear()
     for (let place = known; place < list.length; place += 1) {
       const message = list[place] as M
       const id = this.#marking.id(message)
@@ -78,10 +72,10 @@ export class Memory<M, K> {
     this.keep([])
   }
 
-  #known(list: M[], changed: Set<number>): number {
+  #known(list: M[]): number {
     const { id, alike } = this.#marking
     const [ids, marks] = [this.#ids, this.#marks]
-    const most = Math.min(marks.length, list.length, ...changed)
+    const most = Math.min(marks.length, list.length, ...this.#changed)
     for (let place = 0; place < most; place += 1) {
       const message = list[place] as M
       if (id(message) !== ids[place] || !alike(message, marks[place] as K)) return place

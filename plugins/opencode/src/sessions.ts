@@ -26,6 +26,9 @@ export type SessionState = {
 /** Recognises a host's messages and turns them into the protocol's. */
 export type Reading<M, K> = Marking<M, K> & { message: (host: M) => HostMessage }
 
+/** A request about messages that is being answered. */
+export type Preparing = { seen: Seen; answered: Promise<RequestPlan> }
+
 export class Sessions<M, K> {
   readonly #reading: Reading<M, K>
   #all = new Map<string, SessionState>()
@@ -72,34 +75,33 @@ export class Sessions<M, K> {
   async fold<T>(sidecar: Sidecar, state: SessionState, list: M[], shape: Shape<T>, target: T[]): Promise<void> {
     let seen: Seen | undefined
     try {
-      const compared = await this.prepare(sidecar, state, list)
+      const preparing = this.prepare(sidecar, state, list)
       // What was found out about one list says nothing about the places in another.
-      if ((list as unknown[]) === target) seen = compared
+      if ((list as unknown[]) === target) seen = preparing.seen
+      await preparing.answered
     } finally {
       if (state.plan) applyToRequest(shape, target, state.plan, seen)
     }
   }
 
-  /** Asks for a plan for the messages of a request and compares them. Without an answer the last plan stays. */
-  async prepare(sidecar: Sidecar, state: SessionState, list: M[]): Promise<Seen> {
+  /** Asks for a plan for the messages of a request. Without an answer the last plan stays. */
+  prepare(sidecar: Sidecar, state: SessionState, list: M[]): Preparing {
     sidecar.start()
     const memory = this.#memory(state)
     if (state.generation !== sidecar.generation) memory.forget()
     state.generation = sidecar.generation
-    const changed = memory.takeChanges()
-    const likely = memory.likely(list, changed)
-    // Thousands of messages are compared while the sidecar answers. Only then: Bun writes to a child process
-    // when the current turn of its event loop ends, so that the question would wait for the comparison.
-    const asked = this.#ask(sidecar, state, list, likely)
-    // It may fail before it is awaited.
-    asked.catch(() => {})
-    await new Promise((resolve) => setImmediate(resolve))
-    const seen = memory.keep(list, changed)
-    const answer = await asked
-    // A sidecar that does not know the session is sent all messages.
-    if (answer.resync) await this.#ask(sidecar, state, list, 0)
-    else if (seen.known < likely) await this.#ask(sidecar, state, list, seen.known)
-    return seen
+    // Comparing thousands of messages takes as long as an answer does, so both happen at once.
+    const likely = memory.likely(list)
+    let looked: Seen | undefined
+    const asked = this.#ask(sidecar, state, list, likely, () => (looked = memory.keep(list)))
+    const seen = looked ?? memory.keep(list)
+    const answered = asked.then((answer) => {
+      // A sidecar that does not know the session is sent all messages.
+      if (answer.resync) return this.#ask(sidecar, state, list, 0)
+      if (seen.known < likely) return this.#ask(sidecar, state, list, seen.known)
+      return answer
+    })
+    return { seen, answered }
   }
 
   /** Asks for a plan for the messages of a summary, which is a list of its own and changes no plan. */
@@ -109,7 +111,13 @@ export class Sessions<M, K> {
     return checked(await sidecar.ask("prepare", request))
   }
 
-  async #ask(sidecar: Sidecar, state: SessionState, list: M[], known: number): Promise<RequestPlan> {
+  async #ask(
+    sidecar: Sidecar,
+    state: SessionState,
+    list: M[],
+    known: number,
+    meanwhile?: () => void,
+  ): Promise<RequestPlan> {
     state.asked += 1
     const request = state.asked
     const keep = (answer: RequestPlan) => {
@@ -126,7 +134,7 @@ export class Sessions<M, K> {
     }
     const has = state.plan?.plan
     const asked = { session, known, messages, ...(has && { has }), ...(model && { model }) }
-    const answer = checked(await sidecar.ask("prepare", asked, undefined, late))
+    const answer = checked(await sidecar.ask("prepare", asked, undefined, late, meanwhile))
     keep(answer)
     return answer
   }

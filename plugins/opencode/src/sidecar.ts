@@ -158,19 +158,23 @@ export class Sidecar {
     return true
   }
 
-  /** Sends a request and waits for the answer until the deadline. An answer that comes later goes to `late`. */
+  /**
+   * Sends a request and waits for the answer until the deadline. An answer that comes later goes to `late`.
+   * `meanwhile` runs while the sidecar works on the answer.
+   */
   async ask<M extends keyof Methods>(
     method: M,
     params: Methods[M][0],
     deadline = this.deadline,
     late?: (result: Methods[M][1]) => void,
+    meanwhile?: () => void,
   ): Promise<Methods[M][1]> {
     if (!this.start()) throw new Unanswered("the sidecar is not running")
     if (this.#now() > this.#answeredAt + HUNG && this.#pending.size > 0) {
       this.#lose(this.#child, "it does not answer")
       throw new Unanswered("the sidecar does not answer")
     }
-    return this.#ask(method, params, this.#silent ? 0 : deadline, late)
+    return this.#ask(method, params, this.#silent ? 0 : deadline, late, meanwhile)
   }
 
   /** Reports events, and with the end of a turn how its hooks fared. A notification: it has no answer. */
@@ -194,6 +198,7 @@ export class Sidecar {
     params: Methods[M][0],
     deadline: number,
     late?: (result: Methods[M][1]) => void,
+    meanwhile?: () => void,
   ): Promise<Methods[M][1]> {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++
@@ -223,6 +228,7 @@ export class Sidecar {
         },
       })
       this.#write({ jsonrpc: "2.0", id, method, params })
+      meanwhile?.()
       if (deadline <= 0) return giveUp()
       timer = setTimeout(giveUp, deadline)
     })

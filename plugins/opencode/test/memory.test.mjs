@@ -75,15 +75,6 @@ test("a message that was being written is sent again when it has changed", () =>
   assert.equal(known(before, [user("a"), failed]), 1)
 })
 
-test("an edit that is reported while a list is being asked about belongs to the next list", () => {
-  const memory = memoryOf(...story())
-  const changed = memory.takeChanges()
-  memory.changed("c")
-  assert.equal(memory.keep(story(), changed).known, 5)
-  assert.equal(memory.likely(story()), 2)
-  assert.equal(memory.keep(story()).known, 2)
-})
-
 test("an edit or a pruned output is reported by its event, once", () => {
   const memory = memoryOf(...story())
   const pruned = () => story().with(2, call("c", { time: { ...time, compacted: 3 } }))

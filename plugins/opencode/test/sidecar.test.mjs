@@ -53,7 +53,7 @@ test("an answer that comes too late still counts", async () => {
   const { one } = sidecar("late", { deadline: 200 })
   const sessions = new Sessions(reading)
   const state = sessions.of("s")
-  await assert.rejects(sessions.prepare(one, state, []))
+  await assert.rejects(sessions.prepare(one, state, []).answered)
   assert.equal(state.plan, undefined)
   const heard = new Promise((resolve) => {
     const poll = () => (state.plan ? resolve() : setTimeout(poll, 5))
@@ -102,7 +102,7 @@ test("only what is new crosses the pipe", async () => {
   const state = sessions.of("s")
   const list = [message("a", "1"), message("b", "2")]
   const asked = async (messages) => {
-    await sessions.prepare(one, state, messages)
+    await sessions.prepare(one, state, messages).answered
     return JSON.parse(state.plan.system)
   }
   assert.deepEqual(await asked(list), { known: 0, sent: 2 })
