@@ -14,21 +14,6 @@ const bash = (command) => ({ calls: [{ name: "bash", args: { command, descriptio
 const task = (prompt) => ({ calls: [{ name: "task", args: { description: "Part", prompt, subagent_type: "general" } }] })
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The session as `flame session show` has it, once it is in a state. */
-async function shown(lab, session, state) {
-  for (let left = 100; ; left -= 1) {
-    let found
-    try {
-      found = JSON.parse(lab.flame(["session", "show", `opencode:${session}`, "--json"]))
-    } catch (error) {
-      if (left === 0) throw error
-    }
-    // The checkpoint follows the state.
-    if (found?.state === state && (state !== "interrupted" || found.checkpoint)) return found
-    assert.ok(left > 0, `${session} is ${found?.state}, not ${state}: ${found?.why}`)
-    await pause(100)
-  }
-}
 /** The process of the sidecar below a server. */
 function sidecarOf(server) {
   const found = readdirSync("/proc").find((pid) => {
@@ -54,7 +39,7 @@ async function inTool(lab, words = "Build the cart") {
   await lab.begin(session, words)
   await runs
   for (let left = 100; !existsSync(join(lab.project, "ran.txt")) && left > 0; left -= 1) await pause(50)
-  await shown(lab, session, "executing")
+  await lab.shown(session, "executing")
   return session
 }
 const runs = (lab) => readFileSync(join(lab.project, "ran.txt"), "utf8").trim().split("\n").length
@@ -66,7 +51,7 @@ test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and 
     // The state of the call is recorded before the kill.
     await pause(300)
     await lab.crash()
-    const found = await shown(lab, session, "interrupted")
+    const found = await lab.shown(session, "interrupted")
     assert.match(found.stateHistory.at(-1).cause, /process|host|crash|kill/i)
     const [call] = found.checkpoint.inFlight
     assert.equal(call.tool, "bash")
@@ -96,7 +81,7 @@ test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and 
     assert.match(lastWords(asked), /Outcome unknown, verify first: bash `echo ran/)
     assert.equal(runs(lab), 1, "the call was not executed again")
     assert.equal(lab.model.work(session).length, requests + 1, "no prompt was sent again")
-    await shown(lab, session, "between_turn")
+    await lab.shown(session, "between_turn")
     // Said once.
     lab.model.on("And now?", { text: "Going on." })
     await lab.prompt(session, "And now?")
@@ -117,7 +102,7 @@ test("B.2.11 the machine goes down with everything on it: found when the user as
     const { pid } = lab.server
     await lab.crash()
     // There is no signal for it: the question itself finds it.
-    const found = await shown(lab, session, "interrupted")
+    const found = await lab.shown(session, "interrupted")
     const requests = lab.model.work().length
     await lab.serve()
     assert.match(found.why, new RegExp(`process ${pid} is gone`))
@@ -169,7 +154,7 @@ test("Ctrl-C at the terminal reaches all processes in it: the sidecar lives on a
     // The sidecar records it at the end of its input; a question in the same moment would find it first.
     await pause(1_500)
     const [{ session }] = JSON.parse(lab.flame(["session", "list", "--json"]))
-    const found = await shown(lab, session.replace("opencode:", ""), "interrupted")
+    const found = await lab.shown(session.replace("opencode:", ""), "interrupted")
     assert.equal(found.checkpoint.cause, "kill", found.why)
     assert.match(found.checkpoint.inFlight[0].input, /echo ran >> ran.txt/)
     assert.equal(runs(lab), 1)
@@ -185,7 +170,7 @@ test("B.2.5 prompts that were queued are shown, and neither dropped nor run", as
     await lab.begin(session, "Also paint it green")
     await pause(500)
     await lab.crash()
-    const found = await shown(lab, session, "interrupted")
+    const found = await lab.shown(session, "interrupted")
     assert.match(JSON.stringify(found.checkpoint.queued), /paint it green/)
     const requests = lab.model.work().length
     await lab.serve()
@@ -205,9 +190,9 @@ test("B.2.2 killed in a model call: no call was in flight, and the model learns 
     lab.model.on("Write the bill", { text: "This will never be said to its end", hang: true })
     await lab.begin(session, "Write the bill")
     await waits
-    await shown(lab, session, "executing")
+    await lab.shown(session, "executing")
     await lab.crash()
-    const found = await shown(lab, session, "interrupted")
+    const found = await lab.shown(session, "interrupted")
     assert.deepEqual(found.checkpoint.inFlight, [])
     await lab.serve()
     lab.model.on("Go on please", { text: "The bill is written." })
@@ -215,7 +200,7 @@ test("B.2.2 killed in a model call: no call was in flight, and the model learns 
     const words = lastWords(lab.model.work(session).at(-1))
     assert.match(words, /The last turn was cut off/)
     assert.doesNotMatch(words, /Outcome unknown/)
-    await shown(lab, session, "between_turn")
+    await lab.shown(session, "between_turn")
   } finally {
     await lab.stop()
   }
@@ -232,12 +217,12 @@ test("B.2.4, B.2.10 killed with a child: both are cut off, and no second child i
     await lab.begin(session, "Build the shop")
     const child = (await made).properties.info.id
     await waits
-    await shown(lab, session, "waiting_child")
-    const running = await shown(lab, child, "executing")
+    await lab.shown(session, "waiting_child")
+    const running = await lab.shown(child, "executing")
     assert.deepEqual([running.level, running.parent], [2, `opencode:${session}`])
     await lab.crash()
-    assert.match((await shown(lab, session, "interrupted")).checkpoint.inFlight[0].tool, /task/)
-    await shown(lab, child, "interrupted")
+    assert.match((await lab.shown(session, "interrupted")).checkpoint.inFlight[0].tool, /task/)
+    await lab.shown(child, "interrupted")
     const sessions = (await lab.serve(), await lab.api("GET", "/session")).length
     lab.model.on("Where are we?", { text: "A subagent was cut off." })
     await lab.prompt(session, "Where are we?")
@@ -260,13 +245,13 @@ test("B.2.10 a child that finished around the crash gives control back to its pa
     const child = await lab.session({ title: "Count the boxes", parentID: session })
     lab.model.on("Count the boxes", { text: "There are 42 boxes in boxes.rs." })
     await lab.prompt(child, "Count the boxes")
-    await shown(lab, child, "between_turn")
+    await lab.shown(child, "between_turn")
     await lab.crash()
-    await shown(lab, session, "interrupted")
+    await lab.shown(session, "interrupted")
     await lab.serve()
     lab.model.on("What did it find?", { text: "42." })
     await lab.prompt(session, "What did it find?")
-    await shown(lab, child, "completed")
+    await lab.shown(child, "completed")
     assert.match(lastWords(lab.model.work(session).at(-1)), /has finished: There are 42 boxes in boxes.rs./)
     assert.equal(lab.model.work(child).length, 1)
   } finally {
@@ -285,9 +270,9 @@ test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn continues once, and attemp
     lab.model.on("Build the index", { text: "This is never said to its end", hang: true })
     await lab.begin(session, "Build the index")
     await waits
-    await shown(lab, session, "executing")
+    await lab.shown(session, "executing")
     await lab.crash()
-    await shown(lab, session, "interrupted")
+    await lab.shown(session, "interrupted")
 
     waits = lab.model.waits()
     lab.model.on("because `session.resume` is `auto`", { text: "Cut off again", hang: true })
@@ -297,9 +282,9 @@ test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn continues once, and attemp
     assert.match(lastWords(continued), /Go on with the work on “Index”/)
     assert.match(lastWords(continued), /The last turn was cut off/)
     assert.equal(lab.model.work(quiet).length, 1, "only what was running continues")
-    await shown(lab, session, "executing")
+    await lab.shown(session, "executing")
     await lab.crash()
-    assert.equal((await shown(lab, session, "interrupted")).resumeAttempts, 1)
+    assert.equal((await lab.shown(session, "interrupted")).resumeAttempts, 1)
 
     const requests = lab.model.work().length
     await lab.serve()
@@ -309,13 +294,13 @@ test("B.2.1, B.2.6, B.2.8, B.2.9 with `auto` the turn continues once, and attemp
     lab.model.on("I try it", { text: "Never ends", hang: true })
     await lab.begin(session, "I try it")
     await waits
-    assert.equal((await shown(lab, session, "executing")).resumeAttempts, 2)
+    assert.equal((await lab.shown(session, "executing")).resumeAttempts, 2)
     const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
     await lab.api("POST", `/session/${session}/abort`)
     await idle
     lab.model.on("Again", { text: "The index is built." })
     await lab.prompt(session, "Again")
-    assert.equal((await shown(lab, session, "between_turn")).resumeAttempts, 0)
+    assert.equal((await lab.shown(session, "between_turn")).resumeAttempts, 0)
   } finally {
     await lab.stop()
   }
@@ -329,14 +314,14 @@ test("B.2.8 an endpoint that fails for good gets one attempt", async () => {
     lab.model.on("Build the index", { text: "This is never said to its end", hang: true })
     await lab.begin(session, "Build the index")
     await waits
-    await shown(lab, session, "executing")
+    await lab.shown(session, "executing")
     await lab.crash()
-    await shown(lab, session, "interrupted")
+    await lab.shown(session, "interrupted")
     const requests = lab.model.work().length
     const gone = () => ({ refuse: { message: "gone for good" }, status: 400 })
     lab.model.on("because `session.resume` is `auto`", ...Array.from({ length: 9 }, gone))
     await lab.serve()
-    const failed = await shown(lab, session, "failed")
+    const failed = await lab.shown(session, "failed")
     assert.deepEqual([failed.resumeAttempts, failed.metrics.failures], [1, 1])
     for (const start of ["the same", "the next"]) {
       await pause(1_500)
@@ -358,9 +343,9 @@ test("B.2.1 where another plugin resumes sessions, nothing is continued by us", 
     lab.model.on("Build the index", { text: "This is never said to its end", hang: true })
     await lab.begin(session, "Build the index")
     await waits
-    await shown(lab, session, "executing")
+    await lab.shown(session, "executing")
     await lab.crash()
-    await shown(lab, session, "interrupted")
+    await lab.shown(session, "interrupted")
     const requests = lab.model.work().length
     await lab.serve()
     await pause(2_000)

@@ -10,20 +10,6 @@ after(() => lab.stop())
 
 const bash = (command) => ({ calls: [{ name: "bash", args: { command, description: "Work" } }] })
 
-/** The session as `flame session show` has it, once it is in a state. */
-async function shown(session, state) {
-  for (let left = 100; ; left -= 1) {
-    let found
-    try {
-      found = JSON.parse(lab.flame(["session", "show", `opencode:${session}`, "--json"]))
-    } catch (error) {
-      if (left === 0) throw error
-    }
-    if (found && (state === undefined || found.state === state)) return found
-    assert.ok(left > 0, `${session} is ${found?.state}, not ${state}: ${found?.why}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const path = ({ stateHistory }) => stateHistory.map(({ to }) => to)
 
@@ -35,10 +21,10 @@ function complete(found) {
 
 test("S1 beginning, executing and S3 between turns", async () => {
   const session = await lab.session({ title: "Shop" })
-  complete(await shown(session, "beginning"))
+  complete(await lab.shown(session, "beginning"))
   lab.model.on("First", { text: "Done." })
   await lab.prompt(session, "First")
-  const found = await shown(session, "between_turn")
+  const found = await lab.shown(session, "between_turn")
   assert.deepEqual(path(found), ["beginning", "executing", "between_turn"])
   assert.equal(found.previousState, "executing")
   assert.equal(found.level, 1)
@@ -52,12 +38,12 @@ test("S2 compacted, with its history", async () => {
   lab.model.on("Second", { text: "Done." })
   await lab.prompt(session, "Second")
   await lab.summarize(session)
-  const found = await shown(session, "compacted")
+  const found = await lab.shown(session, "compacted")
   assert.deepEqual(path(found).slice(-2), ["compacting", "compacted"])
   complete(found)
   lab.model.on("Third", { text: "Done." })
   await lab.prompt(session, "Third")
-  assert.equal((await shown(session, "between_turn")).previousState, "executing")
+  assert.equal((await lab.shown(session, "between_turn")).previousState, "executing")
 })
 
 test("waiting for the user, and S4 interrupted while a tool runs: B.2.4 only that turn stops", async () => {
@@ -66,18 +52,18 @@ test("waiting for the user, and S4 interrupted while a tool runs: B.2.4 only tha
   lab.model.on("Fourth", bash("sleep 60"), { text: "Done." })
   await lab.begin(session, "Fourth")
   const { properties } = await asked
-  const waiting = await shown(session, "waiting_user")
+  const waiting = await lab.shown(session, "waiting_user")
   assert.match(waiting.why, /permission bash/)
   const runs = lab.next(
     ({ type, properties: { part } }) => type === "message.part.updated" && part?.tool === "bash" && part.state.status === "running",
   )
   await lab.api("POST", `/permission/${properties.id}/reply`, { reply: "once" })
   await runs
-  await shown(session, "executing")
+  await lab.shown(session, "executing")
   const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
   await lab.api("POST", `/session/${session}/abort`)
   await idle
-  const found = await shown(session, "interrupted")
+  const found = await lab.shown(session, "interrupted")
   complete(found)
   assert.match(found.why, /user stopped/)
   // The frame keeps its goal, and nothing restarts automatically.
@@ -92,7 +78,7 @@ test("B.2.7 and failures: an error of the provider is a failure, not an end", as
   const session = await lab.session({ title: "Bill" })
   lab.model.on("Fifth", { refuse: { message: "no credit" }, status: 400 })
   await lab.prompt(session, "Fifth")
-  const found = await shown(session, "failed")
+  const found = await lab.shown(session, "failed")
   assert.match(found.why, /no credit/)
 })
 
@@ -103,7 +89,7 @@ test("B.2.12 an empty turn is an error of the provider, not an end: the host ask
   const answer = await lab.prompt(session, "Tenth")
   assert.equal(lab.model.work().length, length + 3)
   assert.equal(answer.info.finish, "stop")
-  const found = await shown(session, "between_turn")
+  const found = await lab.shown(session, "between_turn")
   assert.deepEqual(path(found), ["beginning", "executing", "between_turn"])
   assert.deepEqual([found.metrics.turns, found.metrics.failures], [1, 0])
   // One that answers nothing for good never counts as the end of a turn; the user stops it.
@@ -111,9 +97,9 @@ test("B.2.12 an empty turn is an error of the provider, not an end: the host ask
   lab.model.on("Eleventh", ...empty)
   await lab.begin(session, "Eleventh")
   for (let left = 100; lab.model.work().length < length + 6 && left > 0; left -= 1) await pause(50)
-  assert.equal((await shown(session)).state, "executing")
+  assert.equal((await lab.shown(session)).state, "executing")
   await lab.api("POST", `/session/${session}/abort`)
-  const stopped = await shown(session, "interrupted")
+  const stopped = await lab.shown(session, "interrupted")
   assert.equal(stopped.metrics.turns, 1)
   const tree = lab.flame(["tree", "--all"])
   assert.doesNotMatch(tree, /✓ \w{8} {2}Eleventh/)
@@ -128,12 +114,12 @@ test("B.2.8 a stop while OpenCode waits to ask a busy provider again is an inter
   await lab.begin(session, "Twelfth")
   await lab.api("POST", `/permission/${(await asked).properties.id}/reply`, { reply: "once" })
   await retries
-  assert.equal((await shown(session)).state, "executing")
+  assert.equal((await lab.shown(session)).state, "executing")
   const requests = lab.model.requests.length
   const idle = lab.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
   await lab.api("POST", `/session/${session}/abort`)
   await idle
-  const found = await shown(session, "interrupted")
+  const found = await lab.shown(session, "interrupted")
   complete(found)
   assert.deepEqual(path(found).filter((state) => state !== "waiting_user").slice(-2), ["executing", "interrupted"])
   assert.match(found.why, /user stopped/)
@@ -147,7 +133,7 @@ test("B.2.8 a stop while OpenCode waits to ask a busy provider again is an inter
   // The user goes on, and the stop still counts once.
   lab.model.on("Thirteenth", { text: "Done." })
   await lab.prompt(session, "Thirteenth")
-  assert.equal((await shown(session, "between_turn")).metrics.interruptions, 1)
+  assert.equal((await lab.shown(session, "between_turn")).metrics.interruptions, 1)
   assert.match(lab.flame(["tree", "--all"]), /✗ \w{8} {2}Twelfth/)
 })
 
@@ -166,23 +152,23 @@ test("B.2.4 a stop of the foreground leaves other sessions running, and a subage
   await lab.begin(session, "Eighth in front")
   const child = (await made).properties.info.id
   await waits
-  await shown(session, "waiting_child")
+  await lab.shown(session, "waiting_child")
   await lab.api("POST", `/session/${session}/abort`)
-  const stopped = await shown(session, "interrupted")
-  assert.equal((await shown(child, "interrupted")).parent, `opencode:${session}`)
-  assert.equal((await shown(beside)).state, "executing", "only that turn stops")
+  const stopped = await lab.shown(session, "interrupted")
+  assert.equal((await lab.shown(child, "interrupted")).parent, `opencode:${session}`)
+  assert.equal((await lab.shown(beside)).state, "executing", "only that turn stops")
   // The user goes on, and the subagent with its own history.
   lab.model.on("Ninth in front", { calls: [task({ prompt: "Ninth below", task_id: child })] }, { text: "Done." })
   lab.model.on("Ninth below", { text: "Found after all." })
   await lab.prompt(session, "Ninth in front")
-  const resumed = await shown(child, "completed")
+  const resumed = await lab.shown(child, "completed")
   const states = path(resumed)
   // Its own end may be heard before that of its call.
   const since = states.slice(states.lastIndexOf("interrupted")).filter((state) => state !== "between_turn")
   assert.deepEqual(since, ["interrupted", "executing", "completed"])
-  assert.equal((await shown(session, "between_turn")).frame !== null && stopped.frame !== null, true)
+  assert.equal((await lab.shown(session, "between_turn")).frame !== null && stopped.frame !== null, true)
   await lab.api("POST", `/session/${beside}/abort`)
-  await shown(beside, "interrupted")
+  await lab.shown(beside, "interrupted")
 })
 
 test("S5 custom: /session-new makes a linked session with purpose, agent and phase", async () => {
@@ -199,12 +185,12 @@ test("S5 custom: /session-new makes a linked session with purpose, agent and pha
   const child = (await made).properties.info
   await idle
   assert.equal(child.parentID, undefined, "the user can type into it")
-  const found = await shown(child.id, "custom")
+  const found = await lab.shown(child.id, "custom")
   complete(found)
   assert.deepEqual(found.custom, { purpose: "Write the docs", agent: "plan", phase: "review", from: `opencode:${session}` })
   const links = JSON.stringify(found.links)
   assert.ok(links.includes("hand_off") && links.includes(session), links)
   lab.model.on("Seventh", { text: "Done." })
   await lab.prompt(child.id, "Seventh")
-  assert.deepEqual(path(await shown(child.id, "between_turn")).slice(-3), ["custom", "executing", "between_turn"])
+  assert.deepEqual(path(await lab.shown(child.id, "between_turn")).slice(-3), ["custom", "executing", "between_turn"])
 })

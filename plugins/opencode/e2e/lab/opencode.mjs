@@ -253,6 +253,24 @@ export class Lab {
     })
   }
 
+  /**
+   * Returns a session as `flame session show` has it, once it is in `state`. An interrupted one is returned with
+   * its checkpoint, which needs git and is recorded a moment after the state.
+   */
+  async shown(session, state) {
+    for (let left = 100; ; left -= 1) {
+      let found
+      try {
+        found = JSON.parse(this.flame(["session", "show", `opencode:${session}`, "--json"]))
+      } catch (error) {
+        if (left === 0) throw error
+      }
+      if (found && (state === undefined || found.state === state) && (state !== "interrupted" || found.checkpoint)) return found
+      if (left === 0) throw new Error(`${session} is ${found?.state}, not ${state}: ${found?.why}`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+
   /** Returns OpenCode's log. */
   log() {
     const directory = join(this.environment.XDG_DATA_HOME, "opencode/log")
