@@ -194,7 +194,7 @@ for (const size of SIZES) {
     lab.push("The work")
     columns.push({ ...(await pageFigures(lab, browser, size)), ...(await terminalFigures(lab)), ...(await graphFigures(lab)) })
   } finally {
-    lab.stop()
+    await lab.stop()
   }
 }
 await browser.close()

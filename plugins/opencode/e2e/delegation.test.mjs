@@ -15,7 +15,6 @@ const lab = (env, depth) =>
     env,
     config: { ...(depth && { subagent_depth: depth }), agent: { general: { permission: { task: "allow" } } } },
   })
-const shown = (lab, session) => JSON.parse(lab.flame(["session", "show", `opencode:${session}`, "--json"]))
 
 /** Scripts a session whose subagent wants another one, and prompts it. */
 async function delegate(lab) {
@@ -39,8 +38,7 @@ test("`deny` vetoes a delegation that is too deep, and the model reads why", asy
     assert.ok(denying.model.work(session).at(-1).says("The till is built without help"), "the subagent went on by itself")
     assert.equal(denying.model.work().filter((one) => one.userTexts.at(-1).includes("drawer")).length, 0)
     // A refused call is no failed one, and nothing of it is left open.
-    const found = shown(denying, child)
-    assert.equal(found.state, "completed")
+    const found = await denying.shown(child, "completed")
     assert.deepEqual([found.metrics.refusedCalls, found.metrics.failedCalls, found.metrics.delegations], [1, 0, 0])
     assert.deepEqual([found.level, found.leaf, found.ancestors], [2, true, [`opencode:${session}`]])
     assert.deepEqual(denying.model.problems, [])
@@ -55,7 +53,7 @@ test("`warn` lets it pass and shows the user the call stack of agents, once", as
     const { session, child } = await delegate(warning)
     const [grandchild] = await warning.api("GET", `/session/${child}/children`)
     assert.ok(warning.model.work(child).at(-1).says("The drawer is built"))
-    const found = shown(warning, grandchild.id)
+    const found = await warning.shown(grandchild.id, "completed")
     assert.deepEqual([found.level, found.depth, found.state], [3, 2, "completed"])
     assert.deepEqual(found.ancestors, [`opencode:${child}`, `opencode:${session}`])
     const toasts = warning.happened.filter(({ type }) => type === "tui.toast.show")

@@ -26,7 +26,7 @@ before(async () => {
 })
 after(async () => {
   await browser.close()
-  lab.stop()
+  await lab.stop()
 })
 
 /** A request with exactly these headers, as no browser would send it. */
@@ -123,7 +123,7 @@ test("another user of the machine reads neither the page nor the files that lead
     assert.match(seen.file, /EACCES|ENOENT/)
     assert.ok(!seen.command.includes(token), "what every user sees in the list of processes")
   } finally {
-    fresh.stop()
+    await fresh.stop()
   }
 })
 
@@ -167,7 +167,7 @@ test("the session of another port or of an older run is worth nothing (opencodex
     const answer = await fetch(`http://127.0.0.1:${otherPort}/api/sessions`, { headers: { cookie: `flame_${otherPort}=${value}` } })
     assert.equal(answer.status, 401)
   } finally {
-    other.stop()
+    await other.stop()
   }
 })
 
@@ -183,7 +183,7 @@ test("the cookie stays on this site and away from scripts", async () => {
     assert.match(set, /SameSite=Strict/)
     assert.doesNotMatch(set, /Domain|Expires|Max-Age/)
   } finally {
-    fresh.stop()
+    await fresh.stop()
   }
 })
 
@@ -268,7 +268,7 @@ test("a page of another site can read nothing, do nothing and frame nothing", as
     assert.equal(await page.locator(".row", { hasText: "Secret plans" }).count(), 1)
   } finally {
     evil.close()
-    fresh.stop()
+    await fresh.stop()
   }
 })
 
@@ -299,6 +299,6 @@ test("hostile titles, results and notes are text", async () => {
     assert.ok(!(await page.content()).includes("\u202e"))
     assert.deepEqual(page.problems, [])
   } finally {
-    fresh.stop()
+    await fresh.stop()
   }
 })

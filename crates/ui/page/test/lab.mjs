@@ -132,8 +132,13 @@ export class Lab {
     execFileSync(join(ROOT, "target", BUILD, "examples/forest"), [this.project, this.env.FLAME_STATE_DIR, String(count)])
   }
 
-  stop() {
-    for (const server of this.servers) server.kill("SIGKILL")
+  async stop() {
+    for (const server of this.servers) {
+      const ended = server.exitCode === null && server.signalCode === null && new Promise((resolve) => server.once("exit", resolve))
+      server.kill("SIGKILL")
+      // It writes until it is gone.
+      await ended
+    }
     rmSync(this.root, { recursive: true, force: true })
   }
 }

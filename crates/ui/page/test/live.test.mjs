@@ -20,7 +20,7 @@ function story(name, work) {
       await work(lab)
     } finally {
       if (lab.server) lab.server.kill("SIGCONT")
-      lab.stop()
+      await lab.stop()
     }
   })
 }

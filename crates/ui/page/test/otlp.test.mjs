@@ -59,7 +59,7 @@ function story(name, work) {
       await work(lab, collector)
     } finally {
       collector.stop()
-      lab.stop()
+      await lab.stop()
     }
   })
 }

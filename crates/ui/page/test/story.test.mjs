@@ -20,7 +20,7 @@ function story(name, work) {
     try {
       await work(lab)
     } finally {
-      lab.stop()
+      await lab.stop()
     }
   })
 }

@@ -69,7 +69,7 @@ async function within(columns, env, fill, work) {
     await work(terminal, lab)
   } finally {
     terminal?.close()
-    lab.stop()
+    await lab.stop()
   }
 }
 

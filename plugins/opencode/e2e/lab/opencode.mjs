@@ -148,7 +148,15 @@ export class Lab {
   async stop() {
     await this.halt()
     this.model.stop()
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 10 })
+    // The sidecar ends a moment after its host and writes until then, so that a directory may fill up again.
+    for (let left = 50; ; left -= 1) {
+      try {
+        return rmSync(this.root, { recursive: true, force: true })
+      } catch (error) {
+        if (left === 0) throw error
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
   }
 
   async #listen() {
@@ -220,7 +228,22 @@ export class Lab {
     const idle = this.next((event) => event.type === "session.idle" && event.properties.sessionID === session)
     const answer = await this.api("POST", `/session/${session}/message`, this.#prompt(text, wire, more))
     await idle
+    await this.#recorded(session)
     return answer
+  }
+
+  /** Waits a moment until the end of a turn is recorded: the sidecar hears of it when the test does. */
+  async #recorded(session) {
+    for (let left = 20; left > 0; left -= 1) {
+      try {
+        const { state } = JSON.parse(this.flame(["session", "show", `opencode:${session}`, "--json"]))
+        if (state !== "executing") return
+      } catch {
+        // Without the plugin, or with another sidecar, nothing is recorded.
+        return
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
   }
 
   /** Prompts and continues. */
