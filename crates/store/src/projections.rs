@@ -101,9 +101,9 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     fn all_rows(&self, each: &mut dyn FnMut(FrameRow) -> Result<()>) -> Result<()>;
     /// Returns all sessions, or only those that work on a frame.
     fn sessions(&self, live_only: bool) -> Result<Vec<Session>>;
-    /// Returns the sessions that the last few thousand events came from, each with the time of its
-    /// last one.
-    fn last_seen(&self) -> Result<BTreeMap<SessionRef, Timestamp>>;
+    /// Returns the time of the last event of each of these sessions, as far as it is among the last few
+    /// thousand events.
+    fn last_seen(&self, sessions: &[Session]) -> Result<BTreeMap<SessionRef, Timestamp>>;
     /// Returns the frames that a session worked on, newest first, as far as the last few thousand
     /// events name them. Work that was undone does not count.
     fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>>;

@@ -68,11 +68,11 @@ pub fn gather(
     session: Option<&SessionRef>,
     worktree: &str,
 ) -> Result<Vec<SessionStatus>> {
-    let known = match session {
+    let known: Vec<Session> = match session {
         Some(session) => reading.session(session)?.into_iter().collect(),
         None => reading.sessions(true)?,
     };
-    let seen = reading.last_seen()?;
+    let seen = reading.last_seen(&known)?;
     let mut standings = Vec::new();
     for known in known {
         if let Some(active) = &known.active {

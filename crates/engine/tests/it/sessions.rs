@@ -558,3 +558,30 @@ fn sessions_of_this_worktree_come_first_and_children_after_their_parents() {
         .collect();
     assert_eq!(names, [("near", true), ("below", true), ("far", false)]);
 }
+
+#[test]
+fn a_session_was_seen_last_when_its_newest_event_was_recorded() {
+    let ground = Ground::new();
+    let names = ["opencode:ses_1", "opencode:ses_2", "shell:main"];
+    for title in ["Cart", "Checkout"] {
+        for name in names {
+            ground.push(name, title);
+        }
+    }
+    ground.push(SESSION, "Search");
+    ground
+        .engine
+        .read(|reading| {
+            let sessions = reading.sessions(true)?;
+            let mut newest = std::collections::BTreeMap::new();
+            for recorded in reading.events_after(flamestack_core::id::Seq(0), 1_000)? {
+                newest.insert(recorded.session, recorded.at);
+            }
+            assert_eq!(reading.last_seen(&sessions)?, newest);
+            assert_eq!(newest.len(), names.len());
+            let (first, _) = sessions.split_at(1);
+            assert_eq!(reading.last_seen(first)?.len(), 1);
+            Ok(())
+        })
+        .unwrap();
+}

@@ -427,17 +427,25 @@ impl Reading for SqliteView<'_> {
         logs::turns(self.connection, wanted)
     }
 
-    fn last_seen(&self) -> Result<BTreeMap<SessionRef, Timestamp>> {
-        let seen = self.connection.many(
-            "SELECT session, max(at) FROM events
-             WHERE seq > (SELECT max(seq) FROM events) - ?1 GROUP BY session",
-            params![RECENT],
-            |row| Ok((row.get::<_, String>(0)?, Timestamp(row.get(1)?))),
-        )?;
-        let seen = seen.into_iter();
-        Ok(seen
-            .filter_map(|(key, at)| Some((key.parse().ok()?, at)))
-            .collect())
+    fn last_seen(&self, sessions: &[Session]) -> Result<BTreeMap<SessionRef, Timestamp>> {
+        let mut wanted: BTreeMap<String, &SessionRef> = sessions
+            .iter()
+            .map(|session| (session.key.to_string(), &session.key))
+            .collect();
+        let mut statement = self
+            .connection
+            .prepare("SELECT session, at FROM events ORDER BY seq DESC LIMIT ?1")?;
+        let mut events = statement.query(params![RECENT])?;
+        let mut seen = BTreeMap::new();
+        // A session that works on a frame is mostly among the last to have recorded something.
+        while !wanted.is_empty()
+            && let Some(event) = events.next()?
+        {
+            if let Some(key) = wanted.remove(&event.get::<_, String>(0)?) {
+                seen.insert(key.clone(), Timestamp(event.get(1)?));
+            }
+        }
+        Ok(seen)
     }
 
     fn visited(&self, session: &SessionRef) -> Result<Vec<FrameId>> {

@@ -19,8 +19,9 @@ const OPEN: usize = 25;
 pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> {
     let totals = reading.totals()?;
     let mut sessions: BTreeMap<FrameId, Vec<(String, Option<Timestamp>)>> = BTreeMap::new();
-    let seen = reading.last_seen()?;
-    for session in reading.sessions(true)? {
+    let working = reading.sessions(true)?;
+    let seen = reading.last_seen(&working)?;
+    for session in working {
         if let Some(active) = session.active {
             let seen = seen.get(&session.key).copied();
             let session = (session.key.to_string(), seen);
