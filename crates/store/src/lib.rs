@@ -39,8 +39,8 @@ pub use journal::{Journal, JournalLock};
 pub use mark::Mark;
 pub use place::Standing;
 pub use projections::{
-    Ended, FinishedSpan, FrameRow, LifeReading, LogEnd, LoggedTurn, Named, Projections, Reading,
-    Slice, SuggestionReading, Totals, WantedTurns,
+    Ended, FinishedSpan, FrameRow, LifeReading, LogEnd, LoggedTurn, Named, OutlineRow, Projections,
+    Reading, Slice, SuggestionReading, Totals, WantedTurns,
 };
 pub use sibling_index::{Scored, SiblingIndex};
 pub use sqlite::{

@@ -15,6 +15,7 @@ use flamestack_core::session::checkpoint::InterruptionCheckpoint;
 use flamestack_core::session::life::{Life, Transition};
 use flamestack_core::session::link::SessionLink;
 use flamestack_core::subagent::SubagentRun;
+use flamestack_core::text::Title;
 use flamestack_core::{Session, TreeQuery};
 
 use crate::error::{Result, StoreError};
@@ -99,6 +100,8 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     fn totals(&self) -> Result<Totals>;
     /// Visits all frames without their notes, in order of rank.
     fn all_rows(&self, each: &mut dyn FnMut(FrameRow) -> Result<()>) -> Result<()>;
+    /// Visits all frames as an outline of the work needs them, in the order of their ids.
+    fn outline(&self, each: &mut dyn FnMut(OutlineRow)) -> Result<()>;
     /// Returns all sessions, or only those that work on a frame.
     fn sessions(&self, live_only: bool) -> Result<Vec<Session>>;
     /// Returns the time of the last event of each of these sessions, as far as it is among the last few
@@ -272,6 +275,27 @@ pub struct Slice {
     pub limit: Option<usize>,
     /// Takes the last frames instead of the first. The order stays the same.
     pub last: bool,
+}
+
+/// A frame in the outline of the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutlineRow {
+    /// The frame.
+    pub id: FrameId,
+    /// The frame above it.
+    pub parent: Option<FrameId>,
+    /// Its place among its siblings.
+    pub rank: Rank,
+    /// Its status.
+    pub status: Status,
+    /// Reason for the frame.
+    pub origin: Origin,
+    /// Its title.
+    pub title: Title,
+    /// Number of pieces of evidence that support it.
+    pub proofs: u64,
+    /// Number of commands and tests that failed.
+    pub failures: u64,
 }
 
 /// A row of a listing.

@@ -12,6 +12,7 @@ mod journal;
 mod lives;
 mod logs;
 mod open;
+mod outline;
 mod pages;
 mod path;
 mod project;

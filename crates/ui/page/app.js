@@ -87,9 +87,9 @@ function totals(rows) {
   write(byId("project"), rows.project);
   if (document.title !== `${rows.project} – Flamestack`) document.title = `${rows.project} – Flamestack`;
   /** @type {[string, string][]} */
-  const facts = [["frames", grouped(rows.frames)], ["tokens", short(tokens(rows.total))]];
+  const facts = [["frames", grouped(rows.frames)], ["tokens", rows.isCounted ? short(tokens(rows.total)) : "…"]];
   if (rows.total.microDollars !== null) facts.push(["cost", money(rows.total.microDollars)]);
-  facts.push(["at work", lasted(rows.total.milliseconds)]);
+  facts.push(["at work", rows.isCounted ? lasted(rows.total.milliseconds) : "…"]);
   if (rows.total.saved) facts.push(["saved by folding", short(rows.total.saved)]);
   const box = byId("totals");
   const now = JSON.stringify(facts);

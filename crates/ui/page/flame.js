@@ -32,6 +32,8 @@ export class Flame {
     /** @type {Lane[]} */
     this.lanes = [];
     this.total = 0;
+    /** True once the server has answered: it waits until the amounts are known. */
+    this.isKnown = false;
     this.height = 0;
     /** @type {[number, number][]} */
     this.breaks = [];
@@ -126,6 +128,7 @@ export class Flame {
       this.height = graph.levels * LEVEL;
       this.about = graph.total ? amount(graph.measure, graph.total) : "";
     }
+    this.isKnown = true;
     this.draw();
   }
 
@@ -148,7 +151,7 @@ export class Flame {
     const shapes = [...this.shapes.values()];
     if (!this.shapes.has(this.focused)) this.focused = shapes[0]?.key ?? "";
     this.nothing.hidden = this.total > 0;
-    write(this.nothing, this.isChart ? "No session has worked yet." : `Nothing to show by ${this.measure === "saved" ? "tokens saved" : this.measure} yet.`);
+    write(this.nothing, !this.isKnown ? "Counting …" : this.isChart ? "No session has worked yet." : `Nothing to show by ${this.measure === "saved" ? "tokens saved" : this.measure} yet.`);
     set(this.drawing, { width: wide, height: Math.max(this.height, 1), class: this.total ? null : "none" });
     const { lanes, boxes, pauses, labels } = this.layers;
     keyed(lanes, this.lanes.filter((lane) => lane.name), (lane) => lane.key, () => svg("text", { class: "lane", x: 0 }), (text, lane) => {

@@ -13,7 +13,7 @@ const BEGINNINGS = [
 
 /** @param {Rows} rows @param {(id: string) => void} onGo @returns {Node[]} */
 export function overview(rows, onGo) {
-  if (!rows.ready) return [];
+  if (!rows.ready && !rows.frames) return [];
   if (!rows.frames) {
     return [el("h2", {}, "Nothing is recorded yet"), el("p", { class: "quiet" }, "The work appears here as it happens."),
       el("dl", { class: "beginnings" }, ...BEGINNINGS.flatMap(([command, does]) => [el("dt", {}, el("code", {}, command)), el("dd", {}, does)]))];

@@ -13,7 +13,7 @@ export interface Row {
   own: Amounts; total: Amounts;
 }
 
-export interface Rows { position: number; rows: Row[]; frames: number; total: Amounts; outside: Amounts; project: string; ready: boolean; }
+export interface Rows { position: number; rows: Row[]; frames: number; isCounted: boolean; total: Amounts; outside: Amounts; project: string; ready: boolean; }
 
 export interface Note { text: string; why: string | null; by: string | null; good: boolean | null; detail: string | null; }
 

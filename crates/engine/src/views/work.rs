@@ -44,6 +44,9 @@ const STEP: usize = 2_000;
 pub struct Work {
     ledger: Ledger,
     outline: Outline,
+    /// The last event that the outline knew when it was read before the events.
+    outlined: Seq,
+    is_counted: bool,
 }
 
 /// The part of the work that a picture shows.
@@ -68,16 +71,37 @@ impl Work {
 
     /// Reads some of the events that are new. Returns true when nothing is left to read; until then the
     /// rows and amounts are those of the last time it was.
+    ///
+    /// Of a long journal the tree is read first, from the projections: it is there in a fraction of the
+    /// time that the amounts take.
     pub fn catch_up(&mut self, reading: &dyn Reading) -> Result<bool> {
+        let last = reading.position()?;
+        // A store that was replaced may be shorter than what was read of the former one.
+        if last < self.position().max(self.outlined) {
+            *self = Self::default();
+        }
+        let is_unread = self.position() == Seq(0) && self.outlined == Seq(0);
+        if is_unread && usize::try_from(last.0).is_ok_and(|events| events > STEP) {
+            self.outline.load(reading)?;
+            self.outlined = last;
+            return Ok(false);
+        }
         let events = reading.events_after(self.ledger.position(), STEP)?;
         for recorded in &events {
-            self.ledger.apply(recorded);
+            self.ledger.apply(recorded, recorded.seq > self.outlined);
         }
-        let is_last = self.ledger.position() >= reading.position()?;
+        let is_last = self.ledger.position() >= last;
         if is_last && self.ledger.is_news() {
             self.outline.update(reading, &mut self.ledger)?;
         }
+        self.is_counted |= is_last;
         Ok(is_last)
+    }
+
+    /// Returns true if the amounts are known: the whole journal was read at least once. Before that they
+    /// are zero.
+    pub fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// The last event that was read.

@@ -3,7 +3,8 @@
 use flamestack_core::transcript::{Entry, EntryKind, Speaker, Usage};
 use flamestack_core::{Actor, FrameId, Status};
 use flamestack_engine::views::work::{
-    ChargedCall, FlameGraph, Look, Measure, Opened, TimelineRow, Work, WorkPlace, WorkScope,
+    Amounts, ChargedCall, FlameGraph, Look, Measure, Opened, TimelineRow, Work, WorkPlace,
+    WorkScope,
 };
 use flamestack_engine::{Engine, Request, tools};
 use serde_json::{Value, json};
@@ -228,6 +229,61 @@ fn what_is_read_in_steps_equals_what_is_read_at_once() {
     check(&mut kept);
     turn(&ground, SESSION, "t1");
     check(&mut kept);
+}
+
+#[test]
+fn the_tree_of_a_long_journal_is_there_before_its_amounts() {
+    let ground = Ground::new();
+    story(&ground);
+    ground.push(SESSION, "Mistake");
+    let undo = || {
+        let commands = ground.engine.commands();
+        commands.execute(&actor(SESSION), &Request::Undo).unwrap();
+    };
+    undo();
+    let usage = Usage {
+        output: 50,
+        ..Usage::default()
+    };
+    let calls = (0..2_100).map(|n| entry(&format!("many{n}"), EntryKind::Usage(usage.clone())));
+    let calls: Vec<Entry> = calls.collect();
+    ground.engine.ingest(&actor(SESSION), &calls).unwrap();
+
+    let mut kept = Work::default();
+    let read_on = |kept: &mut Work| ground.engine.read(|it| kept.catch_up(it)).unwrap();
+    assert!(!read_on(&mut kept));
+    let early = kept.rows(&Opened::default());
+    let titles: Vec<&str> = early.rows.iter().map(|row| row.title.as_str()).collect();
+    assert!(titles.contains(&"Shop") && titles.contains(&"Cart"));
+    assert!(early.rows.iter().any(|row| row.active_in == [SESSION]));
+    assert!(early.rows.iter().any(|row| row.below > 0));
+    assert!(!early.is_counted);
+    assert_eq!(early.total, Amounts::default());
+
+    // What changes meanwhile is part of the tree once everything is read.
+    ground.push(SESSION, "Meanwhile");
+    undo();
+    ground.push(SESSION, "Later");
+    while !read_on(&mut kept) {}
+    assert!(kept.rows(&Opened::default()).is_counted);
+    let mut events_first = Work::default();
+    ground
+        .engine
+        .read(|reading| events_first.catch_up_with_calls(reading, &mut |_| {}))
+        .unwrap();
+    let counted = rows(&kept, &ground.engine);
+    assert!(counted.contains("Later") && !counted.contains("Meanwhile"));
+    assert_eq!(counted, rows(&events_first, &ground.engine));
+
+    // A shorter store in its place is read from its beginning, whatever was known of the former one.
+    let other = Ground::new();
+    other.push(SESSION, "Other");
+    let mut outlined = Work::default();
+    assert!(!read_on(&mut outlined));
+    for mut work in [kept, outlined] {
+        assert!(other.engine.read(|it| work.catch_up(it)).unwrap());
+        assert_eq!(work.frames(), 1);
+    }
 }
 
 #[test]

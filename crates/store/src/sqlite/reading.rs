@@ -17,12 +17,13 @@ use super::journal::SqliteJournal;
 use super::recover::ABSORBED;
 use super::statements::{self, Statements as _};
 use super::view::{Order, SqliteView, level};
-use super::{batch, journal, logs, path, project, rows, runs};
+use super::{batch, journal, logs, outline, path, project, rows, runs};
 use crate::error::Result;
 use crate::identity::StoreId;
 use crate::journal::Journal;
 use crate::projections::{
-    Ended, FinishedSpan, FrameRow, LoggedTurn, Named, Reading, Slice, Totals, WantedTurns,
+    Ended, FinishedSpan, FrameRow, LoggedTurn, Named, OutlineRow, Reading, Slice, Totals,
+    WantedTurns,
 };
 
 /// Query for the notes of a frame.
@@ -53,10 +54,7 @@ fn row_columns() -> String {
     let columns = rows::COLUMNS;
     let count =
         |of: &str| format!("(SELECT count(*) FROM notes n WHERE n.frame = f.id AND ({of}))");
-    let proofs = count(
-        "n.kind = 'commit' OR n.kind = 'command' AND n.code = 0 OR n.kind = 'test' AND n.code = 1",
-    );
-    let failures = count("n.kind = 'command' AND n.code <> 0 OR n.kind = 'test' AND n.code = 0");
+    let (proofs, failures) = (count(outline::PROOF), count(outline::FAILURE));
     let commits = count("n.kind = 'commit'");
     format!("{columns}, {proofs}, {failures}, {commits}")
 }
@@ -389,6 +387,10 @@ impl Reading for SqliteView<'_> {
             each(frame_row(row)?)?;
         }
         Ok(())
+    }
+
+    fn outline(&self, each: &mut dyn FnMut(OutlineRow)) -> Result<()> {
+        outline::visit(self.connection, each)
     }
 
     fn sessions(&self, live_only: bool) -> Result<Vec<Session>> {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { request } from "node:http"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
 import { FLAME, Lab, browse, open } from "./lab.mjs"
@@ -90,6 +91,41 @@ story("an event's id is the position in the journal, and a page that connects ag
   assert.equal(answer.data.missed, true)
   assert.equal(answer.id, change.id)
   behind.close()
+})
+
+story("a new server shows the tree of a large project before its amounts, and no amount that is not counted", async (lab) => {
+  lab.forest(5_000)
+  const cookie = await enter(lab)
+  const headers = { cookie, origin: lab.origin, "content-type": "application/json" }
+  const branches = JSON.stringify({ open: [], closed: [], more: {} })
+  let rows
+  do {
+    rows = await (await fetch(`${lab.origin}/api/tree`, { method: "POST", headers, body: branches })).json()
+  } while (!rows.frames)
+  const graph = await (await fetch(`${lab.origin}/api/graph?by=tokens`, { headers })).json()
+  assert.equal(rows.frames, 5_000)
+  assert.ok(rows.isCounted || rows.total.output === 0)
+  lab.flame("graph", "--format", "folded", "-o", join(lab.root, "work.folded"))
+  const lines = readFileSync(join(lab.root, "work.folded"), "utf8").trim().split("\n")
+  const total = lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0)
+  assert.equal(graph.total, total, "the graph waits for the whole journal")
+})
+
+story("amounts that are still being counted are shown as such", async (lab) => {
+  lab.record("s1", [["Build the cart", 1_000, 9_000]])
+  let isCounted = false
+  const prepare = (page) => page.route("**/api/tree", async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), isCounted } })
+  })
+  const page = await open(browser, await lab.serve(), { prepare })
+  await page.locator("#totals", { hasText: "tokens…" }).waitFor()
+  assert.match(await page.locator("#totals").textContent(), /at work…/)
+  isCounted = true
+  lab.push("Later")
+  await page.locator(".row .title", { hasText: "Later" }).waitFor()
+  assert.doesNotMatch(await page.locator("#totals").textContent(), /…/)
+  assert.deepEqual(page.problems, [])
 })
 
 /** Returns the fields of each interface of the page's types, with a `?` where they may be absent. */

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Site;
+use super::live::News;
 use crate::picture::{Order, Picture};
 
 /// Boxes narrower than this part of the picture are joined.
@@ -105,6 +106,14 @@ impl Site {
     pub(super) fn with_work<T>(&self, work: impl FnOnce(&Work) -> T) -> T {
         work(&self.work.read().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Waits until the amounts of the work are known, or the journal cannot be read.
+    async fn counted(&self) {
+        let mut news = self.news.subscribe();
+        let is_over = |news: &News| news.is_counted || news.problem.is_some();
+        // The sender lives as long as the site.
+        drop(news.wait_for(is_over).await);
+    }
 }
 
 /// The branches that a page shows.
@@ -152,6 +161,7 @@ pub(super) async fn tree(
 }
 
 pub(super) async fn sessions(State(site): State<Arc<Site>>) -> Response {
+    site.counted().await;
     answered(site, |site| {
         let rows = site
             .engine
@@ -222,6 +232,7 @@ impl Wanted {
 }
 
 pub(super) async fn graph(State(site): State<Arc<Site>>, Query(wanted): Query<Wanted>) -> Response {
+    site.counted().await;
     answered(site, move |site| {
         let (scope, measure) = (wanted.scope(site)?, wanted.measure()?);
         let graph = site.with_work(|work| work.graph(&scope, measure, Some(FINEST)));
@@ -250,6 +261,7 @@ pub(super) async fn graph(State(site): State<Arc<Site>>, Query(wanted): Query<Wa
 }
 
 pub(super) async fn chart(State(site): State<Arc<Site>>, Query(wanted): Query<Wanted>) -> Response {
+    site.counted().await;
     answered(site, move |site| {
         let scope = wanted.scope(site)?;
         let chart = site.with_work(|work| work.chart(&scope, Some(FINEST)));
@@ -291,6 +303,7 @@ pub(super) async fn picture(
     State(site): State<Arc<Site>>,
     Query(wanted): Query<Wanted>,
 ) -> Response {
+    site.counted().await;
     answered(site, move |site| {
         let picture = Picture {
             scope: wanted.scope(site)?,

@@ -7,8 +7,6 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, Sse};
-use flamestack_core::id::Seq;
-use flamestack_engine::views::work::Work;
 use futures_util::stream::{self, Stream};
 use serde_json::json;
 use tokio::sync::watch;
@@ -29,7 +27,11 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub(super) struct News {
     /// The last event that was read.
     pub(super) position: i64,
-    /// True once the whole journal was read.
+    /// True if there are frames to show.
+    pub(super) has_frames: bool,
+    /// True once the amounts are known.
+    pub(super) is_counted: bool,
+    /// True while all of the journal was read.
     pub(super) is_ready: bool,
     /// The reason why the journal cannot be read.
     pub(super) problem: Option<String>,
@@ -66,14 +68,11 @@ pub(super) fn follow(site: &Site) {
 fn read_on(site: &Site) -> Result<News, flamestack_engine::EngineError> {
     site.engine.read(|reading| {
         let mut work = site.work.write().unwrap_or_else(PoisonError::into_inner);
-        let Seq(last) = reading.position()?;
-        // A store that was replaced may be shorter than what was read of the former one.
-        if last < work.position().0 {
-            *work = Work::default();
-        }
         let is_ready = work.catch_up(reading)?;
         Ok(News {
             position: work.position().0,
+            has_frames: work.frames() > 0,
+            is_counted: work.is_counted(),
             is_ready,
             problem: None,
         })

@@ -43,6 +43,8 @@ pub enum ViewAnswer {
         rows: Vec<WorkRow>,
         /// The line.
         summary: String,
+        /// True if the amounts are known; until then they are zero, and not shown.
+        is_counted: bool,
     },
     /// Lines about a frame.
     Text(Vec<String>),
@@ -77,7 +79,7 @@ impl Reader {
             let before = self.work.position();
             match self.read_on() {
                 Ok(whole) => {
-                    let is_new = is_ready && whole && self.work.position() != before;
+                    let is_new = whole && self.work.position() != before;
                     is_ready |= whole;
                     let news = if is_ready {
                         is_new.then_some(ViewAnswer::Changed)
@@ -97,8 +99,12 @@ impl Reader {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             waiting.extend(questions.try_iter());
-            if is_ready {
-                for question in newest(std::mem::take(&mut waiting)) {
+            for question in newest(std::mem::take(&mut waiting)) {
+                // Before the whole journal was read there may be frames, but no amounts to draw.
+                let is_early = matches!(question, Question::Graph(..)) || self.work.frames() == 0;
+                if is_early && !is_ready {
+                    waiting.push(question);
+                } else {
                     self.answer(&question);
                 }
             }
@@ -106,12 +112,7 @@ impl Reader {
     }
 
     fn read_on(&mut self) -> Result<bool, EngineError> {
-        self.engine.read(|reading| {
-            if reading.position()? < self.work.position() {
-                self.work = Work::default();
-            }
-            self.work.catch_up(reading)
-        })
+        self.engine.read(|reading| self.work.catch_up(reading))
     }
 
     fn tell_problem(&self, error: &EngineError) {
@@ -139,6 +140,7 @@ impl Reader {
                 ViewAnswer::Rows {
                     rows: rows.rows,
                     summary: summary.join(", "),
+                    is_counted: rows.is_counted,
                 }
             }
             Question::Detail(frame, width) => {

@@ -80,8 +80,14 @@ impl ViewState {
                 self.asked.push(Question::Rows(self.opened.clone()));
                 self.wanted = None;
             }
-            ViewAnswer::Rows { rows, summary } => {
-                self.loading = None;
+            ViewAnswer::Rows {
+                rows,
+                summary,
+                is_counted,
+            } => {
+                if is_counted {
+                    self.loading = None;
+                }
                 self.problem = None;
                 let kept = self.chosen().map(|row| row.id.clone());
                 self.rows = rows;
@@ -108,7 +114,8 @@ impl ViewState {
     pub fn questions(&mut self) -> Vec<Question> {
         let frame = self.frame();
         let wanted = Some((self.pane, frame, self.width));
-        if self.width > 0 && self.loading.is_none() && self.wanted != wanted {
+        let has_rows = self.loading.is_none() || !self.rows.is_empty();
+        if self.width > 0 && has_rows && self.wanted != wanted {
             self.wanted = wanted;
             let question = match (self.pane, frame) {
                 (Pane::Flame, _) => Some(Question::Graph(self.measure, u64::from(self.width))),

@@ -118,16 +118,31 @@ impl Ground {
         self.saw(session, EntryKind::Usage(usage));
     }
 
+    /// That many short model calls at once.
+    pub(crate) fn calls(&self, session: &str, count: usize) {
+        let usage = Usage {
+            output: 50,
+            ..Usage::default()
+        };
+        let calls = (0..count).map(|_| self.entry(EntryKind::Usage(usage.clone())));
+        let calls: Vec<Entry> = calls.collect();
+        self.engine.ingest(&actor(session), &calls).unwrap();
+    }
+
     pub(crate) fn saw(&self, session: &str, kind: EntryKind) {
+        let entry = self.entry(kind);
+        self.engine.ingest(&actor(session), &[entry]).unwrap();
+    }
+
+    fn entry(&self, kind: EntryKind) -> Entry {
         let number = self.entries.fetch_add(1, Ordering::Relaxed) + 1;
-        let entry = Entry {
+        Entry {
             id: Some(format!("e{number}")),
             message: Some(format!("msg_{number}")),
             at: None,
             agent: None,
             kind,
-        };
-        self.engine.ingest(&actor(session), &[entry]).unwrap();
+        }
     }
 }
 

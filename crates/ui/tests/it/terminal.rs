@@ -135,6 +135,41 @@ fn it_begins_where_the_users_session_works() {
 }
 
 #[test]
+fn the_tree_is_shown_while_the_amounts_are_counted() {
+    let ground = Ground::with_story();
+    ground.calls(SESSION, 2_100);
+    let (ask, questions) = channel();
+    let (tell, answers) = channel();
+    let engine = Arc::clone(&ground.engine);
+    let mut state = ViewState::new(SESSION.to_owned());
+    for question in state.questions() {
+        ask.send(question).unwrap();
+    }
+    std::thread::spawn(move || Reader::new(engine, tell).run(&questions));
+    let mut shown = Vec::new();
+    while shown.last() != Some(&true) {
+        let answer = answers.recv_timeout(Duration::from_secs(20)).unwrap();
+        if let ViewAnswer::Rows { is_counted, .. } = &answer {
+            shown.push(*is_counted);
+        }
+        state.hear(answer);
+        let has_amounts = state.summary.contains("tokens");
+        assert_eq!(
+            has_amounts,
+            shown.last() == Some(&true),
+            "{}",
+            state.summary
+        );
+        assert_eq!(state.loading.is_none(), has_amounts);
+        assert_eq!(state.rows.is_empty(), shown.is_empty());
+        for question in state.questions() {
+            ask.send(question).unwrap();
+        }
+    }
+    assert_eq!(shown, [false, true]);
+}
+
+#[test]
 fn every_key_is_answered_while_the_journal_is_read() {
     let mut screen = Screen::new(Ground::new(), 80);
     screen.state.loading = Some(1_000);

@@ -59,7 +59,7 @@ impl Work {
                 if let Some(call) = ChargedCall::of(&self.ledger, recorded) {
                     each(call);
                 }
-                self.ledger.apply(recorded);
+                self.ledger.apply(recorded, true);
             }
             if events.is_empty() {
                 // Brings the tree up to date.

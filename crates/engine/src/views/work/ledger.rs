@@ -34,8 +34,10 @@ pub(super) struct Ledger {
     texts: BTreeMap<u64, FrameId>,
     /// Frames that changed since the outline was updated.
     touched: BTreeSet<FrameId>,
-    /// Set when frames may have changed that no event names.
-    is_shaken: bool,
+    /// Set when frames may have changed since then that no event names.
+    is_reshaped: bool,
+    /// Set when events were masked or unmasked, which may have moved sessions to other frames.
+    is_masked: bool,
     is_news: bool,
 }
 
@@ -110,7 +112,12 @@ impl Ledger {
     pub(super) fn take_touched(&mut self) -> Option<BTreeSet<FrameId>> {
         self.is_news = false;
         let touched = std::mem::take(&mut self.touched);
-        (!std::mem::take(&mut self.is_shaken)).then_some(touched)
+        (!std::mem::take(&mut self.is_reshaped)).then_some(touched)
+    }
+
+    /// Returns true if sessions may work on other frames than the events say.
+    pub(super) fn take_masked(&mut self) -> bool {
+        std::mem::take(&mut self.is_masked)
     }
 
     pub(super) fn tally(&self, frame: &FrameId) -> Option<&Tally> {
@@ -159,17 +166,33 @@ impl Ledger {
             .saved(|session| self.session(session).map_or(0, |it| it.all.calls))
     }
 
-    /// Applies the next event of the journal.
-    pub(super) fn apply(&mut self, recorded: &Recorded) {
+    /// Applies the next event of the journal. `is_new` is false if the outline was read after the event.
+    pub(super) fn apply(&mut self, recorded: &Recorded, is_new: bool) {
         self.position = recorded.seq;
         self.is_news = true;
-        self.touched.extend(recorded.event.frames());
+        if is_new {
+            self.touch(&recorded.event);
+        }
         let actor = self.seen(&recorded.session, recorded.at);
         let before = self.session(actor).and_then(SessionTally::frame);
         self.apply_to_sessions(recorded);
         self.apply_to_frames(recorded, actor);
         if let (Some(message), Some(known)) = (&recorded.message, self.sessions.get_mut(actor)) {
             known.moved_in(message, before);
+        }
+    }
+
+    /// Notes which frames an event may have changed.
+    fn touch(&mut self, event: &Event) {
+        self.touched.extend(event.frames());
+        match event {
+            Event::SessionFocused { to, .. } => self.touched.extend(*to),
+            Event::FrameMoved { .. }
+            | Event::CommandUndone { .. }
+            | Event::SessionReverted { .. }
+            | Event::SessionRestored { .. }
+            | Event::TextForgotten { .. } => self.is_reshaped = true,
+            _ => {}
         }
     }
 
@@ -186,7 +209,6 @@ impl Ledger {
                     // A person at a terminal has no turns.
                     known.is_working |= to.is_some() && session.is_shell();
                 }
-                self.touched.extend(*to);
             }
             Event::SessionBound { session, frame } => self.change(session, at, |known| {
                 known.own = Some(*frame);
@@ -226,8 +248,7 @@ impl Ledger {
             }
             Event::CommandUndone { .. }
             | Event::SessionReverted { .. }
-            | Event::SessionRestored { .. }
-            | Event::TextForgotten { .. } => self.is_shaken = true,
+            | Event::SessionRestored { .. } => self.is_masked = true,
             _ => {}
         }
     }
@@ -270,7 +291,6 @@ impl Ledger {
             }
             Event::FrameMoved { frame, parent, .. } => {
                 self.tallies.entry(*frame).or_default().parent = *parent;
-                self.is_shaken = true;
             }
             Event::FrameReopened { frame } => {
                 self.tallies.entry(*frame).or_default().ended = None;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flamestack_core::frame::{FrameStanding, Origin, Rank};
 use flamestack_core::id::{SessionRef, Timestamp};
 use flamestack_core::{Author, Frame, FrameId, Status};
-use flamestack_store::{FrameRow, Reading};
+use flamestack_store::{OutlineRow, Reading};
 
 use super::amounts::Amounts;
 use super::ledger::Ledger;
@@ -60,14 +60,14 @@ impl WorkPlace {
         FrameStanding::of(self.status, self.origin, self.proofs)
     }
 
-    fn of(frame: &Frame, proofs: u64, failures: u64) -> Self {
+    fn of(row: &OutlineRow) -> Self {
         Self {
-            id: frame.id,
-            title: super::super::one_line(frame.title.as_str(), usize::MAX),
-            status: frame.status,
-            origin: frame.origin,
-            proofs,
-            failures,
+            id: row.id,
+            title: super::super::one_line(row.title.as_str(), usize::MAX),
+            status: row.status,
+            origin: row.origin,
+            proofs: row.proofs,
+            failures: row.failures,
             own: Amounts::default(),
             total: Amounts::default(),
             below: 0,
@@ -78,7 +78,7 @@ impl WorkPlace {
             active_in: Vec::new(),
             is_folded: false,
             is_dropped: false,
-            rank: frame.rank,
+            rank: row.rank,
             parent: None,
             children: Vec::new(),
         }
@@ -175,40 +175,47 @@ impl Outline {
 
     /// Brings the outline up to date with what the ledger has read.
     pub(super) fn update(&mut self, reading: &dyn Reading, ledger: &mut Ledger) -> Result<()> {
-        match ledger.take_touched() {
-            Some(touched) if touched.len() < MANY => {
-                if !self.refresh(reading, &touched)? {
-                    self.reload(reading)?;
-                }
+        if ledger.take_masked() {
+            for session in reading.sessions(false)? {
+                ledger.place_session(&session.key, session.active, session.own);
             }
-            Some(_) => self.reload(reading)?,
-            None => {
-                for session in reading.sessions(false)? {
-                    ledger.place_session(&session.key, session.active, session.own);
-                }
-                self.reload(reading)?;
-            }
+        }
+        let is_refreshed = match ledger.take_touched() {
+            Some(touched) if touched.len() < MANY => self.refresh(reading, &touched)?,
+            _ => false,
+        };
+        if !is_refreshed {
+            self.reload(reading)?;
         }
         self.count(ledger);
         Ok(())
     }
 
+    /// Reads the tree and the sessions that work in it; there are no amounts then.
+    pub(super) fn load(&mut self, reading: &dyn Reading) -> Result<()> {
+        self.reload(reading)?;
+        for session in reading.sessions(true)? {
+            let number = session.active.and_then(|active| self.number(&active));
+            if let Some(place) = number.and_then(|number| self.places.get_mut(number)) {
+                place.active_in.push(session.key);
+            }
+        }
+        self.add_up();
+        Ok(())
+    }
+
     fn reload(&mut self, reading: &dyn Reading) -> Result<()> {
-        let mut parents: Vec<Option<FrameId>> = Vec::with_capacity(self.places.len());
+        let mut rows: Vec<OutlineRow> = Vec::with_capacity(self.places.len());
+        reading.outline(&mut |row| rows.push(row))?;
+        rows.sort_unstable_by_key(|row| (row.rank, row.id));
+        let numbers = rows.iter().enumerate();
+        self.numbers = numbers.map(|(number, row)| (row.id, number)).collect();
         self.places.clear();
-        self.numbers.clear();
-        let places = &mut self.places;
-        let numbers = &mut self.numbers;
-        reading.all_rows(&mut |row: FrameRow| {
-            numbers.insert(row.frame.id, places.len());
-            parents.push(row.frame.parent);
-            places.push(WorkPlace::of(&row.frame, row.proofs, row.failures));
-            Ok(())
-        })?;
+        self.places.extend(rows.iter().map(WorkPlace::of));
         self.roots.clear();
-        // Rows come in the order of siblings.
-        for (number, parent) in parents.into_iter().enumerate() {
-            self.attach(number, parent);
+        // Rows are in the order of siblings.
+        for (number, row) in rows.iter().enumerate() {
+            self.attach(number, row.parent);
         }
         self.arrange();
         Ok(())
@@ -249,7 +256,16 @@ impl Outline {
         let mut is_new = false;
         for frame in &frames {
             let (proofs, failures) = frame.proofs_and_failures();
-            let place = WorkPlace::of(frame, proofs, failures);
+            let place = WorkPlace::of(&OutlineRow {
+                id: frame.id,
+                parent: frame.parent,
+                rank: frame.rank,
+                status: frame.status,
+                origin: frame.origin,
+                title: frame.title.clone(),
+                proofs,
+                failures,
+            });
             let Some(number) = self.number(&frame.id) else {
                 is_new = true;
                 self.numbers.insert(frame.id, self.places.len());

@@ -38,6 +38,8 @@ pub struct WorkRows {
     pub rows: Vec<WorkRow>,
     /// Number of frames in the project.
     pub frames: u64,
+    /// True if the amounts are known; until then they are zero.
+    pub is_counted: bool,
     /// Amounts of the whole project.
     pub total: Amounts,
     /// The part of them that belongs to no frame.
@@ -185,6 +187,7 @@ impl Work {
             position,
             rows,
             frames: self.frames() as u64,
+            is_counted: self.is_counted,
             total: self.total(),
             outside: *self.outline.outside(),
         }
