@@ -46,6 +46,8 @@ struct State {
 enum File {
     #[default]
     Closed,
+    /// From the first question until [`TokenCounts::save`] it has a transaction: without one, each
+    /// question would take a lock of its own, eight system calls for a number.
     Open(Connection),
     /// It does not exist or could not be read.
     Absent,
@@ -95,10 +97,15 @@ impl TokenCounts {
         }
     }
 
-    /// Writes new counts to the file, unless another process is writing: then they are written the
-    /// next time.
+    /// Writes new counts to the file, unless another process is using it: then they are written the
+    /// next time. Others can write afterwards.
     pub fn save(&self) {
         let mut state = self.state();
+        if let File::Open(connection) = &state.file
+            && let Err(error) = end(connection)
+        {
+            self.give_up(&mut state, &error);
+        }
         if state.new.is_empty() {
             return;
         }
@@ -178,7 +185,18 @@ impl State {
     }
 }
 
+/// Ends the transaction of the questions, if there is one.
+fn end(connection: &Connection) -> Result<()> {
+    if !connection.is_autocommit() {
+        connection.execute_batch("COMMIT")?;
+    }
+    Ok(())
+}
+
 fn ask(connection: &Connection, key: u128) -> Result<Option<u64>> {
+    if connection.is_autocommit() {
+        connection.execute_batch("BEGIN")?;
+    }
     let mut statement = connection.prepare_cached("SELECT tokens FROM counts WHERE key = ?1")?;
     let mut found = statement.query([key.to_le_bytes()])?;
     match found.next()? {
@@ -228,6 +246,22 @@ mod tests {
         other.execute_batch("ROLLBACK").unwrap();
         counts.save();
         assert_eq!(kept(dir.path(), 2), Some(20));
+    }
+
+    #[test]
+    fn the_questions_of_one_text_share_a_lock_that_saving_releases() {
+        let dir = tempfile::tempdir().unwrap();
+        let counts = TokenCounts::new(dir.path());
+        counts.put(1, 10);
+        counts.save();
+        let counts = TokenCounts::new(dir.path());
+        assert_eq!(counts.get(1), Some(10));
+        let other = Connection::open(dir.path().join("counts.db")).unwrap();
+        other.busy_timeout(Duration::ZERO).unwrap();
+        let write = || other.execute_batch("BEGIN EXCLUSIVE; ROLLBACK");
+        assert!(write().is_err(), "one lock for all questions");
+        counts.save();
+        write().unwrap();
     }
 
     #[test]
