@@ -240,9 +240,8 @@ fn print_receipt(
     receipt: &Receipt,
 ) -> Result<(), Failure> {
     if output.is_json() {
-        let session = ctx.engine.session(&ctx.actor.session)?;
-        let active = session.and_then(|session| session.active);
-        let events = ctx.engine.read(|reading| {
+        let (active, events) = ctx.engine.read_back(|reading| {
+            let session = reading.session(&ctx.actor.session)?;
             let mut events = Vec::new();
             for recorded in receipt.settled.iter().chain(&receipt.events) {
                 let standing = match &recorded.event {
@@ -252,13 +251,13 @@ fn print_receipt(
                 let what = views::story::line_in(recorded, standing);
                 events.push(json!({ "seq": recorded.seq.0, "what": what }));
             }
-            Ok(events)
+            Ok((session.and_then(|session| session.active), events))
         })?;
         return output.data(&receipt_json(receipt, active.as_ref(), &events));
     }
     let lines = ctx
         .engine
-        .read(|reading| views::receipt::lines(reading, &ctx.actor, receipt, Voice::Cli))?;
+        .read_back(|reading| views::receipt::lines(reading, &ctx.actor, receipt, Voice::Cli))?;
     for line in lines {
         output.line(line)?;
     }

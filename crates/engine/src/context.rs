@@ -84,6 +84,21 @@ impl Contexts<'_> {
             report(target, &context, true);
             return Ok(Some(context));
         }
+        let Some(context) = self.context_once(target, options)? else {
+            return Ok(None);
+        };
+        let context = Arc::new(context);
+        cache.insert(key, version, &context);
+        Ok(Some(context))
+    }
+
+    /// Makes the same context for a process that asks once: keeping it in memory would take another
+    /// connection to the store, which notices when it is out of date.
+    pub fn context_once(
+        &self,
+        target: &ContextTarget,
+        options: &ContextOptions,
+    ) -> Result<Option<Context>> {
         let Some((around, settings)) = self.gather(target, options)? else {
             tracing::debug!(?target, "no frame, no context");
             return Ok(None);
@@ -91,8 +106,6 @@ impl Contexts<'_> {
         let context = self
             .engine
             .counting(|tokenizer| assemble(&around, &settings, tokenizer));
-        let context = Arc::new(context);
-        cache.insert(key, version, &context);
         report(target, &context, false);
         Ok(Some(context))
     }

@@ -127,6 +127,12 @@ impl Engine {
         self.workspace.read(work)
     }
 
+    /// Runs a few queries about what this process has just recorded, without opening the store for them.
+    /// They keep its other writers waiting.
+    pub fn read_back<T>(&self, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
+        self.workspace.read_back(work)
+    }
+
     /// Returns everything recorded about a session, unless it is unknown.
     pub fn session(&self, session: &SessionRef) -> Result<Option<Session>> {
         self.read(|reading| Ok(reading.session(session)?))

@@ -63,17 +63,25 @@ impl ReaderPool {
         stores: &dyn OpenStore,
         dir: &Path,
     ) -> Result<Option<PooledReader>, StoreError> {
-        let now = FileIdentity::of(dir);
-        let idle = {
-            let mut idle = lock(&self.idle);
-            // The store may have been replaced.
-            idle.retain(|reader| reader.file == now);
-            idle.pop()
-        };
-        match idle {
+        match self.take_idle(dir) {
             Some(reader) => Ok(Some(reader)),
             None => PooledReader::open(stores, dir),
         }
+    }
+
+    /// Returns a connection that is open and not in use.
+    fn take_idle(&self, dir: &Path) -> Option<PooledReader> {
+        let now = FileIdentity::of(dir);
+        let mut idle = lock(&self.idle);
+        // The store may have been replaced.
+        idle.retain(|reader| reader.file == now);
+        idle.pop()
+    }
+
+    /// Gives a connection that is not in use to the writer: to open another takes as long as the rest
+    /// of a short command.
+    pub(crate) fn give_to_writer(&self, dir: &Path) -> Option<Box<dyn Store>> {
+        self.take_idle(dir).map(|reader| reader.store)
     }
 
     /// Keeps a connection for the next reader.

@@ -116,6 +116,27 @@ impl Workspace {
         }
     }
 
+    /// Runs a few queries about what was just recorded, on the connection that recorded it. Writers wait
+    /// meanwhile, and the queries must not write.
+    pub(crate) fn read_back<T>(&self, work: impl FnOnce(&dyn Reading) -> Result<T>) -> Result<T> {
+        let Ok(slot) = self.store.try_lock() else {
+            return self.read(work);
+        };
+        let Some(store) = slot.as_deref() else {
+            drop(slot);
+            return self.read(work);
+        };
+        let answer = query(store, work);
+        drop(slot);
+        match answer {
+            Err(EngineError::Store(error @ StoreError::Unreadable { .. })) => {
+                self.close();
+                Err(self.set_aside(error))
+            }
+            answer => answer,
+        }
+    }
+
     /// Decides and records one command under the store's write lock. `decide` also returns a value
     /// for the caller; if it fails, nothing is recorded.
     pub(crate) fn commit<T>(
@@ -186,7 +207,7 @@ impl Workspace {
         refresh_slot(&mut slot)?;
         let answer = match &mut *slot {
             Some(store) => work(store.as_mut()),
-            None => match self.stores.open(&self.project.dir) {
+            None => match self.opened() {
                 Ok(mut store) => {
                     store.set_redactor(self.redactor.clone());
                     self.settle();
@@ -203,6 +224,12 @@ impl Workspace {
             }
             answer => answer,
         }
+    }
+
+    fn opened(&self) -> Result<Box<dyn Store>, StoreError> {
+        let dir = &self.project.dir;
+        let open = self.readers.give_to_writer(dir);
+        open.map_or_else(|| self.stores.open(dir), Ok)
     }
 
     /// Does the same again with the store that is there now if another process has replaced the one

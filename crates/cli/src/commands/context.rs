@@ -54,7 +54,7 @@ impl Context {
             budget: self.budget,
             usable_window: None,
         };
-        let context = ctx.engine.contexts().context(&target, &options)?;
+        let context = ctx.engine.contexts().context_once(&target, &options)?;
         let Some(context) = context.filter(|context| !context.is_empty()) else {
             if output.is_json() {
                 return output.data(&json!({ "text": "", "tokens": 0, "sections": [] }));

@@ -16,6 +16,7 @@ mod deliveries;
 mod ground;
 mod heuristics;
 mod ingest;
+mod opening;
 mod resuming;
 mod retention;
 mod search;
