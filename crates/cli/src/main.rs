@@ -10,11 +10,13 @@ mod complete;
 mod diagnostics;
 mod failure;
 mod help;
+mod local_time;
 mod output;
 mod parallel;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use clap_complete::CompleteEnv;
 
@@ -28,10 +30,14 @@ const ERROR_LIMIT: usize = 4_000;
 fn main() -> ExitCode {
     // A shell that completes a word sets `COMPLETE`; this answers it and ends.
     CompleteEnv::with_factory(help::command).complete();
-    // The help in groups builds every subcommand, so it is made only for a line that is not run.
-    let words = Cli::command()
-        .try_get_matches()
-        .or_else(|_| help::command().try_get_matches());
+    let words = Cli::command().try_get_matches();
+    // The help in groups builds every subcommand, so it is made only where it is shown.
+    let words = words.or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            help::command().try_get_matches()
+        }
+        _ => Err(error),
+    });
     let cli = match words.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
         Err(error) => return misused(&error),

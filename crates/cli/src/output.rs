@@ -22,6 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::local_time;
 
 /// Maximum length of a message on standard error, in characters.
 const MESSAGE_LIMIT: usize = 2_000;
@@ -94,7 +95,7 @@ impl Output {
         Canvas {
             paint: &paint,
             width: self.width,
-            now: Some(jiff::Zoned::now()),
+            now: Some(local_time::now()),
             voice: Voice::Cli,
         }
     }
