@@ -90,8 +90,9 @@ macro_rules! settings {
 settings! {
     /// Heuristics that suggest or act without being asked: those that were right in at least 90% of the
     /// cases on recordings that they were not fitted to (`measured`: none so far), `all`, `none`, or a
-    /// list of names.
-    /// `should-push` and `should-pop` use all of them with `measured`, otherwise those that are listed.
+    /// list of names. `measured,NAME` adds one, `measured,-NAME` turns one off.
+    /// `should-push` and `should-pop` use all with `measured` that are not turned off, otherwise those
+    /// that are listed.
     User "autonomy.heuristics" = "measured": Kind::Heuristics, also "STACK_ENABLED_HEURISTICS";
     /// Level of autonomy: do nothing unasked (`manual`), show suggestions to the user at
     /// boundaries of the work (`suggest`), or also open and close frames there (`auto`).

@@ -103,27 +103,14 @@ fn chosen(
         let problem = format!("there is no heuristic of this name; there are {names}");
         found.ok_or_else(|| AutonomyArgs::bad_argument(argument, &problem))
     };
-    let mut all: Vec<Heuristic> = Heuristic::ALL
-        .into_iter()
-        .filter(|heuristic| policy.speaks(*heuristic))
-        .collect();
+    let mut heuristics = policy.heuristics.clone();
     if let Some(more) = more {
-        let more = known("enableHeuristic", more)?;
-        if !all.contains(&more) {
-            all.push(more);
-        }
+        heuristics.enable(known("enableHeuristic", more)?);
     }
     if let Some(less) = less {
-        let less = known("disableHeuristic", less)?;
-        all.retain(|one| *one != less);
+        heuristics.disable(known("disableHeuristic", less)?);
     }
-    all.sort();
-    let names: Vec<&str> = all.iter().map(|one| one.as_str()).collect();
-    let value = if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(",")
-    };
+    let value = heuristics.value();
     Ok(Some(Change::new("autonomy.heuristics", &value)))
 }
 

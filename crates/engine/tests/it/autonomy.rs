@@ -416,10 +416,26 @@ fn reset_really_resets() {
         json!({ "level": "auto", "disableHeuristic": "context_overflow", "pushThreshold": 55 }),
     );
     assert!(
-        changed.contains("autonomy.level = auto") && changed.contains("autonomy.heuristics = none"),
+        changed.contains("autonomy.level = auto")
+            && changed.contains("autonomy.heuristics = measured,-context_overflow"),
         "{changed}"
     );
     assert_eq!(ask(json!({ "reset": true })), before);
+}
+
+#[test]
+fn enabling_a_heuristic_keeps_the_answers_of_the_others() {
+    let field = Field::new(&[]);
+    let ask = |tool: &str, arguments| {
+        tools::call(&field.engine, &actor(SESSION), tool, arguments).unwrap()
+    };
+    let signs = json!({ "potentialGoal": "fix flaky", "errorCount": 3 });
+    let before = ask("stack_should_push", signs.clone());
+    for change in ["enableHeuristic", "disableHeuristic"] {
+        let shown = ask("stack_autonomy", json!({ change: "context_overflow" }));
+        assert_eq!(shown.matches("answers when asked").count(), 6, "{shown}");
+        assert_eq!(ask("stack_should_push", signs.clone()), before);
+    }
 }
 
 /// A pushed frame keeps its own errors: they count from the push, not from the next boundary.
