@@ -100,6 +100,16 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
+    /// Returns the option of `flame run` that sets this limit.
+    pub fn option(&self) -> &'static str {
+        match self.name.as_str() {
+            "cost" => "--max-cost USD",
+            "time" => "--max-minutes N",
+            "turns" => "--max-turns N",
+            _ => "--max-tokens N",
+        }
+    }
+
     /// Returns the limit in words.
     pub fn sentence(&self) -> String {
         let amount = |amount: f64| match self.name.as_str() {

@@ -12,8 +12,6 @@ use serde_json::Value;
 
 use crate::error::RunError;
 use crate::record::RunRecord;
-use crate::report::RunEnding;
-use crate::state::RunState;
 
 /// Fields of records that hold text of models and users. Everything else is ids and numbers.
 const TEXTS: [&str; 8] = [
@@ -29,68 +27,6 @@ pub trait RunJournal {
     fn read(&mut self) -> Result<Vec<RunRecord>, RunError>;
     /// Appends a record. It is on disk when this returns.
     fn append(&mut self, record: &RunRecord) -> Result<(), RunError>;
-}
-
-/// The files of a project's runs.
-#[derive(Clone, Debug)]
-pub struct RunPaths {
-    dir: PathBuf,
-}
-
-impl RunPaths {
-    /// The runs of a project, by the project's folder in the state directory.
-    pub fn of(project: &Path) -> Self {
-        Self {
-            dir: project.join("runs"),
-        }
-    }
-
-    /// Returns the journal of a run.
-    pub fn journal(&self, run: &str) -> PathBuf {
-        self.dir.join(format!("{run}.jsonl"))
-    }
-
-    /// Returns the inbox of a run.
-    pub fn inbox(&self, run: &str) -> PathBuf {
-        self.dir.join(format!("{run}.inbox.jsonl"))
-    }
-
-    /// Returns the folder of a run's worktrees.
-    pub fn worktrees(&self, run: &str) -> PathBuf {
-        self.dir.join(format!("{run}.worktrees"))
-    }
-
-    /// Lists the runs, newest first.
-    pub fn runs(&self) -> Result<Vec<String>, RunError> {
-        let entries = match fs_err::read_dir(&self.dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&self.dir, error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(&self.dir, error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let run = name.strip_suffix(".jsonl").filter(|run| !run.contains('.'));
-            names.extend(run.map(str::to_owned));
-        }
-        // Names begin with the time.
-        names.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(names)
-    }
-
-    /// Returns the newest run that did not reach its end.
-    pub fn unfinished(&self) -> Result<Option<String>, RunError> {
-        for run in self.runs()? {
-            let path = self.journal(&run);
-            let state = RunState::fold(&read_records(&path)?);
-            let ended = state.ending.as_ref();
-            if state.root.is_some() && ended.is_none_or(RunEnding::is_resumable) {
-                return Ok(Some(run));
-            }
-        }
-        Ok(None)
-    }
 }
 
 /// A journal in a file.
@@ -215,7 +151,7 @@ fn private(dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read_records(path: &Path) -> Result<Vec<RunRecord>, RunError> {
+pub(crate) fn read_records(path: &Path) -> Result<Vec<RunRecord>, RunError> {
     let text = fs_err::read(path).map_err(|error| failed(path, error))?;
     let text = String::from_utf8_lossy(&text);
     let mut records = Vec::new();
@@ -234,7 +170,7 @@ fn read_records(path: &Path) -> Result<Vec<RunRecord>, RunError> {
     Ok(records)
 }
 
-fn failed(path: &Path, source: std::io::Error) -> RunError {
+pub(crate) fn failed(path: &Path, source: std::io::Error) -> RunError {
     RunError::Journal {
         path: path.to_owned(),
         source,

@@ -30,6 +30,7 @@ mod prompt;
 mod record;
 mod report;
 mod ruling;
+mod runs;
 mod signal;
 mod stack;
 mod state;
@@ -44,13 +45,14 @@ pub use host::{
     ToolUse, TurnFault, TurnFinish, TurnView, Wake,
 };
 pub use inbox::{Inbox, Spoken};
-pub use journal::{FileJournal, MemoryJournal, Redaction, RunJournal, RunPaths};
-pub use next::{NextMove, Outlook, Verdict, next};
+pub use journal::{FileJournal, MemoryJournal, Redaction, RunJournal};
+pub use next::{NextMove, Outlook, Verdict, limit_reached, next};
 pub use options::{FrameOptions, FrameSetup, Interrupted, ModelName, Placed, RunOptions, Strategy};
 pub use policy::{PermissionPolicy, PolicyError};
 pub use prompt::PromptKind;
 pub use record::{Act, Done, RunRecord, TurnReport};
 pub use report::{FrameCost, RunActivity, RunEnding, RunEvent, RunSummary};
+pub use runs::{RunPaths, UnfinishedRun};
 pub use signal::{FrameSignal, signals};
 pub use stack::{EngineStack, ReadMessages, RunStack, RunTree, StackError};
 pub use state::{FrameRun, Phase, RunState, TurnRun};

@@ -459,6 +459,18 @@ fn budget(state: &RunState, tree: &RunTree, frame: &FrameId, outlook: Outlook) -
     None
 }
 
+/// Returns the limit of the whole run that is reached, if there is one: nothing is prompted until it is
+/// raised.
+pub fn limit_reached(state: &RunState) -> Option<BudgetLimit> {
+    let limits = limits_of(state, &state.root?);
+    let mut spent = Spending::default();
+    for run in state.frames.values() {
+        spent.add(&run.spent);
+    }
+    let (_, over) = compare(&limits, &spent, state.wall_ms);
+    over.into_iter().next()
+}
+
 /// Returns the limits of a frame and everything below it.
 pub(crate) fn limits_of(state: &RunState, frame: &FrameId) -> Limits {
     let own = state.setup(frame).limits;

@@ -7,8 +7,8 @@ use flamestack_core::{FrameId, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::budget::Spending;
-use crate::next::{left_because, subtree};
+use crate::budget::{BudgetLimit, Spending};
+use crate::next::{left_because, limit_reached, subtree};
 use crate::stack::RunTree;
 use crate::state::RunState;
 
@@ -302,6 +302,8 @@ pub struct RunSummary {
     pub frames: Vec<FrameCost>,
     /// Time during which it was driven, in milliseconds.
     pub wall_ms: u64,
+    /// The limit of the whole run that is reached, if there is one.
+    pub limit: Option<BudgetLimit>,
 }
 
 impl RunSummary {
@@ -316,6 +318,7 @@ impl RunSummary {
             ending: state.ending.clone(),
             frames,
             wall_ms: state.wall_ms,
+            limit: limit_reached(state),
         }
     }
 
@@ -450,6 +453,7 @@ mod tests {
             ending: None,
             frames: vec![frame(1, 0), frame(2, 1), frame(3, 1), frame(4, 2)],
             wall_ms: 0,
+            limit: None,
         };
         let spent = Spending {
             input: 7,

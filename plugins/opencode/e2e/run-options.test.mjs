@@ -95,6 +95,9 @@ describe("flame run and its options", () => {
       const request = runs.lab.model.work()[0]
       assert.equal(request.body.model, "gpt-mock")
       assert.ok(/plan mode|READ-ONLY/i.test(request.raw), "the agent")
+      const same = await runs.run(["--resume"]).ended
+      assert.deepEqual([same.code, same.out], [1, ""])
+      assert.match(same.err, /flame run --resume --max-cost USD/)
       const second = await runs.run(["--resume", "--max-cost", "1"]).ended
       assert.equal(second.code, 0, second.out)
       assert.deepEqual(order(runs), ["a", "b", "c", "Goal"])
@@ -114,7 +117,7 @@ describe("flame run and its options", () => {
         [["Goal", "--model", "gpt"], 2, /provider\/model/],
         [["--plan", "nowhere.md"], 1, /nowhere\.md/],
         [["--resume"], 1, /no unfinished run/],
-        [["--resume", "Goal"], 2, /--resume/],
+        [["--resume", "Goal"], 1, /no unfinished run/],
         [["--say", "Hello"], 2, /--to/],
         [["Goal", "--to", "abcdefgh"], 2, /--to/],
       ]

@@ -59,7 +59,7 @@ describe("flame run on a terminal", { skip }, () => {
         await shows(screen, "your message goes to")
         said.open()
         const end = await shows(screen, "exit 0", "echo")
-        assert.match(end, /Completed: every frame has its result in \d+ s/)
+        assert.match(end, /Completed: every frame has its result · \d+ s/)
         assert.match(end, /^✓ \w{8} Goal \(claimed\) +1020 {2}\$0\.0033 +\d+ {2}\$0\.0\d+$/m)
         assert.match(end, /^echo icanon$/m, "the terminal is as it was")
         assert.doesNotMatch(end, /Ctrl-C pauses/)
@@ -103,7 +103,7 @@ describe("flame run on a terminal", { skip }, () => {
         await shows(screen, "pausing: what runs may finish; Ctrl-C again stops at once")
         wait.open()
         const end = await shows(screen, "exit 1", "echo icanon")
-        assert.match(end, /Paused in \d+ s/)
+        assert.match(end, /Paused · \d+ s/)
         assert.match(end, /`flame run --resume` goes on\./)
       })
     })
@@ -117,7 +117,7 @@ describe("flame run on a terminal", { skip }, () => {
       assert.equal(code, 1, out)
       assert.ok(!out.includes("\x1b") && !out.includes("Ctrl-C"), JSON.stringify(out))
       const id = "\\w{8}"
-      const spent = "\\(1 turn, 1020 tokens, \\$0\\.0033\\)"
+      const spent = "\\(1 turn, 1,020 tokens, \\$0\\.0033\\)"
       const expected = [
         "OpenCode at http://127\\.0\\.0\\.1:\\d+",
         `Running \\d{8}-\\d{6}-${id}`,
@@ -126,10 +126,10 @@ describe("flame run on a terminal", { skip }, () => {
         `${id} Goal: begin`,
         `${id} Goal: blocked: waits for a ${spent}`,
         "",
-        `! ${id} Goal · 1 turn, 1020 tokens, \\$0\\.0033 · total 2 turns, 2040 tokens, \\$0\\.0066`,
-        `  ! ${id} a · 1 turn, 1020 tokens, \\$0\\.0033`,
+        `! ${id} Goal · 1 turn, 1,020 tokens, \\$0\\.0033 · total 2 turns, 2,040 tokens, \\$0\\.0066`,
+        `  ! ${id} a · 1 turn, 1,020 tokens, \\$0\\.0033`,
         `  ○ ${id} b`,
-        `Blocked: .* in \\d+ s, 2 turns, 2040 tokens, \\$0\\.0066`,
+        `Blocked: .* · \\d+ s, 2 turns, 2,040 tokens, \\$0\\.0066`,
         `To decide: ${id} Goal: waits for a`,
         `To decide: ${id} a: no key`,
         "`flame run --resume` goes on\\.",

@@ -3,6 +3,7 @@
 mod front;
 mod keyboard;
 mod plan_file;
+mod unfinished;
 mod view;
 mod words;
 
@@ -27,8 +28,11 @@ use serde_json::Value;
 
 use self::front::TerminalFront;
 use self::plan_file::Plan;
+pub(super) use self::unfinished::UnfinishedRuns;
+use self::unfinished::{check_limits, chosen, run_of};
 use super::utf8;
 use crate::command_context::CommandContext;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -94,9 +98,16 @@ pub(crate) struct Run {
     /// The agent of all sessions
     #[arg(long, value_name = "A")]
     agent: Option<String>,
-    /// Go on with the newest run that has not ended
-    #[arg(long, conflicts_with_all = ["goal", "plan"])]
-    resume: bool,
+    /// Go on with a run that has not ended: the newest, or the one with this goal
+    #[arg(
+        long,
+        value_name = "FRAME",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["goal", "plan"],
+        add = complete::frames()
+    )]
+    resume: Option<String>,
     /// Send a message to a frame of a run that another terminal drives
     #[arg(long, value_name = "TEXT", requires = "to", conflicts_with_all = ["goal", "plan", "resume"])]
     say: Option<String>,
@@ -146,10 +157,10 @@ impl Run {
         }
         let policy = self.policy()?;
         let options = self.options(&ctx.settings)?;
-        if self.resume {
-            let unfinished = paths.unfinished()?;
-            let run = unfinished.ok_or(RunError::NothingToResume)?;
-            return self.drive(ctx, &paths, &run, policy, &Begin::Resume, output);
+        if self.resume.is_some() {
+            let run = chosen(&ctx.engine, &paths, self.resumed())?;
+            check_limits(&ctx.engine, &run, self.changed(&run.state.options))?;
+            return self.drive(ctx, &paths, &run.name, policy, &Begin::Resume, output);
         }
         let plan = Plan::read(self.goal.as_deref(), self.plan.as_deref())?;
         let (root, item, frames) = plan.draw(ctx.engine.clock())?;
@@ -178,16 +189,27 @@ impl Run {
         text: &str,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let run = paths.unfinished()?.ok_or(RunError::NothingToResume)?;
         let name = self.to.as_deref().unwrap_or_default();
         let frame: FrameId = ctx.engine.frame_named(name)?;
+        let run = run_of(&ctx.engine, paths, frame)?;
         let at = ctx.engine.clock().now().0;
-        Inbox::new(&paths.inbox(&run)).put(&Spoken {
+        Inbox::new(&paths.inbox(&run.name)).put(&Spoken {
             id: format!("s{at}-{}", std::process::id()),
             frame: frame.to_string(),
             text: ctx.engine.redactor().redact(text).into_owned(),
         })?;
-        output.line(format!("Sent to {frame}: it arrives at its next step"))
+        output.line(if run.is_driven {
+            format!("Sent to {frame}: it arrives at its next step")
+        } else {
+            format!(
+                "Kept for {frame}: no process drives the run; it arrives after `flame run --resume`"
+            )
+        })
+    }
+
+    /// Returns the name of the run to resume, if the user gave one.
+    fn resumed(&self) -> Option<&str> {
+        self.resume.as_deref().filter(|name| !name.is_empty())
     }
 
     fn policy(&self) -> Result<PermissionPolicy, Failure> {
@@ -321,7 +343,7 @@ impl Run {
         // The server ends before the summary is printed: nothing runs unseen.
         drop(host);
         let ending = ended?;
-        front.summary(&summary?, &ending)?;
+        front.summary(&summary?, &ending, self.resumed())?;
         finish(&ending)
     }
 

@@ -10,6 +10,7 @@ use flamestack_engine::views::{one_line, subagents, tree};
 use serde_json::json;
 
 use super::autonomy;
+use super::run::UnfinishedRuns;
 use super::session::record_lost_turns;
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
@@ -30,6 +31,7 @@ impl Status {
                 reading.totals()?,
             ))
         })?;
+        let runs = UnfinishedRuns::find(&ctx.engine, output)?;
         let set_aside = ctx.engine.maintenance().set_aside_stores()?;
         let view = StatusView {
             sessions,
@@ -50,6 +52,7 @@ impl Status {
                 "project": project.name(),
                 "worktree": project.worktree,
                 "sessions": view.sessions.iter().map(|standing| standing_json(standing, &ctx.actor.session)).collect::<Vec<_>>(),
+                "runs": runs.value(),
                 "suggestions": suggestions,
                 "totals": json::totals(&view.totals),
                 "setAside": view.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
@@ -82,6 +85,7 @@ impl Status {
             ))?;
             output.line("")?;
         }
+        runs.print(output)?;
         output.line(format!(
             "{} · {}",
             painted(BOLD, one_line(&project.name(), 72)),

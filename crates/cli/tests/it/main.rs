@@ -35,6 +35,7 @@ mod loops;
 mod manners;
 mod moments;
 mod names;
+mod newcomers;
 mod nothing_lost;
 mod own_recordings;
 #[cfg(unix)]
@@ -46,6 +47,7 @@ mod quality;
 mod read_only;
 mod recorded;
 mod refusals;
+mod runs;
 mod secrets;
 mod session_command;
 mod session_contract;

@@ -393,7 +393,8 @@ impl RunDriver<'_> {
             Verdict::Again { why, .. } => why.as_str().to_owned(),
             Verdict::Retry { lesson } => format!("retry: {lesson}"),
             Verdict::Blocked { reason } => format!("blocked: {reason}"),
-            Verdict::Limited { reason, .. } => format!("parked: {reason}"),
+            // The reason is in the event that follows.
+            Verdict::Limited { .. } => "parked".to_owned(),
             Verdict::Stopped => "stopped".to_owned(),
         };
         self.front.event(&RunEvent::Turned {

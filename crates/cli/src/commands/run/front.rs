@@ -154,6 +154,7 @@ impl<'o> TerminalFront<'o> {
         &mut self,
         summary: &RunSummary,
         ending: &RunEnding,
+        named: Option<&str>,
     ) -> Result<(), Failure> {
         if self.output.is_json() {
             self.output.json_line(&summary.to_json())?;
@@ -174,7 +175,7 @@ impl<'o> TerminalFront<'o> {
         let seconds = summary.wall_ms / 1000;
         let total = spent(&summary.total());
         self.output
-            .line(format!("{} in {seconds} s, {total}", closing(ending)))?;
+            .line(format!("{} · {seconds} s, {total}", closing(ending)))?;
         for frame in &summary.frames {
             let (id, title) = (frame.frame, &frame.title);
             if let Some(reason) = &frame.reason {
@@ -187,12 +188,14 @@ impl<'o> TerminalFront<'o> {
             }
         }
         if ending.is_resumable() {
-            self.output.line("`flame run --resume` goes on.")?;
-            if matches!(ending, RunEnding::Parked { until: None, .. }) {
-                self.output.dim(
-                    "A limit that was reached needs a higher one, such as `--max-turns 40`.",
-                )?;
-            }
+            let name = named.map_or_else(String::new, |name| format!(" {name}"));
+            let (option, higher) = match &summary.limit {
+                Some(limit) => (format!(" {}", limit.option()), ", with a higher limit"),
+                None => (String::new(), ""),
+            };
+            self.output.line(format!(
+                "`flame run --resume{name}{option}` goes on{higher}."
+            ))?;
         }
         self.output.flush()
     }

@@ -121,6 +121,7 @@ impl Plan {
             clock,
             ids: BTreeMap::new(),
             setups: Vec::new(),
+            titles: BTreeMap::new(),
         };
         let root = clock.draw_id();
         let children = drawn.all(&self.frames)?;
@@ -173,6 +174,7 @@ struct Drawn<'c> {
     clock: &'c dyn Clock,
     ids: BTreeMap<String, FrameId>,
     setups: Vec<(FrameId, Vec<String>, FrameOptions)>,
+    titles: BTreeMap<FrameId, String>,
 }
 
 impl Drawn<'_> {
@@ -185,6 +187,7 @@ impl Drawn<'_> {
         self.ids
             .entry(frame.title.trim().to_lowercase())
             .or_insert(id);
+        self.titles.insert(id, frame.title.trim().to_owned());
         let model = frame.model.as_deref().map(str::parse::<ModelName>);
         let model = model.transpose().map_err(|problem| {
             Failure::refused(problem, "such as `anthropic/claude-sonnet-4-5`")
@@ -233,34 +236,48 @@ impl Drawn<'_> {
             }
         }
         if let Some(stuck) = circle(&all) {
+            let title = |id: &FrameId| self.titles.get(id).map_or("", String::as_str);
+            let titles: Vec<String> = stuck.iter().map(|id| format!("“{}”", title(id))).collect();
             return Err(Failure::refused(
-                format!("frames of the plan wait for each other ({stuck})"),
-                "break the circle of `after`",
+                format!(
+                    "frames of the plan wait for each other: {}",
+                    titles.join(" → ")
+                ),
+                "remove one `after` of them",
             ));
         }
         Ok(all)
     }
 }
 
-/// Returns a frame that waits for itself through others.
-fn circle(setups: &[FrameSetup]) -> Option<FrameId> {
+/// Returns frames of which each waits for the next, from one to itself.
+fn circle(setups: &[FrameSetup]) -> Option<Vec<FrameId>> {
     let after: BTreeMap<FrameId, &Vec<FrameId>> = setups
         .iter()
         .map(|setup| (setup.frame, &setup.options.after))
         .collect();
-    after.keys().copied().find(|start| {
+    setups.iter().find_map(|setup| {
+        let start = &setup.frame;
         let mut seen = Vec::new();
-        let mut next: Vec<FrameId> = after.get(start).map_or_else(Vec::new, |ids| (*ids).clone());
-        while let Some(id) = next.pop() {
-            if id == *start {
-                return true;
-            }
-            if !seen.contains(&id) {
-                seen.push(id);
-                next.extend(after.get(&id).into_iter().flat_map(|ids| ids.iter()));
+        let mut next = vec![vec![*start]];
+        while let Some(path) = next.pop() {
+            for id in path
+                .last()
+                .and_then(|last| after.get(last))
+                .into_iter()
+                .flat_map(|ids| ids.iter())
+            {
+                let longer = [path.as_slice(), &[*id]].concat();
+                if id == start {
+                    return Some(longer);
+                }
+                if !seen.contains(id) {
+                    seen.push(*id);
+                    next.push(longer);
+                }
             }
         }
-        false
+        None
     })
 }
 
@@ -339,7 +356,7 @@ mod tests {
             (
                 "a.md",
                 "- a (after: b)\n- b (after: a)",
-                "wait for each other",
+                "wait for each other: “a” → “b” → “a”",
             ),
             (
                 "a.toml",

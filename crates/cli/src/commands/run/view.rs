@@ -268,6 +268,7 @@ mod tests {
             ending: None,
             frames,
             wall_ms: 0,
+            limit: None,
         }
     }
 

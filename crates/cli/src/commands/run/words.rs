@@ -3,6 +3,7 @@
 use flamestack_core::Status;
 use flamestack_core::frame::CLAIMED;
 use flamestack_core::text::shortened;
+use flamestack_engine::views::grouped;
 use flamestack_orchestrator::{
     Ask, AskKind, FrameCost, FrontInput, Reply, RunEnding, RunEvent, Spending,
 };
@@ -128,7 +129,7 @@ fn claimed(is_claimed: bool) -> String {
 /// Returns a number of things.
 pub(super) fn plural(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{ending}")
+    format!("{} {thing}{ending}", grouped(count))
 }
 
 pub(super) fn spent(spent: &Spending) -> String {
