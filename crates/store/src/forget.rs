@@ -47,7 +47,7 @@ pub struct Forget<'a> {
 pub struct Forgotten {
     /// Places in the journal.
     pub places: u64,
-    /// Events that were rewritten.
+    /// Events with such places. Others that only name a rewritten raw text do not count.
     pub events: u64,
     /// Raw texts that were rewritten or deleted.
     pub texts: u64,

@@ -232,7 +232,7 @@ fn what_matches_an_expression_is_forgotten_and_the_rest_stays() {
         b"token \"corp_0123456789abcdef\" here\n",
     );
     project.ok(&["note", "decision", "corp_short stays"]);
-    assert_snapshot!(project.flame(&["forget", "--regex", "corp_[0-9a-f]{16}", "--yes"]), @"Erased 2 places in 2 events, 1 raw text and 2 places in other files.");
+    assert_snapshot!(project.flame(&["forget", "--regex", "corp_[0-9a-f]{16}", "--yes"]), @"Erased 2 places in 1 event, 1 raw text and 2 places in other files.");
     let state = project.state();
     for gone in ["corp_0123456789abcdef", "corp_fedcba9876543210"] {
         assert_eq!(holding(&state, gone), Vec::<String>::new());

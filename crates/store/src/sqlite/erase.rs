@@ -62,7 +62,7 @@ pub(crate) fn surveyed(
             let mut erased = Erased::default();
             changes(&store.connection, erase, what, &mut |_, places| {
                 erased.places += places;
-                erased.events += 1;
+                erased.events += u64::from(places > 0);
                 Ok(())
             })?;
             Ok(erased)
@@ -151,7 +151,7 @@ fn erase_in(
     let mut erased = Erased::default();
     changes(&transaction, erase, what, &mut |entry, places| {
         erased.places += places;
-        erased.events += 1;
+        erased.events += u64::from(places > 0);
         transaction.execute("DELETE FROM events WHERE seq = ?1", params![entry.seq.0])?;
         journal::insert(&transaction, entry)
     })?;
