@@ -51,7 +51,7 @@ pub struct Subagent {
 pub struct SiblingPosition {
     /// Its position in order, from 1.
     pub position: usize,
-    /// Number of siblings, including itself.
+    /// Number of siblings, including itself and without the invalidated ones.
     pub of: usize,
     /// Number of completed siblings.
     pub completed: usize,

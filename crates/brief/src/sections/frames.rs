@@ -123,7 +123,8 @@ fn write_status(draft: &mut Draft, around: &Surroundings) {
     };
     if place.of > 1 {
         let (completed, others) = (place.completed, place.of - 1);
-        status.push_str(&format!("; {completed} of {others} siblings complete"));
+        let siblings = if others == 1 { "sibling" } else { "siblings" };
+        status.push_str(&format!("; {completed} of {others} {siblings} complete"));
     }
     draft.useful(Heading::Status, &format!("{status}."), source(current));
     // What a subagent is doing need not be started again.

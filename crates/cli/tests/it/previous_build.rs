@@ -103,6 +103,8 @@ const NEW_KEYS: &[(&str, &str)] = &[
     ("status", "sessions.state"),
     ("status", "sessions.why"),
     ("status", "suggestions"),
+    // Runs that are parked, paused or cut off.
+    ("status", "runs"),
     // A frame that is completed without recorded evidence is claimed to be.
     ("show", "claimed"),
     ("show", "children.claimed"),
@@ -214,7 +216,7 @@ const REWORDED_BRIEF: &[(&str, &str, &str, &str)] = &[
         "opencode:ses_s",
         "Status",
         "“Mend the basket cookie” is in progress; 1 of 1 beside it complete.",
-        "“Mend the basket cookie” is in progress; 1 of 1 siblings complete.",
+        "“Mend the basket cookie” is in progress; 1 of 1 sibling complete.",
     ),
 ];
 

@@ -109,10 +109,12 @@ fn load_children(around: &mut Surroundings, tree: &Tree) {
 fn load_siblings(around: &mut Surroundings, tree: &Tree) {
     let mut after = false;
     let mut first_planned = None;
-    for (at, sibling) in tree.children(around.current.parent.as_ref()).enumerate() {
-        around.place.of += 1;
-        if sibling.id == around.current.id {
-            around.place.position = at + 1;
+    for sibling in tree.children(around.current.parent.as_ref()) {
+        let is_current = sibling.id == around.current.id;
+        // What was given up is no task.
+        around.place.of += usize::from(is_current || sibling.status != Status::Invalidated);
+        if is_current {
+            around.place.position = around.place.of;
             after = true;
             continue;
         }

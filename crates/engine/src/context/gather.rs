@@ -209,7 +209,10 @@ impl Gatherer<'_> {
         };
         let mut place = SiblingPosition {
             position: 0,
-            of: usize::try_from(totals.all()).unwrap_or(usize::MAX),
+            // What was given up is no task.
+            of: usize::try_from(totals.all())
+                .unwrap_or(usize::MAX)
+                .saturating_sub(others(Status::Invalidated)),
             completed: others(Status::Completed),
             failed: others(Status::Failed),
             in_progress: others(Status::InProgress),
@@ -220,6 +223,7 @@ impl Gatherer<'_> {
         let mut siblings: Vec<Frame> = Vec::new();
         // Statuses of which not all siblings are read here: the store counts those before the frame.
         let mut uncounted = totals;
+        uncounted.set(Status::Invalidated, 0);
         for (status, others) in [
             (Status::Completed, place.completed),
             (Status::Failed, place.failed),

@@ -102,7 +102,9 @@ fn standing(
     let position = match path.last() {
         // Roots are separate tasks; a position among them means nothing.
         Some(head) if parent.is_some() && siblings.all() <= COUNTABLE => {
-            Some(reading.siblings_before(head, &siblings)? + 1)
+            let mut wanted = siblings;
+            wanted.set(Status::Invalidated, 0);
+            Some(reading.siblings_before(head, &wanted)? + 1)
         }
         _ => None,
     };
@@ -275,11 +277,11 @@ impl SessionStatus {
 /// Renders position, children and next step, one line each.
 fn facts(canvas: &Canvas<'_>, standing: &SessionStatus) -> Vec<String> {
     let mut facts = Vec::new();
-    if let Some(position) = standing.position.filter(|_| standing.siblings.all() > 1) {
-        let siblings = &standing.siblings;
+    let siblings = &standing.siblings;
+    let tasks = siblings.all() - siblings.of(Status::Invalidated);
+    if let Some(position) = standing.position.filter(|_| tasks > 1) {
         facts.push(format!(
-            "task {position} of {} ({} done, {} planned)",
-            siblings.all(),
+            "task {position} of {tasks} ({} done, {} planned)",
             siblings.of(Status::Completed),
             siblings.of(Status::Planned)
         ));
