@@ -288,7 +288,9 @@ impl EngineError {
                     Voice::Tool => None,
                 };
             }
-            Self::BadSettingsFile { .. } => "fix the file, or delete it to return to the defaults",
+            Self::BadSettingsFile { .. } => {
+                "fix the file or its permissions, or delete it to return to the defaults"
+            }
             Self::BadQuery(BadQuery::Empty) => "give at least one word, or a frame",
             Self::BadQuery(_) => "look for a few words that the text contains",
             Self::BudgetTooSmall(_) => "omit the budget to use the one in the settings",
@@ -437,7 +439,7 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         }
         ErrorKind::AlreadyExists => "choose another file name, or delete it first",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "check the permissions; FLAME_STATE_DIR sets another directory for state"
+            "check the permissions; FLAME_STATE_DIR sets another directory for state, XDG_CONFIG_HOME one for settings"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FREE_SPACE,
         _ => return None,

@@ -18,6 +18,9 @@ use crate::clock::Clock;
 use crate::error::{EngineError, Result};
 use crate::names::resolve;
 
+/// End of the text of a decision that approves something.
+pub(crate) const APPROVED: &str = " is approved";
+
 /// Names of texts in refusals.
 const CRITERIA: &str = "the text of the success criteria";
 const CRITERIA_COMPACTED: &str = "the compacted text of the success criteria";
@@ -404,7 +407,7 @@ impl NoteInput {
                 by: Author::Agent,
             },
             Self::Approval(what, why) => Note::Decision {
-                text: text("the approval", &format!("{} is approved", what.trim()))?,
+                text: text("the approval", &format!("{}{APPROVED}", what.trim()))?,
                 why: reason(why)?,
                 by: Author::User,
             },

@@ -25,4 +25,5 @@ pub mod program;
 
 pub use entry::{ConfigFormat, PluginEntry};
 pub use error::InstallError;
+pub use git::is_ignored;
 pub use plan::{InstallPlan, InstallScope, InstallStep, StepKind};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use flamestack_hosts::install::opencode::{self, InstallPaths};
 use flamestack_hosts::install::program::{self, Program};
-use flamestack_hosts::install::{ConfigFormat, InstallPlan, InstallScope, StepKind};
+use flamestack_hosts::install::{ConfigFormat, InstallPlan, InstallScope, StepKind, is_ignored};
 use serde_json::json;
 
 use crate::command_context;
@@ -191,17 +191,15 @@ impl Outcome<'_> {
     /// Returns true if git may show files that were written into the project.
     fn is_visible_to_git(&self) -> bool {
         let steps = self.plan.steps.iter();
-        let is_excluded = |path: &Path| path.ends_with("info/exclude");
         match self.scope {
             InstallScope::Project(root) => {
-                let mut inside = steps.clone().filter(|step| step.path.starts_with(root));
+                let mut inside = steps.filter(|step| step.path.starts_with(root));
                 let is_edited = |path: &Path| {
                     let configs = ["opencode.json", "opencode.jsonc", "tui.json", "tui.jsonc"];
                     let name = path.file_name().and_then(|name| name.to_str());
                     name.is_some_and(|name| configs.contains(&name))
                 };
-                inside.any(|step| is_edited(&step.path))
-                    && !steps.clone().any(|step| is_excluded(&step.path))
+                inside.any(|step| is_edited(&step.path) && !is_ignored(root, &step.path))
             }
             InstallScope::Global => false,
         }

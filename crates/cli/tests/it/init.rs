@@ -256,7 +256,6 @@ fn an_outdated_entry_and_outdated_files_are_updated() {
     ~ DIR/state/flamestack-opencode  the plugin 0.1.0, 2 files
     ~ .opencode/opencode.json  the plugin's entry
     OpenCode loads it at its next start; `flame doctor` checks it.
-    note: the entry names files on this machine, so do not commit it; `--global` keeps it out of the project
     ");
     // The file was changed by hand in between, so it is no longer ours to delete.
     let left = |(path, _): &&(PathBuf, Option<String>)| !path.ends_with("installed.json");
@@ -442,7 +441,7 @@ fn doctor_takes_a_turn_and_prints_hook_counts() {
     assert_eq!(found["hosts"][0]["configured"], serde_json::json!([]));
     project.push("Root");
     project.ok(&["init"]);
-    let report = r#"{"jsonrpc":"2.0","method":"observe","params":{"session":"ses_1","events":[{"kind":"hookStats","hooks":[{"name":"chat.message","calls":4,"failures":1,"totalMs":10.0,"slowestMs":6.5}]}]}}"#;
+    let report = r#"{"jsonrpc":"2.0","method":"observe","params":{"session":"ses_1","events":[{"kind":"hookStats","hooks":[{"name":"chat.message","calls":4,"failures":1,"totalMs":2684.0,"slowestMs":2679.7}]}]}}"#;
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2,"host":"opencode","directory":"."}}"#;
     project.flame_reading(&["sidecar"], format!("{hello}\n{report}\n").as_bytes());
 
@@ -469,9 +468,10 @@ fn doctor_takes_a_turn_and_prints_hook_counts() {
     opencode     1.18.33 (DIR/bin/opencode)
                  installed for this project in DIR/shop/.opencode/opencode.json
                  plugin 0.1.0, ALL of ALL files in place
-                 hook chat.message: 4 calls, 1 failed, 2.5 ms on average, 6.5 ms at most
+                 hook chat.message: 4 calls, 1 failed, 671.0 ms on average, 2679.7 ms at most
 
     No problems found.
+    note: hook chat.message once took 2680 ms; it should take 250 ms at most. A busy machine delays the host itself, too
     ");
     let found = project.well();
     assert_eq!(found["hosts"][0]["sidecar"]["ok"], true);

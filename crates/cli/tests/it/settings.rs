@@ -169,7 +169,7 @@ fn settings_are_checked_and_name_their_source() {
     unclosed table, expected `]`
 
     error: nothing is recorded while redaction rules may be missing: secrets could be stored
-    hint: fix the file, or delete it to return to the defaults
+    hint: fix the file or its permissions, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::write(&file, b"\xff\xfe").unwrap();
@@ -177,7 +177,7 @@ fn settings_are_checked_and_name_their_source() {
     --- stderr
     note: cannot read the settings in DIR/config/flamestack/config.toml: it is not UTF-8 text
     error: nothing is recorded while redaction rules may be missing: secrets could be stored
-    hint: fix the file, or delete it to return to the defaults
+    hint: fix the file or its permissions, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::remove_file(&file).unwrap();
@@ -274,7 +274,7 @@ fn a_check_goes_on_past_bad_settings() {
       1 | [gc
         |    ^
       unclosed table, expected `]`
-      fix the file, or delete it to return to the defaults
+      fix the file or its permissions, or delete it to return to the defaults
     [exit 1]
     ");
     fs_err::write(&team, "brief.budget = 'lots'\ncolour = 'red'\n").unwrap();

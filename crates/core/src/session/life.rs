@@ -18,6 +18,8 @@ use crate::transcript::CallKind;
 /// Beginning of the last words of a turn that an error ended. The turn is recorded with these words,
 /// which its results repeat, so that it is known as failed when the next prompt closes its frame.
 pub const ENDED_BY_ERROR: &str = "Ended by an error: ";
+/// Description of an interruption by the user, where the host has no other.
+pub const STOPPED: &str = "stopped by the user";
 /// Reason with which the frames of a deleted session are invalidated.
 pub const SESSION_DELETED: &str = "its session was deleted";
 /// Description of the interruption of a subagent whose host ended while it ran.
@@ -59,8 +61,9 @@ impl Transition {
         let known = self.from.and_then(|from| rule(from, self.signal));
         let why = known.map_or("the session was seen for the first time", |rule| rule.why);
         match &self.detail {
-            Some(detail) => format!("{why}: {detail}"),
-            None => why.to_owned(),
+            // What hosts say of a stop repeats the rule.
+            Some(detail) if detail.as_str() != STOPPED => format!("{why}: {detail}"),
+            _ => why.to_owned(),
         }
     }
 }

@@ -104,7 +104,10 @@ impl Query {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("git could not be asked: {}.", error.kind()))?;
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => "git is not in PATH.".to_owned(),
+                kind => format!("git could not be asked: {kind}."),
+            })?;
         let (sender, answer) = mpsc::channel();
         let stdout = child.stdout.take();
         std::thread::spawn(move || {

@@ -1,5 +1,6 @@
 //! Settings files: reading one, and changing a value without touching the rest.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use flamestack_core::text::{QUOTE_LIMIT, shortened};
@@ -50,9 +51,9 @@ pub(super) fn read(file: &Path) -> Result<Option<toml::Table>> {
 /// Reads the text of a settings file; `None` if it does not exist.
 fn text_of(file: &Path) -> Result<Option<String>> {
     match read_small(file, FILE_LIMIT) {
-        Err(SmallFileError::Io(error)) => match if_exists::<String>(Err(error))? {
-            Some(text) => Ok(Some(text)),
-            None => Ok(None),
+        Err(SmallFileError::Io(error)) => match error.kind() {
+            ErrorKind::PermissionDenied => Err(bad_file(file, "permission denied")),
+            _ => Ok(if_exists::<String>(Err(error))?),
         },
         Err(problem) => Err(bad_file(file, problem)),
         Ok(text) => Ok(Some(text)),

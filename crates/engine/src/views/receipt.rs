@@ -6,7 +6,7 @@ use flamestack_core::command::Place;
 use flamestack_core::event::Closing;
 use flamestack_core::frame::{CLAIMED, FrameStanding};
 use flamestack_core::id::Seq;
-use flamestack_core::note::NoteKind;
+use flamestack_core::note::{Note, NoteKind};
 use flamestack_core::{
     Actor, Command, Event, FrameHead, FrameId, Recorded, Remark, SessionRef, Status,
 };
@@ -16,6 +16,7 @@ use super::{counted, icon, one_line, size, status, story};
 use crate::commands::Receipt;
 use crate::error::Result;
 use crate::hints::Voice;
+use crate::request::APPROVED;
 
 /// Maximum number of frames in a receipt.
 const LISTED: usize = 20;
@@ -191,11 +192,15 @@ fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>
             format!("{} is deleted{below}", former_name(reading, frame)?)
         }
         Event::Noted { frame, note } => {
-            let what = match note.kind() {
-                NoteKind::Evidence => "new evidence".to_owned(),
-                kind => format!("a new {}", kind.label()),
-            };
-            format!("{} has {what}", name(frame)?)
+            let name = name(frame)?;
+            match (note, note.kind()) {
+                // An approval is recorded as a decision of the user.
+                (Note::Decision { text, .. }, _) if text.as_str().ends_with(APPROVED) => {
+                    format!("{name}: {}", one_line(text.as_str(), 72))
+                }
+                (_, NoteKind::Evidence) => format!("{name} has new evidence"),
+                (_, kind) => format!("{name} has a new {}", kind.label()),
+            }
         }
         Event::Logged { frame, entry } => {
             format!(

@@ -64,9 +64,13 @@ pub fn details(details: &SessionDetails, canvas: &Canvas<'_>) -> Vec<String> {
         "user" => "the user",
         _ => "its parent; the user may stop it",
     };
-    let leaf = if row.level.is_leaf { ", a leaf" } else { "" };
+    let leaf = if row.level.is_leaf {
+        ", with no session below it"
+    } else {
+        ""
+    };
     text.push(format!(
-        "level {}{leaf}, addressed by {addressee}",
+        "level {}{leaf}; prompted by {addressee}",
         level(row)
     ));
     if !details.ancestors.is_empty() {
@@ -164,7 +168,7 @@ fn facts(row: &SessionRow) -> Vec<String> {
         metrics.failed_calls,
         metrics.refused_calls,
         first
-            .map(|tool| format!(", the first was {tool}"))
+            .map(|tool| format!("; the first call was {tool}"))
             .unwrap_or_default()
     ));
     text

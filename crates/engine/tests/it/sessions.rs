@@ -527,7 +527,7 @@ fn the_tools_say_what_the_views_say() {
         json!({ "sessionID": "ses_1" }),
     );
     assert!(
-        one.contains("level 1, a leaf, addressed by the user"),
+        one.contains("level 1, with no session below it; prompted by the user"),
         "{one}"
     );
     assert!(one.contains("hand off: to custom:"), "{one}");

@@ -10,6 +10,13 @@ pub(super) fn is_tracked(root: &Path, file: &Path) -> bool {
     git.status().is_ok_and(|status| status.success())
 }
 
+/// Returns true if git ignores a file. Without git, nothing is ignored.
+pub fn is_ignored(root: &Path, file: &Path) -> bool {
+    let mut git = git(root);
+    git.args(["check-ignore", "--quiet", "--"]).arg(file);
+    git.status().is_ok_and(|status| status.success())
+}
+
 /// Returns the list of patterns that this clone alone ignores; `None` outside of a repository.
 pub(super) fn exclude_file(root: &Path) -> Option<PathBuf> {
     let mut git = git(root);

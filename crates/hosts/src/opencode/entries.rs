@@ -2,7 +2,7 @@
 
 use flamestack_brief::compaction::without_restored;
 use flamestack_core::id::Timestamp;
-use flamestack_core::session::life::CUT_OFF;
+use flamestack_core::session::life::{CUT_OFF, STOPPED};
 use flamestack_core::transcript::{Answer, CallKind, Entry, EntryKind, Speaker};
 
 use super::is_own;
@@ -47,7 +47,7 @@ pub(crate) fn entries(message: &HostMessage, source: Source<'_>) -> Vec<Entry> {
     match &message.error {
         _ if message.is_summary => {}
         Some(HostError::Aborted) => {
-            let how = "stopped by the user".to_owned();
+            let how = STOPPED.to_owned();
             entries.push(entry(message, &message.id, EntryKind::Interrupted { how }));
         }
         Some(HostError::Failed(why)) => {

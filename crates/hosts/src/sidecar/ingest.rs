@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use flamestack_core::Author;
 use flamestack_core::command::{Actor, Command};
 use flamestack_core::id::Timestamp;
+use flamestack_core::session::life::STOPPED;
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::{Entry, EntryKind, Todo};
@@ -23,9 +24,6 @@ use crate::recordings::tools;
 
 /// Maximum number of entries that wait for a store that cannot be written.
 const MAX_WAITING: usize = 10_000;
-
-/// Reason of an interruption by the user.
-const STOPPED: &str = "stopped by the user";
 
 /// The part of a session that is not recorded yet, and what has to be remembered until more of it
 /// is seen.

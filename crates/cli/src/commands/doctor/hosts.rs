@@ -21,6 +21,17 @@ use crate::failure::Failure;
 /// Time limit for an answer of the sidecar. The plugin waits for a fraction of that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Time after which a run of a hook was late, in milliseconds: its deadline, and time to notice that.
+const LATE_MS: f64 = 300.0;
+
+/// Hooks that may wait longer: they run at the host's start or while it summarises.
+const PATIENT_HOOKS: [&str; 4] = [
+    "config",
+    "experimental.session.compacting",
+    "experimental.text.complete",
+    WITHOUT_MODEL,
+];
+
 /// Hook name under which the plugin counts summaries made without a model.
 const WITHOUT_MODEL: &str = "summary without a model";
 
@@ -130,6 +141,15 @@ impl OpenCode {
                     "{} starts {other}, and this is {}",
                     entry.file.display(),
                     self.this.display()
+                ));
+            }
+        }
+        for (name, hook) in &self.hooks {
+            if hook.slowest_ms > LATE_MS && !PATIENT_HOOKS.contains(&name.as_str()) {
+                notes.push(format!(
+                    "hook {name} once took {:.0} ms; it should take 250 ms at most. A busy machine \
+                     delays the host itself, too",
+                    hook.slowest_ms
                 ));
             }
         }
