@@ -50,9 +50,17 @@ pub(super) fn graph(picture: &Picture, work: &Work) -> String {
     );
     let mut text = open(&picture.title, &subtitle, height);
     if graph.total == 0 {
+        let time = work
+            .graph(&picture.scope, Measure::Time, Some(FINEST))
+            .total;
+        let other = if time > 0 {
+            "; `--by time` shows the working time"
+        } else {
+            ""
+        };
+        let measure = graph.measure.as_str();
         text.push_str(&nothing(&format!(
-            "Nothing to show by {} yet",
-            graph.measure.as_str()
+            "Nothing to show by {measure} yet{other}"
         )));
     }
     for one in &graph.boxes {

@@ -144,7 +144,7 @@ fn footer(frame: &mut Frame<'_>, area: Rect, state: &ViewState, palette: Palette
         ),
         (None, None, _) => Line::styled(
             hints(
-                &["j k move", "h l fold", "enter show", "tab next"],
+                &["j k move", "h l open", "enter show", "tab next"],
                 area.width,
             ),
             palette.dim(),
@@ -233,7 +233,7 @@ fn row_line(row: &WorkRow, width: u16, palette: Palette) -> Line<'static> {
         text.push_str(" · text dropped");
     }
     if !row.active_in.is_empty() {
-        text.push_str(&format!(" ← {}", row.active_in.join(", ")));
+        text.push_str(&format!(" ◀ {}", row.active_in.join(", ")));
     }
     let before = indent.chars().count() + 4;
     let room = width.saturating_sub(before + amounts.chars().count());
