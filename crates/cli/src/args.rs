@@ -23,8 +23,8 @@ Output is fitted to the terminal, or to COLUMNS; times are in your time zone, or
 /// A call stack for a coding agent's context.
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
-/// `flame tree` shows the state of everything. Name a frame by its id, the beginning of its id, or its
-/// title.
+/// `flame tree` shows the state of everything. Name a frame by its id or its title, or by the beginning
+/// of either.
 #[derive(Parser)]
 #[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {

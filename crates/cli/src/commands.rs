@@ -157,6 +157,9 @@ fn may_record(ctx: &CommandContext) -> Result<(), Failure> {
 fn arrival(project: &Project) -> Option<String> {
     match &project.found {
         Found::Here => None,
+        Found::Moved { from } if *from == project.root => {
+            Some("this folder is a git repository now; its frames were kept".to_owned())
+        }
         Found::Moved { from } => Some(format!(
             "this project was moved from {}; its frames were kept",
             from.display()
@@ -184,7 +187,10 @@ fn ask(question: &str, hint: &str, output: &mut Output) -> Result<(), Failure> {
     std::io::stdin().read_line(&mut answer)?;
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Failure::refused("nothing was changed", hint)),
+        _ => {
+            output.line("Nothing was changed.")?;
+            Err(Failure::Attention)
+        }
     }
 }
 

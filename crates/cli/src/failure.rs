@@ -62,6 +62,8 @@ impl Failure {
             ),
             _ => {
                 let text = error.render().to_string();
+                // A second form of the usage is on a line of its own.
+                let text = text.replace("\n       flame ", " or flame ");
                 let mut paragraphs = text
                     .split("\n\n")
                     .map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -13,6 +13,7 @@ mod help;
 mod local_time;
 mod output;
 mod parallel;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     });
     let cli = match words.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
-        Err(error) => return misused(&error),
+        Err(error) => return misused(&usage::worded(error)),
     };
     let mut output = Output::new(cli.json);
     let answer = commands::run(cli, &mut output).and_then(|()| output.flush());

@@ -15,6 +15,7 @@ use crate::output::Output;
 #[derive(Subcommand)]
 pub(crate) enum Change {
     /// Open a new frame under the active one and switch to it
+    #[command(aliases = ["add", "new"])]
     Push {
         /// A short name for the work, 2 to 5 words; `-` reads standard input
         title: String,
@@ -32,7 +33,7 @@ pub(crate) enum Change {
         root: bool,
     },
     /// Finish the active frame with its results and return to its parent
-    #[command(visible_alias = "done", alias = "finish")]
+    #[command(visible_alias = "done", aliases = ["finish", "close"])]
     Pop {
         /// The results: what was done or learned; `-` reads standard input. Optional with
         /// `--summarize`
@@ -115,7 +116,7 @@ pub(crate) enum Change {
     /// Abandon a frame and everything planned under it
     ///
     /// Work in progress below it is reported and left alone; finished work stays as it is.
-    #[command(alias = "abandon")]
+    #[command(aliases = ["abandon", "cancel"])]
     Invalidate {
         /// The frame (default: the active one)
         #[arg(add = complete::frames())]

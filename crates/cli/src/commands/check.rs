@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -17,6 +19,8 @@ use crate::output::{Output, Transcript};
 
 /// Exit code of a command that could not be started, as shells use it.
 const NOT_STARTED: u8 = 127;
+/// Exit code after Ctrl-C, as shells use it.
+const INTERRUPTED: u8 = 130;
 
 /// Run a command and record it as evidence: command line, exit code and output
 ///
@@ -59,7 +63,12 @@ impl Check {
             words => shlex::try_join(words.iter().map(String::as_str)).unwrap_or(words.join(" ")),
         };
         let begun = Instant::now();
+        let interrupted = Interrupts::counted()?;
         let (status, transcript) = self.run_command(&line, output)?;
+        if interrupted.any() || exit_code(status) == INTERRUPTED {
+            output.notice("interrupted: nothing was recorded")?;
+            return Err(Failure::Exit(INTERRUPTED));
+        }
         let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
         let code = exit_code(status);
         let text = transcript.text();
@@ -92,7 +101,7 @@ impl Check {
             let verdict = if code == 0 { "passed" } else { "failed" };
             let kept = pointer.map(|pointer| format!("; `flame log {pointer}` prints the output"));
             output.notice(&format!(
-                "{name} has a check that {verdict}: exit code {code} after {}{}",
+                "{name} has a check that {verdict}: it exited {code} after {}{}",
                 time::duration(took),
                 kept.unwrap_or_default()
             ))?;
@@ -136,6 +145,34 @@ impl Check {
             }
         }
     }
+}
+
+/// The number of times that the user pressed Ctrl-C. The command receives it too, and mostly ends; this
+/// process stays to say what became of it.
+struct Interrupts(Arc<AtomicUsize>);
+
+impl Interrupts {
+    fn counted() -> Result<Self, Failure> {
+        let count = Arc::new(AtomicUsize::new(0));
+        let pressed = Arc::clone(&count);
+        let handled = ctrlc::set_handler(move || {
+            if pressed.fetch_add(1, Ordering::SeqCst) > 0 {
+                leave();
+            }
+        });
+        handled.map_err(|error| Failure::failed(error.to_string(), None))?;
+        Ok(Self(count))
+    }
+
+    fn any(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// Ends this process although the command goes on.
+#[expect(clippy::exit, reason = "the user wants to wait for nothing")]
+fn leave() {
+    std::process::exit(i32::from(INTERRUPTED));
 }
 
 /// Returns the exit code; for a command that was killed, the code that shells use.

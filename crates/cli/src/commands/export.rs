@@ -21,6 +21,7 @@ use crate::output::Output;
 /// Fields unknown to those tools go into a separate object and raw text into raw/, so that `flame
 /// import` restores every frame.
 #[derive(Args)]
+#[command(override_usage = "flame export [--force] <DIR>\n       flame export --otlp [OPTIONS]")]
 #[expect(clippy::struct_excessive_bools, reason = "each one is a flag")]
 pub(crate) struct Export {
     /// The folder to write into

@@ -84,8 +84,12 @@ impl Graph {
                 "leave --by out, or leave --chart out",
             ));
         }
-        let text = self.draw(ctx)?;
+        let text = self.draw(ctx, output)?;
         let Some(file) = &self.output else {
+            // The other formats are JSON already.
+            if output.is_json() && matches!(self.format, Format::Svg | Format::Folded) {
+                return output.data(&json!({ "bytes": text.len(), "text": text }));
+            }
             return output.raw(&text);
         };
         fs_err::write(file, &text)?;
@@ -96,7 +100,7 @@ impl Graph {
         output.line(format!("{file}: {}", size(text.len() as u64)))
     }
 
-    fn draw(&self, ctx: &CommandContext) -> Result<String, Failure> {
+    fn draw(&self, ctx: &CommandContext, output: &mut Output) -> Result<String, Failure> {
         let engine = &ctx.engine;
         let scope = match &self.frame {
             Some(name) => WorkScope::Frame(engine.frame_named(name)?),
@@ -118,8 +122,19 @@ impl Graph {
             WorkScope::Session(session) => Some(session.to_string()),
             WorkScope::Project => Some(engine.project().name()),
         };
+        let by = |measure: Measure| work.graph(&scope, measure, None).total;
+        let measure = self.by.measure();
+        if !self.chart && by(measure) == 0 {
+            let time = if measure != Measure::Time && by(Measure::Time) > 0 {
+                "; `--by time` shows the working time"
+            } else {
+                ""
+            };
+            let by = measure.as_str();
+            output.notice(&format!("there is nothing to show by {by} yet{time}"))?;
+        }
         let picture = Picture {
-            measure: self.by.measure(),
+            measure,
             order: if self.chart {
                 Order::InTime
             } else {

@@ -14,7 +14,7 @@ use crate::output::{DIM, ID, Output, colour, painted};
 /// Print a frame's log as Markdown, or list the frames that have one
 ///
 /// `flame log ID` prints a frame's goal, timeline, decisions, results and children.
-/// `flame log ID#2` prints the second piece of raw text stored with it.
+/// `flame log ID#2` prints the second piece of raw text stored with it, `ID#log2` for `flame recall`.
 #[derive(Args)]
 pub(crate) struct Log {
     /// The frame, or a piece of its raw text
@@ -32,6 +32,8 @@ impl Log {
         };
         if let Some((name, number)) = name.rsplit_once('#') {
             let id = ctx.engine.frame_named(name)?;
+            // `flame recall` names raw text this way, where a bare number is an entry of the session.
+            let number = number.strip_prefix("log").unwrap_or(number);
             let Ok(number) = number.parse() else {
                 return Err(Failure::usage(
                     format!("`{number}` is not the number of a raw text"),

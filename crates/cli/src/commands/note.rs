@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::{Args, Subcommand};
 use flamestack_engine::request::{NoteInput, Request};
@@ -18,7 +19,10 @@ use crate::output::Output;
 /// `flame note "Ask Ada about the keys"` keeps a text with the frame, where `flame show` and `flame
 /// search` find it. The kinds below are shown to models too.
 #[derive(Args)]
-#[command(subcommand_negates_reqs = true)]
+#[command(
+    subcommand_negates_reqs = true,
+    override_usage = "flame note [OPTIONS] <TEXT>\n       flame note [OPTIONS] <COMMAND>"
+)]
 pub(crate) struct Note {
     /// The frame to record it in (default: the active one; for a directive its root)
     #[arg(short, long, value_name = "FRAME", global = true, add = complete::frames())]
@@ -118,7 +122,7 @@ impl Note {
         if let Some(What::Log { file, label }) = self.what {
             return log(ctx, output, self.frame.as_deref(), &file, label);
         }
-        let (note, doubts) = self.checked(ctx);
+        let (note, doubts) = self.checked(ctx)?;
         for request in note.requests()? {
             execute(ctx, output, &request)?;
         }
@@ -129,12 +133,18 @@ impl Note {
     }
 
     /// Resolves the name of a commit, and returns doubts about what is recorded.
-    fn checked(mut self, ctx: &CommandContext) -> (Self, Vec<String>) {
+    fn checked(mut self, ctx: &CommandContext) -> Result<(Self, Vec<String>), Failure> {
         let mut doubts = Vec::new();
         let project = ctx.engine.project();
         match &mut self.what {
             Some(What::Commit { hash }) => match ctx.engine.commit_named(hash) {
                 Some(resolved) => *hash = resolved,
+                None if !is_hash(hash) && !has_git() => {
+                    return Err(Failure::refused(
+                        format!("git is not in PATH, so “{hash}” cannot be looked up"),
+                        "give the hash of the commit",
+                    ));
+                }
                 // Outside of a repository there is nothing to check a hash against.
                 None if project.identity == project.root => {}
                 None => doubts.push(format!("git knows no commit {hash} in this repository")),
@@ -150,7 +160,7 @@ impl Note {
             }
             _ => {}
         }
-        (self, doubts)
+        Ok((self, doubts))
     }
 
     /// Returns a request for each note. Raw text is stored first, so it has none.
@@ -178,6 +188,15 @@ impl Note {
         };
         Ok(notes.into_iter().map(request).collect())
     }
+}
+
+fn is_hash(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn has_git() -> bool {
+    let asked = Command::new("git").arg("--version").output();
+    asked.is_ok_and(|answer| answer.status.success())
 }
 
 /// Keeps a free text with a frame; its beginning is its label.

@@ -17,7 +17,7 @@ use crate::output::{DIM, Output, painted};
 ///
 /// Shows open work in full and finished work in part, with a count of what is left out.
 #[derive(Args)]
-#[command(visible_alias = "ls")]
+#[command(visible_alias = "ls", alias = "list")]
 pub(crate) struct Tree {
     /// Only this frame and what is below it
     #[arg(add = complete::frames())]

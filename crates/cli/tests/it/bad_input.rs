@@ -420,7 +420,9 @@ fn what_is_not_there_is_called_by_its_name() {
     [exit 2]
     $ flame recall x --tokens many
     --- stderr
-    error: invalid value 'many' for '--tokens <N>': invalid digit found in string
+    error: invalid value 'many' for '--tokens <N>'
+
+      tip: write a whole number
 
     For more information, try '--help'.
     [exit 2]

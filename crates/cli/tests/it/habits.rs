@@ -138,7 +138,7 @@ fn a_check_runs_and_is_recorded() {
     assert!(
         passed
             .stderr
-            .contains("has a check that passed: exit code 0"),
+            .contains("has a check that passed: it exited 0"),
         "{passed}"
     );
     let shown = project.json(&["show"]);

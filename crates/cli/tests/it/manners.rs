@@ -403,12 +403,12 @@ fn an_invalid_command_line_is_reported_in_json_too() {
     "#);
     assert_snapshot!(project.flame(&["tree", "--depth", "none", "--json"]), @r#"
     --- stderr
-    {"error":"invalid value 'none' for '--depth <N>': invalid digit found in string","hint":"For more information, try '--help'."}
+    {"error":"invalid value 'none' for '--depth <N>'","hint":"tip: write a whole number · For more information, try '--help'."}
     [exit 2]
     "#);
     assert_snapshot!(project.flame(&["note", "--json"]), @r#"
     --- stderr
-    {"error":"the following required arguments were not provided: <TEXT>","hint":"Usage: flame note --json <TEXT> · For more information, try '--help'."}
+    {"error":"the following required arguments were not provided: <TEXT>","hint":"Usage: flame note [OPTIONS] <TEXT> or flame note [OPTIONS] <COMMAND> · For more information, try '--help'."}
     [exit 2]
     "#);
     // Asking for help is not an error.

@@ -48,7 +48,10 @@ fn a_session_becomes_frames_once() {
     3 frames: 3 completed
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
-    assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"Imported 1 session of ctrace from 1 file: 0 new frames and 0 new events.");
+    assert_snapshot!(project.flame(&["import", "session.jsonl"]), @"
+    Imported 0 sessions of ctrace from 1 file: 0 new frames and 0 new events.
+    1 session was there already.
+    ");
     // The session continued: only that is new.
     lines.push(json!({"t": "user", "kind": "prompt", "text": "And the logout"}));
     lines.push(json!({"t": "assistant", "text": "Done too."}));

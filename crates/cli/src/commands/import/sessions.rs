@@ -76,6 +76,8 @@ struct Intake<'p> {
 #[derive(Default)]
 struct Imported {
     sessions: BTreeSet<SessionRef>,
+    /// Those of them that anything new was recorded of.
+    changed: BTreeSet<SessionRef>,
     elsewhere: u64,
     entries: u64,
     events: u64,
@@ -161,7 +163,8 @@ impl<'p> Intake<'p> {
             && !run.is_empty()
         {
             let recorded = self.ctx.engine.ingest_with(actor, view, &run)?;
-            self.count(&recorded);
+            let session = actor.session.clone();
+            self.count(&session, &recorded);
         }
         Ok(())
     }
@@ -171,12 +174,15 @@ impl<'p> Intake<'p> {
         let current = self.current.take();
         if let Some((actor, _)) = current.filter(|(actor, _)| actor.session == *session) {
             let recorded = self.ctx.engine.settle(&actor)?;
-            self.count(&recorded);
+            self.count(session, &recorded);
         }
         Ok(())
     }
 
-    fn count(&mut self, recorded: &[Recorded]) {
+    fn count(&mut self, session: &SessionRef, recorded: &[Recorded]) {
+        if !recorded.is_empty() {
+            self.imported.changed.insert(session.clone());
+        }
         self.imported.events += recorded.len() as u64;
         let opened = |entry: &&Recorded| matches!(entry.event, Event::FrameOpened { .. });
         self.imported.frames += recorded.iter().filter(opened).count() as u64;
@@ -214,6 +220,7 @@ fn print_summary(
             "formats": formats,
             "files": sources.len(),
             "sessions": imported.sessions.len(),
+            "sessionsKnown": imported.sessions.len() - imported.changed.len(),
             "otherProjects": imported.elsewhere,
             "entries": imported.entries,
             "frames": imported.frames,
@@ -226,12 +233,17 @@ fn print_summary(
     }
     output.line(format!(
         "Imported {} of {} from {}: {} and {}.",
-        counted(imported.sessions.len() as u64, "session", "sessions"),
+        counted(imported.changed.len() as u64, "session", "sessions"),
         formats.join(", "),
         counted(sources.len() as u64, "file", "files"),
         counted(imported.frames, "new frame", "new frames"),
         counted(imported.events, "new event", "new events"),
     ))?;
+    let known = (imported.sessions.len() - imported.changed.len()) as u64;
+    if known > 0 {
+        let known = counted(known, "session was", "sessions were");
+        output.dim(format!("{known} there already."))?;
+    }
     if imported.elsewhere > 0 {
         let others = counted(imported.elsewhere, "session", "sessions");
         output.dim(format!(
