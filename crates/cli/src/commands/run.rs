@@ -343,7 +343,7 @@ impl Run {
         // The server ends before the summary is printed: nothing runs unseen.
         drop(host);
         let ending = ended?;
-        front.summary(&summary?, &ending, self.resumed())?;
+        front.summary(&summary?, &ending, self.resumed().is_some())?;
         finish(&ending)
     }
 

@@ -104,9 +104,8 @@ impl ChosenHeuristics {
             chosen.asked.extend(Heuristic::ALL);
         }
         if has("all") {
-            Heuristic::ALL
-                .into_iter()
-                .for_each(|one| chosen.enable(one));
+            chosen.on.extend(Heuristic::ALL);
+            chosen.asked.extend(Heuristic::ALL);
         }
         names()
             .filter_map(Heuristic::from_name)

@@ -149,12 +149,13 @@ impl<'o> TerminalFront<'o> {
         self.asking = Some(ask);
     }
 
-    /// Prints the end: what each frame cost, and what is left to decide.
+    /// Prints the end: what each frame cost, and what is left to decide. `is_named` is true for a run that
+    /// the user named, since the newest may be another one.
     pub(super) fn summary(
         &mut self,
         summary: &RunSummary,
         ending: &RunEnding,
-        named: Option<&str>,
+        is_named: bool,
     ) -> Result<(), Failure> {
         if self.output.is_json() {
             self.output.json_line(&summary.to_json())?;
@@ -188,7 +189,8 @@ impl<'o> TerminalFront<'o> {
             }
         }
         if ending.is_resumable() {
-            let name = named.map_or_else(String::new, |name| format!(" {name}"));
+            let goal = summary.frames.first().filter(|_| is_named);
+            let name = goal.map_or_else(String::new, |goal| format!(" {}", goal.frame));
             let (option, higher) = match &summary.limit {
                 Some(limit) => (format!(" {}", limit.option()), ", with a higher limit"),
                 None => (String::new(), ""),
