@@ -1,9 +1,10 @@
 //! `flame check`
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -21,6 +22,7 @@ use crate::output::{Output, Transcript};
 const NOT_STARTED: u8 = 127;
 /// Exit code after Ctrl-C, as shells use it.
 const INTERRUPTED: u8 = 130;
+const NOTHING: &str = "interrupted: nothing was recorded";
 
 /// Run a command and record it as evidence: command line, exit code and output
 ///
@@ -63,10 +65,15 @@ impl Check {
             words => shlex::try_join(words.iter().map(String::as_str)).unwrap_or(words.join(" ")),
         };
         let begun = Instant::now();
-        let interrupted = Interrupts::counted()?;
+        let watch = Watch::begin()?;
         let (status, transcript) = self.run_command(&line, output)?;
-        if interrupted.any() || exit_code(status) == INTERRUPTED {
-            output.notice("interrupted: nothing was recorded")?;
+        while !watch.end() {
+            // The watch says so, and ends this process.
+            std::thread::park();
+        }
+        // The command may end before the watch knows of it.
+        if exit_code(status) == INTERRUPTED {
+            output.notice(NOTHING)?;
             return Err(Failure::Exit(INTERRUPTED));
         }
         let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -147,29 +154,31 @@ impl Check {
     }
 }
 
-/// The number of times that the user pressed Ctrl-C. The command receives it too, and mostly ends; this
-/// process stays to say what became of it.
-struct Interrupts(Arc<AtomicUsize>);
+/// Watches for Ctrl-C while a command runs. The command receives it too.
+struct Watch(Arc<AtomicBool>);
 
-impl Interrupts {
-    fn counted() -> Result<Self, Failure> {
-        let count = Arc::new(AtomicUsize::new(0));
-        let pressed = Arc::clone(&count);
+impl Watch {
+    /// Ends this process at the first interruption, and says that nothing was recorded.
+    fn begin() -> Result<Self, Failure> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
         let handled = ctrlc::set_handler(move || {
-            if pressed.fetch_add(1, Ordering::SeqCst) > 0 {
-                leave();
+            if !over.swap(true, Ordering::SeqCst) {
+                // If standard error is gone too, the exit code still says it.
+                drop(writeln!(std::io::stderr(), "note: {NOTHING}"));
             }
+            leave();
         });
         handled.map_err(|error| Failure::failed(error.to_string(), None))?;
-        Ok(Self(count))
+        Ok(Self(is_over))
     }
 
-    fn any(&self) -> bool {
-        self.0.load(Ordering::SeqCst) > 0
+    /// Returns true if the command ended without an interruption.
+    fn end(&self) -> bool {
+        !self.0.swap(true, Ordering::SeqCst)
     }
 }
 
-/// Ends this process although the command goes on.
 #[expect(clippy::exit, reason = "the user wants to wait for nothing")]
 fn leave() {
     std::process::exit(i32::from(INTERRUPTED));
