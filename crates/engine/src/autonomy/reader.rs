@@ -189,7 +189,7 @@ impl SignalReader {
             is_look = kind == CommandKind::Look;
             if ok {
                 step.edited = prints(&file_changes(command, text).made);
-                step.committed = !commits(command, text).is_empty();
+                step.committed = !commits(command, text, answer.exit_code).is_empty();
             }
             if kind == CommandKind::Check && !step.committed {
                 step.check = Some((flamestack_core::text::condense(command, 80), ok));

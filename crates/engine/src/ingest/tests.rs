@@ -580,6 +580,7 @@ fn tools_leave_evidence() {
         0,
         "[main 1a2b3c4] Fix the login\n 1 file changed",
     );
+    session.shell("git commit -qam 'Fix the logout'", 0, "");
     insta::assert_snapshot!(session.tree(), @"
     ▶ Fix the login [session] ←
       directive: Fix the login
@@ -590,6 +591,8 @@ fn tools_leave_evidence() {
       evidence: ./deploy.sh
       evidence: 1a2b3c4 Fix the login
       evidence: git commit -am fix
+      evidence: Fix the logout
+      evidence: git commit -qam 'Fix the logout'
     ");
 }
 

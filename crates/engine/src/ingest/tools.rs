@@ -91,7 +91,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
 
     fn ran(&mut self, command: &str, answer: &Answer) -> DecideResult<(), N> {
         if answer.ok {
-            let commits = commits(command, &answer.text);
+            let commits = commits(command, &answer.text, answer.exit_code);
             for commit in commits
                 .iter()
                 .filter_map(|commit| prose(commit, usize::MAX))

@@ -6,8 +6,6 @@
 //! believed, where the model asked git: what it staged and committed is its own; a list of
 //! differences may show older changes, so it counts only in a session that changed something itself.
 
-use flamestack_core::text::condense;
-
 use super::parse::{SimpleCommand, commands, is_file};
 
 /// Files that a command changed, judged by its line and its output.
@@ -279,22 +277,6 @@ fn within(folder: &str, path: &str) -> String {
     } else {
         format!("{folder}/{path}")
     }
-}
-
-/// Returns the commits that git reports (`[branch hash] subject`), each as `hash subject`.
-pub fn commits(line: &str, output: &str) -> Vec<String> {
-    let verbs = ["commit", "cherry-pick", "revert", "merge"];
-    if !line.contains("git") || !verbs.iter().any(|verb| line.contains(verb)) {
-        return Vec::new();
-    }
-    let commit = |line: &str| {
-        let (inside, subject) = line.strip_prefix('[')?.split_once(']')?;
-        let (_, hash) = inside.rsplit_once(' ')?;
-        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        let is_hash = (7..=64).contains(&hash.len()) && hash.bytes().all(is_hex);
-        is_hash.then(|| format!("{hash} {}", condense(subject.trim(), 120)))
-    };
-    output.lines().filter_map(commit).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind};
 use super::files::Edit;
 use super::prompts::is_from_user;
 use super::runs::{command_lines, is_refusal, running_id};
-use crate::shell::{SimpleCommand, git_words, invocation, unwrapped};
+use crate::shell::{SimpleCommand, git_words, invocation, subject, unwrapped};
 
 /// A commit that the model made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,21 +266,4 @@ fn says_failed(output: &str) -> bool {
     ["no changes added", "fatal:", "error:", "rejected"]
         .iter()
         .any(|mark| output.contains(mark))
-}
-
-/// Returns the first line of the message in a command line: an argument, or a here-document.
-fn subject(line: &str) -> Option<String> {
-    if let Some((_, document)) = line.split_once("<<") {
-        return document.lines().nth(1).map(|line| line.trim().to_owned());
-    }
-    let commands = unwrapped(line);
-    let words = commands
-        .iter()
-        .filter_map(git_words)
-        .find(|words| words.first() == Some(&"commit"))?;
-    let at = words
-        .iter()
-        .position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('m'))?;
-    let message = words.get(at + 1)?.lines().next()?.trim();
-    (!message.is_empty() && !message.contains('\0')).then(|| message.to_owned())
 }
