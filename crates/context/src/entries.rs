@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use crate::detail::{Detail, TITLE_TOKENS, describe, reasoned, titled};
 use crate::draft::{ElementDraft, TokenCounter, short_title};
-use crate::frontier::{Failed, attempts, in_order, with_status};
+use crate::frontier::{Failed, attempts, failed_frames, in_order, with_status};
 use crate::section_draft::{Item, SectionDraft};
 use crate::surroundings::{CANDIDATES, DIRECTIVES, LEVEL_PENALTY, LEVELS, PLANNED, Surroundings};
 use crate::{ContextSettings, Provenance, SectionKind, calls};
@@ -174,12 +174,9 @@ impl<'a> SectionBuilder<'a, '_> {
         );
         let mut unrelated = Vec::new();
         if self.around.current.parent.is_some() {
-            let failed = with_status(&self.around.siblings, Status::Failed);
-            draft.total += self
-                .around
-                .place
-                .failed
-                .saturating_sub(failed.clone().count());
+            let read = with_status(&self.around.siblings, Status::Failed).count();
+            draft.total += self.around.place.failed.saturating_sub(read);
+            let failed = failed_frames(&self.around.siblings);
             let ranked = self.ranked(latest(failed), |_, relevance| relevance.score);
             if let (false, Some(parent)) = (ranked.is_empty(), &self.around.current.parent) {
                 draft.call = calls::below(parent);

@@ -16,7 +16,7 @@ pub struct Frontier<'a> {
     /// Blocked frames, including the current one.
     pub blocked: Vec<&'a Frame>,
     /// Failed attempts of ancestors, failed frames, attempts of finished siblings and children and of the
-    /// current frame.
+    /// current frame. What an error of the provider ended is not among them.
     pub failed: Vec<Failed<'a>>,
 }
 
@@ -47,8 +47,8 @@ impl Surroundings {
         for frame in self.ancestors.iter().rev() {
             failed.extend(attempts(frame));
         }
-        let siblings = with_status(&self.siblings, Status::Failed);
-        let children = with_status(&self.children.frames, Status::Failed);
+        let siblings = failed_frames(&self.siblings);
+        let children = failed_frames(&self.children.frames);
         let mut given_up: Vec<&Frame> = siblings.chain(children).collect();
         given_up.sort_by_key(|frame| in_order(frame));
         let planned = self.planned.frames.iter();
@@ -91,6 +91,11 @@ pub(super) fn with_status(
     status: Status,
 ) -> impl Iterator<Item = &Frame> + Clone {
     frames.iter().filter(move |frame| frame.status == status)
+}
+
+/// Returns the frames whose work failed.
+pub(super) fn failed_frames(frames: &[Frame]) -> impl Iterator<Item = &Frame> + Clone {
+    with_status(frames, Status::Failed).filter(|frame| !frame.is_ended_by_error())
 }
 
 /// Returns the failed attempts of a frame, oldest first.
@@ -159,6 +164,20 @@ mod tests {
                 "Polling"
             ]
         );
+    }
+
+    #[test]
+    fn what_the_provider_refused_is_no_failed_attempt() {
+        let mut around = around("doing Shop\n  failed PayPal\n  failed Cheques\n  * Cart");
+        let refused = around.siblings.first_mut().unwrap();
+        refused.origin = flamestack_core::frame::Origin::Prompt;
+        let error = "Ended by an error: APIError: no credit";
+        refused.results = Some(Text::new(error).unwrap());
+        let failed = around.frontier().failed;
+        let [Failed::Frame(only)] = failed.as_slice() else {
+            panic!("{failed:?}");
+        };
+        assert_eq!(only.title.as_str(), "Cheques");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::event::Results;
 use crate::id::{BlobId, FrameId, Seq, SessionRef, Timestamp};
 use crate::names::enum_names;
 use crate::note::Note;
+use crate::session::life::ENDED_BY_ERROR;
 use crate::text::{Text, Title};
 
 enum_names! {
@@ -324,6 +325,14 @@ impl Frame {
     /// Returns the dense criteria: as given, else derived.
     pub fn compacted_criteria(&self) -> Option<String> {
         dense(self.criteria_compacted.as_ref(), self.criteria.as_ref())
+    }
+
+    /// Returns true if an error of the host or of its provider ended the work, such as a refused request.
+    /// It says nothing about the work itself.
+    pub fn is_ended_by_error(&self) -> bool {
+        let results = self.results.as_ref();
+        let is_error = results.is_some_and(|text| text.as_str().starts_with(ENDED_BY_ERROR));
+        self.status == Status::Failed && self.origin != Origin::Asked && is_error
     }
 
     /// Returns the dense results: as given, else derived.
