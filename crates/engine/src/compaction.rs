@@ -177,9 +177,9 @@ impl Compactions<'_> {
             Some(own) => self.engine.read(|reading| Ok(reading.whole_frame(own)?))?,
             None => None,
         };
-        let transcript = self.engine.summaries().transcript(session)?;
+        let record = self.engine.summaries().record(session)?;
         let mut brief = self.engine.brief_sources(request, workflows)?;
-        brief.state = (!transcript.is_empty()).then(|| WorkState::read(&transcript));
+        brief.state = (!record.entries.is_empty()).then(|| WorkState::read(&record.entries));
         Ok(CompactionSources {
             budget: state.recovery_budget(request.budget, author),
             is_silent: says_nothing(&plain),
@@ -190,7 +190,7 @@ impl Compactions<'_> {
             header: header
                 .map(|context| context.text.clone())
                 .unwrap_or_default(),
-            transcript,
+            transcript: record.without_folded_output(),
             own,
             state,
         })

@@ -7,6 +7,9 @@
 
 mod record;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use flamestack_core::event::{Edit, Results};
 use flamestack_core::frame::Origin;
 use flamestack_core::transcript::{Entry, EntryKind};
@@ -52,7 +55,7 @@ impl Summaries<'_> {
         limit: usize,
         already: &str,
     ) -> Result<Option<String>> {
-        let entries = self.transcript(session)?;
+        let entries = self.record(session)?.without_folded_output();
         if entries.is_empty() {
             return Ok(None);
         }
@@ -233,20 +236,39 @@ impl Summaries<'_> {
 
     /// Returns the newest part of what is recorded of a session, in order.
     pub fn transcript(&self, session: &SessionRef) -> Result<Vec<Entry>> {
-        let turns = self.engine.read(|reading| {
+        Ok(self.record(session)?.entries)
+    }
+
+    /// Returns the same, with the places of the frames that were pushed in it and have ended.
+    pub(crate) fn record(&self, session: &SessionRef) -> Result<SessionRecord> {
+        let (turns, folded) = self.engine.read(|reading| {
             let own = reading.session(session)?.and_then(|known| known.own);
-            own.map_or(Ok(Vec::new()), |own| {
+            let turns = own.map_or(Ok(Vec::new()), |own| {
                 newest_turns(reading, &own, Some(session))
-            })
+            })?;
+            let folded = folded_frames(reading, &turns)?;
+            Ok((turns, folded))
         })?;
-        let mut entries = decode(&turns, &self.engine.blobs().reader())?;
+        let blobs = self.engine.blobs().reader();
+        let mut entries = Vec::new();
+        let mut places = Vec::new();
+        for turn in &turns {
+            let from = entries.len();
+            entries.extend(decode(std::slice::from_ref(turn), &blobs)?);
+            if folded.contains(&turn.frame) {
+                places.push(from..entries.len());
+            }
+        }
         let pending = self.engine.pending_text(session);
         entries.extend(pending.lines().filter_map(transcript::decode));
         // Within its own session a subagent is the main speaker.
         for entry in &mut entries {
             entry.agent = None;
         }
-        Ok(entries)
+        Ok(SessionRecord {
+            entries,
+            folded: places,
+        })
     }
 
     /// Passes lines of a session's transcript to `each`, in order, one text in memory at a time, until
@@ -304,6 +326,56 @@ impl Summaries<'_> {
         }
         Ok(text)
     }
+}
+
+/// The newest part of what is recorded of a session.
+pub(crate) struct SessionRecord {
+    pub(crate) entries: Vec<Entry>,
+    /// The entries of frames that were pushed and have ended.
+    folded: Vec<Range<usize>>,
+}
+
+impl SessionRecord {
+    /// Returns the entries without the output of tools in frames that have ended: their results stand for
+    /// it. The entries keep their numbers.
+    pub(crate) fn without_folded_output(mut self) -> Vec<Entry> {
+        for place in self.folded {
+            for entry in self.entries.get_mut(place).unwrap_or_default() {
+                if let EntryKind::Answer(answer) = &mut entry.kind {
+                    answer.text.clear();
+                }
+            }
+        }
+        self.entries
+    }
+}
+
+/// Returns the frames of these turns that were pushed and have ended, or are below such a frame.
+fn folded_frames(reading: &dyn Reading, turns: &[LoggedTurn]) -> Result<BTreeSet<FrameId>> {
+    let mut known: BTreeMap<FrameId, bool> = BTreeMap::new();
+    for turn in turns {
+        let mut path = Vec::new();
+        let mut next = Some(turn.frame);
+        let mut is_folded = false;
+        while let Some(id) = next {
+            if let Some(known) = known.get(&id) {
+                is_folded = *known;
+                break;
+            }
+            path.push(id);
+            let Some(frame) = reading.frame(&id)? else {
+                break;
+            };
+            is_folded = frame.origin == Origin::Asked && !frame.status.is_open();
+            if is_folded {
+                break;
+            }
+            next = frame.parent;
+        }
+        known.extend(path.into_iter().map(|id| (id, is_folded)));
+    }
+    let folded = known.into_iter().filter(|(_, is_folded)| *is_folded);
+    Ok(folded.map(|(id, _)| id).collect())
 }
 
 /// Reads the entries of turns.

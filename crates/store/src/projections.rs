@@ -217,6 +217,8 @@ pub enum LogEnd {
 /// A turn of a session in the log of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedTurn {
+    /// The frame whose log has it.
+    pub frame: FrameId,
     /// Its text.
     pub blob: BlobId,
     /// Size of the text, in bytes.

@@ -7,6 +7,8 @@ use crate::utterance::{Source, Utterance};
 const MIN_LENGTH: u32 = 100;
 /// Length at which a line is cut, in bytes.
 const MAX_LENGTH: u32 = 200;
+/// Maximum number of bare numbers in a row that say something.
+const MAX_NUMBERS: usize = 8;
 /// Number of bytes before the first and after the last word of an utterance that are shown with it.
 const TAIL: usize = 8;
 
@@ -25,9 +27,9 @@ pub(super) struct Passage {
     pub(super) end_word: usize,
     /// Approximate length when it is shown, in bytes.
     pub(super) size: u32,
-    /// True if an edit replaced it. It is not selected: beside the new text a reader could not tell which
-    /// of them is in the file.
-    pub(super) is_replaced: bool,
+    /// True if it is never selected: an edit replaced it, and beside the new text a reader could not tell
+    /// which of them is in the file; or it only lists numbers.
+    pub(super) is_left_out: bool,
 }
 
 /// Cuts all utterances into passages, except for prompts, which have their own section, and for the
@@ -47,6 +49,11 @@ pub(super) fn passages(utterances: &[Utterance<'_>], phrases: &PhraseTable) -> V
         if let Some(first) = own.first_mut().filter(|first| first.start as usize <= TAIL) {
             first.start = 0;
         }
+        for passage in own.iter_mut() {
+            let shown = passage.start as usize..passage.end as usize;
+            let shown = utterance.text.get(shown).unwrap_or_default();
+            passage.is_left_out |= lists_numbers(shown);
+        }
         let end = own.last().map_or(0, |last| last.end as usize + TAIL);
         let end = utterance.text.floor_char_boundary(end);
         let mut end = u32::try_from(end).unwrap_or(u32::MAX);
@@ -56,6 +63,12 @@ pub(super) fn passages(utterances: &[Utterance<'_>], phrases: &PhraseTable) -> V
         }
     }
     passages
+}
+
+/// Returns true for a text that is nothing but numbers, and many of them.
+fn lists_numbers(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || c.is_whitespace() || ".,;:+-|".contains(c);
+    text.chars().all(is_part) && text.split_whitespace().nth(MAX_NUMBERS).is_some()
 }
 
 /// Cuts one text; passages end with their last word, and where a text that an edit replaces begins or ends.
@@ -94,7 +107,7 @@ fn cut(
             first_word: index,
             end_word: index + 1,
             size: 0,
-            is_replaced: replaced(word.start).is_some(),
+            is_left_out: replaced(word.start).is_some(),
         });
         // Whitespace is shown as one space.
         let is_space = |byte: &&u8| byte.is_ascii_whitespace();

@@ -114,7 +114,7 @@ impl<'a> Selection<'a> {
 
     /// Returns a passage with its gain per byte; nothing if it is selected or adds nothing.
     fn candidate(&self, passage: usize) -> Option<Candidate> {
-        let known = self.passages.get(passage).filter(|it| !it.is_replaced)?;
+        let known = self.passages.get(passage).filter(|it| !it.is_left_out)?;
         if self.selected.get(passage) != Some(&false) {
             return None;
         }

@@ -92,6 +92,29 @@ fn five_compactions_by_a_summariser_that_forgets_lose_nothing() {
 }
 
 #[test]
+fn the_output_of_a_folded_frame_is_not_restored() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Count for me", "Counting.");
+    host.push("s", "2a", "Count by a script");
+    let numbers: Vec<String> = (1..=2000).map(|n| n.to_string()).collect();
+    let ran = |id: &str, command: &str, output: &str| {
+        json!({ "id": id, "role": "assistant", "parts": [{
+            "type": "tool", "id": format!("{id}p"), "callID": id, "tool": "bash",
+            "state": { "status": "completed", "input": { "command": command }, "output": output },
+        }] })
+    };
+    let words = "the zebra crossing of the counting script";
+    let folded = ran("3a", "./count", &format!("{words}\n{}", numbers.join("\n")));
+    host.prepare("s", 2, &[folded]);
+    host.pop("s", "4a", "Counted to 2000");
+    let outside = ran("5a", "seq 1 2000", &numbers.join("\n"));
+    host.prepare("s", 3, &[outside]);
+    let text = written(&mut host, FORGETFUL);
+    assert!(!text.contains("zebra"), "{text}");
+    assert!(!text.contains("100 101 102"), "{text}");
+}
+
+#[test]
 fn the_next_summary_is_not_made_of_what_was_restored() {
     let mut host = session();
     let text = written(&mut host, FORGETFUL);

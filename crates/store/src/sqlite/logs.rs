@@ -66,7 +66,7 @@ pub(super) fn turns(connection: &Connection, wanted: &WantedTurns<'_>) -> Result
     let mut statement = connection.prepare_cached(&format!(
         "WITH RECURSIVE below (id) AS (
              VALUES (?1) UNION SELECT f.id FROM below b JOIN frames f ON f.parent = b.id)
-         SELECT l.blob, l.bytes
+         SELECT l.blob, l.bytes, l.frame
          FROM below b CROSS JOIN log_entries l ON l.frame = b.id CROSS JOIN events e ON e.seq = l.seq
          WHERE l.label = ?2 AND substr(e.body, 1, 16) = '{{\"kind\":\"logged\"'
            AND (?3 IS NULL OR e.session = ?3)
@@ -83,7 +83,10 @@ pub(super) fn turns(connection: &Connection, wanted: &WantedTurns<'_>) -> Result
         }
         room = room.saturating_sub(bytes);
         let blob: String = row.get(0)?;
-        turns.extend(BlobId::from_hex(&blob).map(|blob| LoggedTurn { blob, bytes }));
+        let frame = row.get::<_, String>(2)?.parse();
+        if let (Some(blob), Ok(frame)) = (BlobId::from_hex(&blob), frame) {
+            turns.push(LoggedTurn { frame, blob, bytes });
+        }
         if room == 0 {
             break;
         }
