@@ -226,6 +226,12 @@ impl Activity {
         }
     }
 
+    /// Returns true if the model ended its turn with words, and the user has said nothing since.
+    pub fn is_answered(&self) -> bool {
+        let said = self.said.as_ref();
+        !self.interrupted && said.is_some_and(|said| !is_error(said))
+    }
+
     /// Applies an event of this session.
     pub fn apply(&mut self, recorded: &Recorded) {
         match &recorded.event {

@@ -26,6 +26,9 @@ const FRAME: usize = 32;
 /// Minimum number of columns of a title beside its remarks; below that they go to the next line.
 const BESIDE: usize = 20;
 
+/// Remark on a frame that the model has answered.
+const ANSWERED: &str = "answered";
+
 /// Options of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeOptions {
@@ -75,6 +78,7 @@ impl TreeLine {
             row,
             children: Totals::default(),
             sessions: Vec::new(),
+            is_answered: false,
             folded: false,
         }))
     }
@@ -110,6 +114,8 @@ pub struct FrameLine {
     pub children: Totals,
     /// The sessions that work on it, each with the time of the last event about it.
     pub sessions: Vec<(String, Option<Timestamp>)>,
+    /// True for a prompt, or a session of one prompt, that the model has answered.
+    pub is_answered: bool,
     /// True if its children are left out because of the maximum depth.
     pub folded: bool,
 }
@@ -266,6 +272,9 @@ impl FrameLine {
         if self.row.standing().is_claimed {
             remarks.push(CLAIMED.to_owned());
         }
+        if self.is_answered {
+            remarks.push(ANSWERED.to_owned());
+        }
         if let Some(reason) = &self.row.frame.blocked_on {
             remarks.push(format!("blocked: {}", one_line(reason.as_str(), 40)));
         }
@@ -363,6 +372,12 @@ impl TreeView {
             TreeLine::Frame(line) => line.row.standing().is_claimed,
             TreeLine::Hidden { .. } => false,
         };
+        let is_answered =
+            |line: &TreeLine| matches!(line, TreeLine::Frame(line) if line.is_answered);
+        if self.lines.iter().any(is_answered) {
+            let words = format!("{ANSWERED}: the model's turn is over, and the session can go on");
+            text.push_str(&canvas.paragraph("", &words));
+        }
         if self.lines.iter().any(is_claimed) {
             let record = match canvas.voice {
                 Voice::Cli => " (`flame check` records one)",

@@ -23,10 +23,10 @@ fn a_turn_that_is_taken_back_was_never_asked_for() {
     insta::assert_snapshot!(host.tree("s"), @"
     → vgme5xnq  Fix the login · 1/2 done  ◀ you are here
     ├─ ✓ we79889v  Fix the login
-    └─ → qnhe4wn9  Now the logout
+    └─ → qnhe4wn9  Now the logout · answered
     ");
     back(&mut host, "2u");
-    insta::assert_snapshot!(host.tree("s"), @"→ vgme5xnq  Fix the login  ◀ you are here");
+    insta::assert_snapshot!(host.tree("s"), @"→ vgme5xnq  Fix the login · answered  ◀ you are here");
     forward(&mut host);
     assert_eq!(host.tree("s"), all);
 

@@ -464,7 +464,7 @@ fn a_model_that_never_calls_us_still_has_a_tree() {
     ├─ ✓ qnhe4wn9  Now the logout
     ├─ ○ rk49779d  Write tests
     ├─ → shq5bkyj  Ship it
-    └─ → mr19669z  And the docs
+    └─ → mr19669z  And the docs · answered
     ");
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flamestack_core::frame::Origin;
 use flamestack_core::id::Timestamp;
 use flamestack_core::{Evidence, FrameId, Note, Status};
 use flamestack_store::{FrameRow, Reading, Totals};
 
 use super::super::level;
-use super::{Indent, TreeLine, TreeOptions, TreeView};
+use super::{FrameLine, Indent, TreeLine, TreeOptions, TreeView};
 use crate::error::Result;
 
 /// Maximum number of finished frames shown on one level.
@@ -19,9 +20,13 @@ const OPEN: usize = 25;
 pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> {
     let totals = reading.totals()?;
     let mut sessions: BTreeMap<FrameId, Vec<(String, Option<Timestamp>)>> = BTreeMap::new();
+    let mut answered = BTreeSet::new();
     let working = reading.sessions(true)?;
     let seen = reading.last_seen(&working)?;
     for session in working {
+        if session.activity.is_answered() && session.active == session.own {
+            answered.extend(session.own);
+        }
         if let Some(active) = session.active {
             let seen = seen.get(&session.key).copied();
             let session = (session.key.to_string(), seen);
@@ -40,6 +45,7 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> 
             let id = line.row.frame.id;
             line.children = source.child_totals(&id)?;
             line.sessions = sessions.get(&id).cloned().unwrap_or_default();
+            line.is_answered = is_answered(line, &answered);
             let depth = line.indent.depth + 1;
             line.folded = options.depth.is_some_and(|deepest| depth >= deepest);
             if line.children.all() > 0 && !line.folded {
@@ -54,6 +60,18 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> 
         totals,
         is_part: options.root.is_some(),
     })
+}
+
+/// Returns true for the open prompt of a session whose turn is over, or for its own frame if nothing is open
+/// below. `answered` has the frames of such sessions.
+fn is_answered(line: &FrameLine, answered: &BTreeSet<FrameId>) -> bool {
+    let frame = &line.row.frame;
+    let is_over = match (frame.origin, &frame.parent) {
+        (Origin::Prompt, Some(parent)) => answered.contains(parent),
+        (Origin::Session, _) => answered.contains(&frame.id) && line.children.open() == 0,
+        _ => false,
+    };
+    is_over && frame.status == Status::InProgress
 }
 
 /// A line of a level, before its place is known.
