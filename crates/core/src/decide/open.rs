@@ -8,6 +8,9 @@ use crate::id::FrameId;
 use crate::refusal::Refusal;
 use crate::tree_query::TreeQuery;
 
+/// Maximum number of open children among which the frame of a prompt is looked for.
+const OPEN_CHILDREN: usize = 1000;
+
 /// State of a new frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
@@ -38,7 +41,42 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;
         self.open(id, parent, rank, Beginning::Started, Origin::Asked, goal)?;
+        self.replace_prompt(id)?;
         self.focus(id);
+        Ok(())
+    }
+
+    /// Takes the frame of the prompt that the session answers out of the tree, if it has nothing but raw
+    /// text: the frame that the session goes to is the work of that prompt. The text stays in the session's
+    /// frame.
+    fn replace_prompt(&mut self, to: &FrameId) -> DecideResult<(), N> {
+        let Some(own) = self.own.filter(|own| self.active == Some(*own)) else {
+            return Ok(());
+        };
+        let (open, _) = self.tree.open_children(&own, OPEN_CHILDREN)?;
+        let prompt = open.into_iter().rfind(|child| {
+            child.origin == Origin::Prompt && child.status == Status::InProgress && child.id != *to
+        });
+        let Some(prompt) = prompt else {
+            return Ok(());
+        };
+        let is_below = |event: &Event| match event {
+            Event::FrameOpened { parent, .. } => *parent == Some(prompt.id),
+            _ => false,
+        };
+        if self.events.iter().any(is_below) {
+            return Ok(());
+        }
+        let Some(text) = self.tree.only_text(&prompt.id)? else {
+            return Ok(());
+        };
+        for entry in text {
+            self.events.push(Event::Logged { frame: own, entry });
+        }
+        self.events.push(Event::FrameDeleted {
+            frame: prompt.id,
+            with: Vec::new(),
+        });
         Ok(())
     }
 
@@ -120,6 +158,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 return Err(Refusal::AlreadyFinished(frame).into());
             }
         }
+        self.replace_prompt(id)?;
         self.focus(id);
         Ok(())
     }

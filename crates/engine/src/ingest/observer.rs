@@ -12,7 +12,8 @@
 //! - A prompt's frame ends at the next prompt: with the model's last words as its results, or as
 //!   failed if the user interrupted it.
 //! - No session works on such derived frames. While a session works on a frame that was pushed, a
-//!   prompt opens none: it is only kept as a directive.
+//!   prompt opens none: it is only kept as a directive. A push that answers a prompt replaces the prompt's
+//!   frame, if that has nothing but raw text.
 //! - The user's words are kept verbatim in the frame that the session works on; text that the host
 //!   adds on the user's side is not.
 //! - A parent's instructions to its subagent are not the user's words.

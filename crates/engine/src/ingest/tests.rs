@@ -161,11 +161,15 @@ impl TestSession {
     }
 
     fn push(&mut self, title: &str) {
+        self.push_under(Under::Active, title);
+    }
+
+    fn push_under(&mut self, under: Under, title: &str) {
         self.drawn += 1;
         let id = FrameId::from_entropy(self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.command(&Command::Push {
             id,
-            under: Under::Active,
+            under,
             goal: Goal {
                 title: Title::new(title).unwrap(),
                 criteria: None,
@@ -594,6 +598,26 @@ fn tools_leave_evidence() {
       evidence: Fix the logout
       evidence: git commit -qam 'Fix the logout'
     ");
+}
+
+#[test]
+fn a_frame_below_a_prompts_frame_does_not_replace_it() {
+    let mut session = TestSession::live();
+    session.user("Fix the login");
+    session.user("Build the shop");
+    let frames = session.tree.frames().values();
+    let prompt = frames
+        .clone()
+        .find(|frame| frame.title.as_str() == "Build the shop");
+    let prompt = prompt.unwrap().id;
+    session.push_under(Under::Frame(prompt), "Cart");
+    let cart = session
+        .tree
+        .frames()
+        .values()
+        .find(|it| it.title.as_str() == "Cart");
+    assert_eq!(cart.unwrap().parent, Some(prompt));
+    assert!(session.tree.frames().contains_key(&prompt));
 }
 
 #[test]

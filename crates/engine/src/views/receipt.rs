@@ -43,10 +43,12 @@ pub fn lines(
             }
             // A remark says that a popped frame was blocked.
             let is_popped = matches!(receipt.command, Command::Pop { .. });
-            let is_shown =
-                |event: &Event| !(is_popped && matches!(event, Event::FrameUnblocked { .. }));
+            let is_hidden = |event: &Event| {
+                let is_known = is_popped && matches!(event, Event::FrameUnblocked { .. });
+                is_known || replaces_prompt(&receipt.command, event)
+            };
             let events = receipt.events.iter().skip(skipped);
-            for recorded in events.filter(|recorded| is_shown(&recorded.event)) {
+            for recorded in events.filter(|recorded| !is_hidden(&recorded.event)) {
                 lines.extend(sentence(reading, recorded)?);
             }
         }
@@ -78,10 +80,9 @@ pub fn lines(
     let is_opened = |recorded: &Recorded| matches!(recorded.event, Event::SessionOpened { .. });
     if let Command::Activate(frame) = &receipt.command
         && receipt.events.iter().any(is_focused)
-        && receipt
-            .events
-            .iter()
-            .all(|it| is_focused(it) || is_opened(it))
+        && receipt.events.iter().all(|it| {
+            is_focused(it) || is_opened(it) || replaces_prompt(&receipt.command, &it.event)
+        })
     {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
@@ -114,6 +115,13 @@ pub fn lines(
         lines.extend(back_at(reading, actor, voice)?);
     }
     Ok(lines)
+}
+
+/// Returns true for the events with which the frame that a session goes to replaces that of a prompt: no one
+/// asked for the latter.
+fn replaces_prompt(command: &Command, event: &Event) -> bool {
+    matches!(command, Command::Push { .. } | Command::Activate(_))
+        && matches!(event, Event::FrameDeleted { .. } | Event::Logged { .. })
 }
 
 fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>, StoreError> {

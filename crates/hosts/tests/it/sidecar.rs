@@ -469,6 +469,56 @@ fn a_model_that_never_calls_us_still_has_a_tree() {
 }
 
 #[test]
+fn a_pushed_frame_takes_the_place_of_its_prompts_empty_frame() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.prompt("s", "2u", "Build the shop");
+    host.prepare("s", 2, &[said("2u", "Build the shop")]);
+    let answer = host.push("s", "2a", "Build the shop");
+    assert!(!answer.contains("deleted"), "{answer}");
+    insta::assert_snapshot!(host.tree("s"), @"
+    → vgme5xnq  Fix the login · 1/2 done
+    ├─ ✓ we79889v  Fix the login
+    └─ → rk49779d  Build the shop  ◀ you are here
+    ");
+    host.pop("s", "2b", "It has a till.");
+    host.observe("s", &json!([{ "kind": "idle" }]));
+    // The user's words are kept, and the next prompt has a frame again.
+    host.turn("s", 3, "And the docs", "Written.");
+    let tree = host.tree("s");
+    let shops = tree.lines().filter(|line| line.contains("Build the shop"));
+    assert_eq!(shops.count(), 1, "{tree}");
+    assert!(tree.contains("And the docs · answered"), "{tree}");
+    let recalled = host.call(
+        "s",
+        "x",
+        "stack_recall",
+        json!({ "query": "opencode:s", "tokens": 5000 }),
+    );
+    let transcript = recalled.split("## Transcript").nth(1).unwrap();
+    assert_eq!(
+        transcript.matches("Build the shop").count(),
+        1,
+        "{recalled}"
+    );
+}
+
+#[test]
+fn a_prompts_frame_with_work_in_it_stays_beside_a_pushed_frame() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "The cookie was missing.");
+    host.prompt("s", "2u", "Build the shop");
+    let written = json!({ "id": "2a", "role": "assistant", "parts": [{
+        "type": "tool", "id": "2ap", "callID": "c", "tool": "write",
+        "state": { "status": "completed", "input": { "filePath": "shop.rs" }, "output": "ok" },
+    }] });
+    host.prepare("s", 2, &[said("2u", "Build the shop"), written]);
+    host.push("s", "2b", "Test the shop");
+    let tree = host.tree("s");
+    assert!(tree.contains("Build the shop"), "{tree}");
+}
+
+#[test]
 fn what_was_only_seen_is_folded_when_the_user_speaks_again() {
     let mut host = Served::with(|sidecar| sidecar.fold = FoldPolicy::Auto);
     host.turn("s", 1, "Fix the login", "The cookie was missing.");
