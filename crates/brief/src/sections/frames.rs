@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use flamestack_context::{Failed, Surroundings, reasoned};
 use flamestack_core::frame::{CLAIMED, FrameStanding, Origin};
+use flamestack_core::note::Directive;
 use flamestack_core::{Author, Frame, Note, Status, Text};
 
 use super::{REMAINING, SHOWN};
@@ -92,20 +93,31 @@ pub(super) fn write_fallback(draft: &mut Draft, facts: &Facts<'_>) {
     if around.current.status != Status::InProgress {
         return;
     }
-    // A prompt that the model is still working on says more than the title of its session.
-    let mut open = around.open.frames.iter().rev();
-    let prompt =
-        open.find(|frame| frame.origin == Origin::Prompt && frame.status == Status::InProgress);
-    let prompt = prompt.filter(|_| !facts.is_answered());
-    let answered = newest_prompt(around, &around.current).filter(|_| facts.is_answered());
-    let step = prompt.or(answered).unwrap_or(&around.current);
-    let answered = answered.map_or("", |_| ANSWERED);
+    let Some((text, source)) = step(around, facts.is_answered()) else {
+        return;
+    };
     for heading in [Heading::CurrentStep, Heading::NextAction] {
         if draft.is_empty(heading) {
-            let text = format!("{}{answered}", goal(step));
-            draft.vital(heading, &text, source(step));
+            draft.vital(heading, &text, source.clone());
         }
     }
+}
+
+/// Returns the step that the frames know: the newest prompt says more than the title of its session. A
+/// conversation whose only prompt was answered has none.
+fn step(around: &Surroundings, is_answered: bool) -> Option<(String, LineSource)> {
+    let current = &around.current;
+    let mut open = around.open.frames.iter().rev();
+    let prompt = open.find(|frame| {
+        let is_here = !is_answered || frame.parent == Some(current.id);
+        frame.origin == Origin::Prompt && frame.status == Status::InProgress && is_here
+    });
+    if let Some(prompt) = prompt {
+        let answered = if is_answered { ANSWERED } else { "" };
+        return Some((format!("{}{answered}", goal(prompt)), source(prompt)));
+    }
+    let is_over = current.origin == Origin::Session && is_answered;
+    (!is_over).then(|| (goal(current), source(current)))
 }
 
 fn write_status(draft: &mut Draft, around: &Surroundings) {
@@ -183,9 +195,12 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
 fn write_notes(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
     let current = &around.current;
     let state = facts.sources.state.as_ref();
-    let is_shown = |text: &str| state.is_some_and(|state| state.quotes(text));
+    // The state has the request, and orders that stand.
+    let is_shown = |said: &&Directive| {
+        state.is_some_and(|state| state.quotes(said.text.as_str()) || is_request(around, said))
+    };
     let directives = around.directives.iter().rev();
-    let directives = directives.filter(|said| !is_shown(said.text.as_str()));
+    let directives = directives.filter(|said| !is_shown(said));
     let directives: Vec<_> = directives.take(SHOWN).collect();
     for directive in directives.into_iter().rev() {
         let text = format!("The user said: {}", directive.text);
@@ -216,6 +231,25 @@ fn write_notes(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundings) {
         decisions.map(move |note| (decision(note, Some(frame)), source(frame)))
     });
     draft.add_last((Heading::Decisions, Rank::Useful), SHOWN, decided);
+}
+
+/// Returns true for a prompt that decides nothing: a question, or a request that has a frame of its own.
+fn is_request(around: &Surroundings, said: &Directive) -> bool {
+    if said.by == Author::User {
+        return false;
+    }
+    let text = said.text.as_str();
+    let sentences = text.split_inclusive(['.', '!', '?', '\n']).map(str::trim);
+    let mut sentences = sentences.filter(|sentence| !sentence.is_empty());
+    let is_title = |frame: &Frame| {
+        let is_derived = matches!(frame.origin, Origin::Prompt | Origin::Session);
+        let words = frame.title.as_str().split_whitespace();
+        is_derived && words.eq(text.split_whitespace())
+    };
+    let path = around.ancestors.iter().chain([&around.current]);
+    let below = around.children.frames.iter().chain(&around.open.frames);
+    sentences.all(|sentence| sentence.ends_with('?'))
+        || path.chain(below).chain(&around.siblings).any(is_title)
 }
 
 /// Renders a decision with its author, and with its frame if that is finished.

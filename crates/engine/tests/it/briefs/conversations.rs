@@ -128,8 +128,6 @@ fn an_answered_first_prompt_is_not_the_objective() {
       The conversation that began with “Fix the login” is in progress.  [frame vgme5xnq]
     Completed
       Fix the login: The cookie had the wrong path.  [frame we79889v]
-    Decisions
-      The user said: Fix the login  [frame vgme5xnq]
     Next Action
       And now write the manual  [frame qnhe4wn9]
     ");
