@@ -82,6 +82,9 @@ test("B.2.1, B.2.2, B.2.3, B.2.11 killed in a tool: the outcome is unknown, and 
     assert.equal(runs(lab), 1, "the call was not executed again")
     assert.equal(lab.model.work(session).length, requests + 1, "no prompt was sent again")
     await lab.shown(session, "between_turn")
+    const recalled = lab.flame(["recall", `opencode:${session}`, "--tokens", "20000"])
+    const transcript = recalled.slice(recalled.indexOf("## Transcript"))
+    assert.ok(transcript.indexOf("echo ran") < transcript.indexOf("What is the state?"), transcript)
     // Said once.
     lab.model.on("And now?", { text: "Going on." })
     await lab.prompt(session, "And now?")

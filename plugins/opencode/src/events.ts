@@ -244,7 +244,12 @@ export class Events {
     this.#around.sessions.of(session).compacting = false
     this.#retrying.delete(session)
     if (error?.name === "MessageAbortedError") this.#add(session, { kind: "interrupted" })
-    else if (error) this.#add(session, { kind: "failed", why: describe(error) })
+    else if (error) {
+      const unfinished = [...this.#messages.values()].findLast(
+        (info) => info.sessionID === session && info.role === "assistant" && info.time.completed === undefined,
+      )
+      this.#add(session, { kind: "failed", why: describe(error), ...(unfinished && { message: unfinished.id }) })
+    }
   }
 
   /** Takes permissions and questions, which are newer than the types and have no hooks. */

@@ -183,7 +183,11 @@ phase?: string, } | { "kind": "failed",
 /**
  * The error.
  */
-why: string, } | { "kind": "interrupted" } | { "kind": "waiting", 
+why: string, 
+/**
+ * The model's message that the error ended, which says so once it is complete.
+ */
+message?: string, } | { "kind": "interrupted" } | { "kind": "waiting", 
 /**
  * The question.
  */

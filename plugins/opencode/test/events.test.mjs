@@ -144,6 +144,15 @@ test("a stop is an interruption, another error a failure", () => {
   assert.deepEqual(said().map((one) => one.kind), ["interrupted", "failed", "idle"])
 })
 
+test("a failure names the message that it ended", () => {
+  const { take, said } = start()
+  const info = (id, completed) => ({ info: { id, sessionID: "ses_1", role: "assistant", time: { created: 1, completed } } })
+  take("message.updated", info("msg_1", 2))
+  take("message.updated", info("msg_2"))
+  take("session.error", { sessionID: "ses_1", error: { name: "APIError", data: { message: "no credit" } } })
+  assert.deepEqual(said().at(-1), { session: "ses_1", kind: "failed", why: "APIError: no credit", message: "msg_2" })
+})
+
 test("a session that is idle before the provider is asked again was stopped", () => {
   const { take, said } = start()
   const status = (type) => take("session.status", { sessionID: "ses_1", status: { type } })

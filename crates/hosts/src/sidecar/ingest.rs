@@ -42,14 +42,26 @@ pub(super) struct Ingest {
     /// Time at which the host was idle; none since the next prompt. Calls of messages that began before
     /// are reported late, and start no turn.
     idle_at: Option<i64>,
-    /// An error that ended the turn, and that no message has named yet.
-    failed: Option<String>,
+    /// An error that ended the turn, and that no message has named yet, with the message that will.
+    failed: Option<(String, Option<String>)>,
+    history: History,
     /// True if messages were removed for good: what was reverted stays so.
     is_cut: bool,
     /// True once the process that serves the session is recorded.
     is_hosted: bool,
     /// True if anything of the session was recorded by this process.
     has_begun: bool,
+}
+
+/// The messages of a session from before this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum History {
+    /// All that are needed are known.
+    #[default]
+    Known,
+    /// Another process served the session last and may have ended without recording all of them: they come
+    /// first.
+    Awaited,
 }
 
 /// The progress of a turn.
@@ -81,6 +93,11 @@ impl Ingest {
     pub(super) fn defer(&mut self, messages: Vec<HostMessage>) {
         self.empty = None;
         self.deferred.extend(messages);
+    }
+
+    /// Records nothing before the next request to the model, which has all messages.
+    pub(super) fn await_history(&mut self) {
+        self.history = History::Awaited;
     }
 
     pub(super) fn extend(&mut self, entries: Vec<Entry>) {
@@ -117,9 +134,9 @@ impl Ingest {
     }
 
     /// Takes note of an error that ends the turn, unless a message says so.
-    fn fail(&mut self, why: &str) {
+    fn fail(&mut self, why: &str, message: Option<&str>) {
         if self.turn == Turn::Running {
-            self.failed = Some(why.to_owned());
+            self.failed = Some((why.to_owned(), message.map(str::to_owned)));
         }
     }
 
@@ -127,7 +144,8 @@ impl Ingest {
     ///
     /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
     /// error, and an idle session again. That is one interruption, recorded with the message, whose
-    /// id makes it count once, and neither of the two is the end of an ordinary turn.
+    /// id makes it count once, and neither of the two is the end of an ordinary turn. An error is reported in
+    /// the same order, and recorded at once under the id of its message.
     fn idle(&mut self, now: Timestamp) {
         self.idle_at = Some(now.0);
         match self.turn {
@@ -135,8 +153,8 @@ impl Ingest {
                 let (last, failed) = (self.last.clone(), self.failed.take());
                 // OpenCode asks again after an empty answer; one that nothing follows ends no turn.
                 let empty = self.empty.as_ref().map(|_| EMPTY_ANSWER.to_owned());
-                match failed.or(empty) {
-                    Some(why) => self.add(None, EntryKind::Failed { why }),
+                match failed.or(empty.map(|why| (why, None))) {
+                    Some((why, message)) => self.add(message, EntryKind::Failed { why }),
                     None => self.add(last, EntryKind::TurnEnded),
                 }
             }
@@ -172,13 +190,18 @@ impl ServedSession<'_> {
         }
     }
 
-    /// Records that the user stopped the turn, if no message has confirmed it.
-    pub(super) fn record_stop(&mut self) -> Result<(), EngineError> {
-        if !matches!(self.ingest.turn, Turn::Stopping { .. }) {
-            return Ok(());
-        }
+    /// Records what no message of the host can confirm any more, and the raw text of a turn that it did
+    /// not end.
+    pub(super) fn record_rest(&mut self) -> Result<(), EngineError> {
         self.ingest.end_stopping();
-        self.record()
+        self.record_all()?;
+        let life = self
+            .engine
+            .read(|reading| Ok(reading.life(&self.session)?))?;
+        if life.is_some_and(|life| life.state.is_busy()) {
+            self.engine.keep_pending(&self.actor(None))?;
+        }
+        Ok(())
     }
 
     /// Records the end of a session that was made for a frame.
@@ -230,7 +253,7 @@ impl ServedSession<'_> {
                 agent,
                 phase,
             } => self.made(from, purpose, agent.as_deref(), phase.as_deref())?,
-            HostEvent::Failed { why } => self.ingest.fail(why),
+            HostEvent::Failed { why, message } => self.ingest.fail(why, message.as_deref()),
             HostEvent::Interrupted => self.ingest.stop(),
             HostEvent::HookStats { .. } => {}
             HostEvent::Waiting { on } => {
@@ -243,12 +266,12 @@ impl ServedSession<'_> {
                 }
                 let now = self.engine.clock().now();
                 self.ingest.idle(now);
-                self.record()?;
+                self.record_all()?;
             }
             HostEvent::Compacted => {
                 let (id, compacted) = self.compaction.replaced();
                 self.ingest.add(id, compacted);
-                self.record()?;
+                self.record_all()?;
                 self.compacted()?;
             }
             HostEvent::Deleted => self.deleted()?,
@@ -290,7 +313,7 @@ impl ServedSession<'_> {
             let how = "the session was deleted".to_owned();
             self.ingest.add(None, EntryKind::Interrupted { how });
         }
-        self.record()?;
+        self.record_all()?;
         let actor = self.actor(None);
         self.engine.settle(&actor)?;
         let archive = Command::Archive;
@@ -382,13 +405,29 @@ impl ServedSession<'_> {
         Ok(())
     }
 
+    /// Records everything that was seen, whether or not earlier messages are still to come.
+    fn record_all(&mut self) -> Result<(), EngineError> {
+        self.ingest.history = History::Known;
+        self.record()
+    }
+
     /// Records everything that was seen.
     pub(super) fn record(&mut self) -> Result<(), EngineError> {
         if self.origin.is_pending_fork() {
             return Ok(());
         }
         let deferred = std::mem::take(&mut self.ingest.deferred);
-        self.see(&deferred);
+        if self.ingest.history == History::Awaited {
+            if deferred.is_empty() {
+                return Ok(());
+            }
+            self.ingest.history = History::Known;
+            let newer = std::mem::take(&mut self.ingest.waiting);
+            self.see(&deferred);
+            self.ingest.waiting.extend(newer);
+        } else {
+            self.see(&deferred);
+        }
         if self.ingest.waiting.is_empty() {
             return Ok(());
         }

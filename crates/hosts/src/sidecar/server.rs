@@ -45,7 +45,7 @@ where
         sidecar.engine.recall().stop();
         ended
     });
-    server.record_stops();
+    server.record_rest();
     end_turns(sidecar);
     ended
 }
@@ -156,8 +156,8 @@ impl<W: Write + Send> Server<'_, W> {
         }
     }
 
-    /// Records what the user stopped just before the host ended: no message confirms it any more.
-    fn record_stops(&self) {
+    /// Records what waited for more of the host when it ended.
+    fn record_rest(&self) {
         for session in self.scheduler.sessions() {
             let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
             let mut served = ServedSession {
@@ -166,8 +166,8 @@ impl<W: Write + Send> Server<'_, W> {
                 scheduler: &self.scheduler,
                 state: &mut session,
             };
-            if let Err(error) = served.record_stop() {
-                tracing::warn!("a stop was not recorded: {error}");
+            if let Err(error) = served.record_rest() {
+                tracing::warn!("the end of a session was not recorded: {error}");
             }
         }
     }

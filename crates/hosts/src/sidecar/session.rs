@@ -140,6 +140,9 @@ impl ServedSession<'_> {
     /// Takes a user's message before the host saves it.
     pub(super) fn prompt(&mut self, params: &PromptParams) -> Result<PromptResult, EngineError> {
         self.ingest.begin_turn();
+        if self.is_unread()? {
+            self.ingest.await_history();
+        }
         self.see(std::slice::from_ref(&params.message));
         if self.facts.without_parents {
             self.engine.settle_idle()?;
@@ -184,6 +187,13 @@ impl ServedSession<'_> {
         append.extend(self.suggestion_line()?);
         let append = (!append.is_empty()).then(|| append.join("\n\n"));
         Ok(PromptResult { append })
+    }
+
+    /// Returns true if the session has earlier prompts and this process has not seen its messages. Those of
+    /// a subagent are not waited for: its prompt is the work that it was given, and needed at once.
+    fn is_unread(&self) -> Result<bool, EngineError> {
+        let is_first = matches!(self.origin, Origin::Unknown) && self.facts.parent.is_none();
+        Ok(is_first && self.activity()?.prompts > 0)
     }
 
     /// Returns true if the last turn of the session was cut off with its host.

@@ -44,7 +44,17 @@ impl Served {
     }
 
     fn started(time: i64, change: impl FnOnce(&mut Sidecar)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::started_in(tempfile::tempdir().unwrap(), time, change)
+    }
+
+    /// A sidecar that starts after this one has ended, in the same project.
+    pub(crate) fn again(mut self) -> Self {
+        drop(self.ended());
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        Self::started_in(dir, 1_700_000_100_000, |_| {})
+    }
+
+    fn started_in(dir: tempfile::TempDir, time: i64, change: impl FnOnce(&mut Sidecar)) -> Self {
         let home = Home {
             state: dir.path().join("state"),
             config: dir.path().join("config"),
@@ -587,6 +597,9 @@ fn a_turn_that_an_error_ends_has_failed_and_was_not_stopped() {
         json!([refused, idle]),
         json!([idle, refused, idle]),
         json!([idle, refused]),
+        json!([{ "kind": "failed", "why": "APIError: no credit", "message": "2a" }, idle, refused, idle]),
+        json!([refused, { "kind": "failed", "why": "APIError: no credit", "message": "2a" }, idle]),
+        json!([{ "kind": "failed", "why": "APIError: no credit" }, idle]),
     ] {
         let mut host = Served::new();
         host.turn("s", 1, "Fix the login", "Fixed.");
@@ -602,7 +615,81 @@ fn a_turn_that_an_error_ends_has_failed_and_was_not_stopped() {
         let details = host.call("s", "x", "stack_frame_details", frame);
         let results = "Ended by an error: APIError: no credit";
         assert!(details.contains(results), "{reports}: {details}");
+        let recalled = host.call("s", "x", "stack_recall", json!({ "query": "opencode:s" }));
+        let errors = recalled.matches("### Ended by an error").count();
+        assert_eq!(errors, 1, "{reports}: {recalled}");
     }
+}
+
+#[test]
+fn what_a_killed_process_did_not_record_comes_before_the_next_prompt() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "Fixed.");
+    host.prompt("s", "2u", "Now the logout");
+    host.prepare("s", 2, &[said("2u", "Now the logout")]);
+    let mut host = host.again();
+    host.prompt("s", "3u", "And the docs");
+    assert_eq!(host.prepare("s", 4, &[])["resync"], true);
+    let test = json!({ "id": "2a", "role": "assistant", "parts": [{
+        "type": "tool", "id": "2ap", "callID": "c", "tool": "bash",
+        "state": { "status": "completed", "input": { "command": "cargo test logout" }, "output": "ok",
+            "metadata": { "exit": 0 } },
+    }] });
+    let messages = [
+        said("1u", "Fix the login"),
+        answered("1a", "Fixed."),
+        said("2u", "Now the logout"),
+        test,
+        said("3u", "And the docs"),
+    ];
+    host.prepare("s", 0, &messages);
+    host.observe("s", &json!([{ "kind": "idle" }]));
+    let recalled = host.call(
+        "s",
+        "x",
+        "stack_recall",
+        json!({ "query": "opencode:s", "tokens": 5000 }),
+    );
+    let transcript = recalled.split("## Transcript").nth(1).unwrap();
+    let place = |words: &str| {
+        transcript
+            .find(words)
+            .unwrap_or_else(|| panic!("{words}: {recalled}"))
+    };
+    assert!(
+        place("Now the logout") < place("cargo test logout"),
+        "{recalled}"
+    );
+    assert!(
+        place("cargo test logout") < place("And the docs"),
+        "{recalled}"
+    );
+    // The evidence belongs to the prompt that it was gathered for.
+    let tree = host.tree("s");
+    let cut_off = tree
+        .lines()
+        .find(|line| line.contains("Now the logout"))
+        .unwrap();
+    let id = cut_off
+        .split_whitespace()
+        .find(|word| word.len() == 8)
+        .unwrap();
+    let details = host.call("s", "x", "stack_frame_details", json!({ "frameID": id }));
+    assert!(details.contains("cargo test logout"), "{details}");
+}
+
+#[test]
+fn a_prompt_without_a_request_is_recorded_when_the_host_ends() {
+    let mut host = Served::new();
+    host.turn("s", 1, "Fix the login", "Fixed.");
+    let mut host = host.again();
+    host.prompt("s", "2u", "Now the logout");
+    let engine = host.ended();
+    let session = engine
+        .session(&"opencode:s".parse().unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!(session.activity.prompts, 2);
 }
 
 #[test]

@@ -68,6 +68,10 @@ pub enum HostEvent {
     Failed {
         /// The error.
         why: String,
+        /// The model's message that the error ended, which says so once it is complete.
+        #[serde(default)]
+        #[cfg_attr(test, ts(optional))]
+        message: Option<String>,
     },
     /// The user stopped the work.
     Interrupted,
