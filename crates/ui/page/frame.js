@@ -184,7 +184,7 @@ function context(sent) {
     nodes.push(block(`Sent to ${sent.session}`, ...sections(sent.sent, "Nothing was sent yet.")));
   }
   nodes.push(block("Would be sent now", el("p", { class: "quiet" }, `${grouped(sent.tokens)} of at most ${grouped(sent.budget)} tokens that Flamestack adds to a prompt here`),
-    ...sections(sent.now, "Nothing: there is nothing to tell yet.")));
+    ...sections(sent.now, "Nothing: no work is recorded here yet.")));
   if (sent.compactions.length) {
     nodes.push(block("Compactions", ...sent.compactions.map((one) => el("div", { class: "compaction" },
       el("p", {}, [one.at ? when(one.at) : "", one.kind,
