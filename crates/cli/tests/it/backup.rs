@@ -153,11 +153,14 @@ fn backups_are_whole_while_others_write() {
                 }
             });
         }
-        for n in 0..10 {
-            let made = project.flame(&["backup", &format!("../kept-{n}.db"), "--json"]);
+        let made: Vec<_> = (0..10)
+            .map(|n| project.flame(&["backup", &format!("../kept-{n}.db"), "--json"]))
+            .collect();
+        // Before anything fails: the writers would never end.
+        done.store(true, Ordering::Relaxed);
+        for made in made {
             assert_eq!(made.code, Some(0), "{made}");
         }
-        done.store(true, Ordering::Relaxed);
     });
     for n in 0..10 {
         let restored = TestProject::new();

@@ -81,9 +81,15 @@ fn copy_texts(backup: &Path, blobs: &Blobs) -> Result<bool> {
     if blobs.path().exists() {
         let path = blobs.path().to_string_lossy();
         connection.execute("ATTACH ?1 AS raw", params![path])?;
-        connection.execute_batch(
-            "INSERT INTO backup_texts SELECT hash, bytes, data FROM raw.blobs; DETACH raw",
-        )?;
+        // Another process may have made the file just now, and not its table.
+        let table = "SELECT count(*) FROM raw.sqlite_schema WHERE name = 'blobs'";
+        let tables: i64 = connection.query_row(table, [], |row| row.get(0))?;
+        if tables > 0 {
+            connection.execute_batch(
+                "INSERT INTO backup_texts SELECT hash, bytes, data FROM raw.blobs",
+            )?;
+        }
+        connection.execute_batch("DETACH raw")?;
     }
     let missing: i64 = connection.query_row(
         "SELECT count(*) FROM log_entries
