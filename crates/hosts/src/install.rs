@@ -5,7 +5,7 @@
 //!   kept;
 //! - `change`: writing and deleting files, all of them or none;
 //! - `manifest`: the record of what was written, so that exactly that can be removed;
-//! - `npm_stub`: files that keep OpenCode from running npm before its first request;
+//! - `npm_placeholder`: files that keep OpenCode from running npm before its first request;
 //! - [`opencode`]: OpenCode's configuration files and folders;
 //! - [`program`]: the version of an installed program.
 //!
@@ -17,7 +17,7 @@ mod entry;
 mod error;
 mod git;
 mod manifest;
-mod npm_stub;
+mod npm_placeholder;
 pub mod opencode;
 mod plan;
 mod plugin;

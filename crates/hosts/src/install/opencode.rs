@@ -9,7 +9,7 @@ use super::change;
 use super::entry::{ConfigFormat, Document, FoundEntry, PluginEntry};
 use super::error::InstallError;
 use super::git;
-use super::npm_stub::{self, FolderState};
+use super::npm_placeholder::{self, FolderState};
 use super::plan::{Direction, InstallPlan, InstallScope, Planner, StepKind};
 use super::plugin;
 
@@ -95,7 +95,7 @@ pub fn install(
     add_plugin_files(&mut planner, paths)?;
     if format == ConfigFormat::V1 {
         for folder in npm_folders(paths, scope, &config) {
-            add_npm_stub(&mut planner, &folder, &server)?;
+            add_npm_placeholder(&mut planner, &folder, &server)?;
         }
     }
     let is_new = |path: &Path| fs_err::symlink_metadata(path).is_err();
@@ -346,22 +346,22 @@ fn add_plugin_files(planner: &mut Planner, paths: &InstallPaths) -> Result<(), I
     Ok(())
 }
 
-/// Plans the npm stub in a configuration folder, unless the folder may need real packages.
-fn add_npm_stub(
+/// Plans the npm placeholder in a configuration folder, unless the folder may need real packages.
+fn add_npm_placeholder(
     planner: &mut Planner,
     folder: &Path,
     entry: &PluginEntry,
 ) -> Result<(), InstallError> {
-    let package = npm_stub::PACKAGE;
-    let left = match npm_stub::inspect(folder, entry)? {
-        FolderState::NeedsStub => None,
+    let package = npm_placeholder::PACKAGE;
+    let left = match npm_placeholder::inspect(folder, entry)? {
+        FolderState::NeedsPlaceholder => None,
         FolderState::Installed => return Ok(()),
         FolderState::HasUserContent(content) => Some(format!(
             "not prepared, because it has other {content}: OpenCode installs {package} there \
              before its first answer, which takes about a minute; `npm install {package}` in \
              that folder does it now"
         )),
-        FolderState::StubWithUserContent => Some(format!(
+        FolderState::PlaceholderWithUserContent => Some(format!(
             "prepared earlier, but has other plugins or tools by now: run `npm install` in that \
              folder if they import {package}"
         )),
@@ -370,19 +370,19 @@ fn add_npm_stub(
         planner.step(StepKind::Leave, folder, reason);
         return Ok(());
     }
-    let mut is_new = planner.add_folder(&folder.join(npm_stub::MODULES));
-    for (name, text) in npm_stub::FILES {
+    let mut is_new = planner.add_folder(&folder.join(npm_placeholder::MODULES));
+    for (name, text) in npm_placeholder::FILES {
         is_new |= planner.add_file(&folder.join(name), text)?.is_some();
     }
     if is_new {
         let about = "prepared, so the first request does not wait for npm";
         planner.step(StepKind::Add, folder, about);
     }
-    let (name, text) = npm_stub::GITIGNORE;
+    let (name, text) = npm_placeholder::GITIGNORE;
     let gitignore = folder.join(name);
     match change::read(&gitignore)? {
         Some(existing) if existing != text => {
-            if is_new && npm_stub::is_visible_to_git(&existing) {
+            if is_new && npm_placeholder::is_visible_to_git(&existing) {
                 let about = "add package.json and package-lock.json to it to keep them out of git";
                 planner.step(StepKind::Leave, &gitignore, about);
             }

@@ -1,4 +1,4 @@
-//! A stub of an npm installation, so that OpenCode's first request does not wait for npm.
+//! A placeholder for an npm installation, so that OpenCode's first request does not wait for npm.
 //!
 //! If any plugin is configured, OpenCode installs `@opencode-ai/plugin` into each of its configuration
 //! folders before it answers. That takes about a minute, and longer without a network. Our plugin does
@@ -47,12 +47,12 @@ const LOCK: &str = r#"{
 /// The files that OpenCode itself keeps out of a repository.
 const IGNORE: &str = "node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore\n";
 
-/// The files of the stub, by name.
+/// The files of the placeholder, by name.
 pub(super) const FILES: [(&str, &str); 2] =
     [("package.json", PACKAGE_JSON), ("package-lock.json", LOCK)];
-/// The file that keeps the stub out of a repository.
+/// The file that keeps the placeholder out of a repository.
 pub(super) const GITIGNORE: (&str, &str) = (".gitignore", IGNORE);
-/// The folder of the stub, which stays empty.
+/// The folder of the placeholder, which stays empty.
 pub(super) const MODULES: &str = "node_modules";
 
 /// The folders of the user's plugins and tools, which may import the package.
@@ -61,14 +61,14 @@ const USER_FOLDERS: [&str; 4] = ["plugin", "plugins", "tool", "tools"];
 /// The state of a configuration folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FolderState {
-    /// It has no packages, or an incomplete stub.
-    NeedsStub,
+    /// It has no packages, or an incomplete placeholder.
+    NeedsPlaceholder,
     /// The package is installed.
     Installed,
     /// It has packages, plugins or tools of the user, so it is left to the user.
     HasUserContent(&'static str),
-    /// It has a stub, and the user has added plugins or tools since.
-    StubWithUserContent,
+    /// It has a placeholder, and the user has added plugins or tools since.
+    PlaceholderWithUserContent,
 }
 
 /// Determines the state of a configuration folder.
@@ -76,14 +76,14 @@ pub(super) fn inspect(folder: &Path, entry: &PluginEntry) -> Result<FolderState,
     let [package, lock] = FILES.map(|(name, _)| change::read(&folder.join(name)));
     let (package, lock) = (package?, lock?);
     let modules = folder.join(MODULES);
-    let is_stub = [(&package, PACKAGE_JSON), (&lock, LOCK)]
+    let is_placeholder = [(&package, PACKAGE_JSON), (&lock, LOCK)]
         .iter()
-        .all(|(existing, stub)| existing.as_ref().is_none_or(|text| text == stub));
-    if is_stub && is_empty(&modules) {
+        .all(|(existing, placeholder)| existing.as_ref().is_none_or(|text| text == placeholder));
+    if is_placeholder && is_empty(&modules) {
         return Ok(match (has_user_plugins(folder, entry), package.is_some()) {
-            (true, true) => FolderState::StubWithUserContent,
+            (true, true) => FolderState::PlaceholderWithUserContent,
             (true, false) => FolderState::HasUserContent("plugins or tools"),
-            (false, _) => FolderState::NeedsStub,
+            (false, _) => FolderState::NeedsPlaceholder,
         });
     }
     if modules.is_dir() && lock_is_complete(package.as_deref(), lock.as_deref()) {
@@ -92,7 +92,7 @@ pub(super) fn inspect(folder: &Path, entry: &PluginEntry) -> Result<FolderState,
     Ok(FolderState::HasUserContent("packages"))
 }
 
-/// Returns true if git would list the stub as untracked.
+/// Returns true if git would list the placeholder as untracked.
 pub(super) fn is_visible_to_git(gitignore: &str) -> bool {
     let lines: BTreeSet<&str> = gitignore
         .lines()
@@ -186,7 +186,7 @@ mod tests {
             )],
         ];
         for files in needs_stub {
-            assert_eq!(state(files), FolderState::NeedsStub, "{files:?}");
+            assert_eq!(state(files), FolderState::NeedsPlaceholder, "{files:?}");
         }
         let user_content = [
             &[("package.json", "{}")][..],
