@@ -174,6 +174,14 @@ impl Served {
 }
 
 impl Served {
+    /// Returns what the store has of a session's conversation.
+    fn transcript(&mut self, session: &str) -> String {
+        let whole = json!({ "query": format!("opencode:{session}"), "tokens": 5000 });
+        let recalled = self.call(session, "x", "stack_recall", whole);
+        let (_, transcript) = recalled.split_once("## Transcript").unwrap();
+        transcript.to_owned()
+    }
+
     /// Ends the sidecar and returns an engine on its store, which then holds everything that was sent.
     pub(crate) fn ended(&mut self) -> Engine {
         self.to = None;
@@ -499,17 +507,11 @@ fn a_pushed_frame_takes_the_place_of_its_prompts_empty_frame() {
     let shops = tree.lines().filter(|line| line.contains("Build the shop"));
     assert_eq!(shops.count(), 1, "{tree}");
     assert!(tree.contains("And the docs · answered"), "{tree}");
-    let recalled = host.call(
-        "s",
-        "x",
-        "stack_recall",
-        json!({ "query": "opencode:s", "tokens": 5000 }),
-    );
-    let transcript = recalled.split("## Transcript").nth(1).unwrap();
+    let transcript = host.transcript("s");
     assert_eq!(
         transcript.matches("Build the shop").count(),
         1,
-        "{recalled}"
+        "{transcript}"
     );
 }
 
@@ -644,25 +646,19 @@ fn what_a_killed_process_did_not_record_comes_before_the_next_prompt() {
     ];
     host.prepare("s", 0, &messages);
     host.observe("s", &json!([{ "kind": "idle" }]));
-    let recalled = host.call(
-        "s",
-        "x",
-        "stack_recall",
-        json!({ "query": "opencode:s", "tokens": 5000 }),
-    );
-    let transcript = recalled.split("## Transcript").nth(1).unwrap();
+    let transcript = host.transcript("s");
     let place = |words: &str| {
         transcript
             .find(words)
-            .unwrap_or_else(|| panic!("{words}: {recalled}"))
+            .unwrap_or_else(|| panic!("{words}: {transcript}"))
     };
     assert!(
         place("Now the logout") < place("cargo test logout"),
-        "{recalled}"
+        "{transcript}"
     );
     assert!(
         place("cargo test logout") < place("And the docs"),
-        "{recalled}"
+        "{transcript}"
     );
     // The evidence belongs to the prompt that it was gathered for.
     let tree = host.tree("s");
