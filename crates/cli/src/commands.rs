@@ -44,13 +44,14 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use flamestack_core::{Actor, Event, FrameId};
+use flamestack_core::{Actor, Author, Event, FrameId};
 use flamestack_engine::hints::Voice;
 use flamestack_engine::project::Found;
 use flamestack_engine::{Project, Receipt, Request, views};
 use serde_json::{Value, json};
 
 use crate::args::{Cli, Command};
+use crate::caller;
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -74,6 +75,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         let ctx = reading(output)?;
         may_record(&ctx).map(|()| ctx)
     };
+    may_run(&cli.command)?;
     match cli.command {
         Command::Change(command) => command.run(&writing(output)?, output),
         Command::Check(command) => command.run(&writing(output)?, output),
@@ -140,6 +142,32 @@ fn open(
         }
     }
     Ok(ctx)
+}
+
+/// Refuses to delete recorded text, or to change the settings that guard it, in an agent's tool call.
+fn may_run(command: &Command) -> Result<(), Failure> {
+    let is_the_users = match command {
+        Command::Forget(command) => command.erases(),
+        Command::Gc(command) => command.has_limits(),
+        Command::Backup(command) => command.restores(),
+        Command::Projects(command) => command.deletes(),
+        Command::Config(command) => command.changes_the_users(),
+        _ => false,
+    };
+    if is_the_users && caller::author() == Author::Agent {
+        return Err(only_the_user(
+            "an agent can neither delete what is recorded nor change such settings",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the refusal of a command that an agent may not run.
+fn only_the_user(why: &str) -> Failure {
+    Failure::refused(
+        format!("only the user may run this: {why}"),
+        "ask the user to run it in a terminal",
+    )
 }
 
 /// Refuses to record anything while a redaction rule is missing.

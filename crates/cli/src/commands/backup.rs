@@ -26,6 +26,11 @@ pub(crate) struct Backup {
 }
 
 impl Backup {
+    /// Returns true if it replaces the store.
+    pub(crate) fn restores(&self) -> bool {
+        self.restore
+    }
+
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let file = self.file.display();
         let maintenance = ctx.engine.maintenance();

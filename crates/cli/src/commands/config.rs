@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use flamestack_engine::settings::{self, Scope, Settings, ValueOrigin};
+use flamestack_engine::settings::{self, Scope, SetBy, Setting, Settings, ValueOrigin};
 use serde_json::{Value, json};
 
 use crate::commands::editor;
@@ -73,6 +73,17 @@ enum What {
 }
 
 impl Config {
+    /// Returns true if it changes redaction, or a setting that a team file may not set either.
+    pub(crate) fn changes_the_users(&self) -> bool {
+        match &self.what {
+            What::Set { key, .. } | What::Unset { key, .. } => {
+                let is_the_users = |setting: &Setting| setting.set_by == SetBy::User;
+                key.starts_with("redact.") || settings::setting(key).is_ok_and(is_the_users)
+            }
+            _ => false,
+        }
+    }
+
     /// Does not open the store, so that settings can be fixed when nothing else works.
     pub(crate) fn run(self, dir: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
         let home = command_context::home()?;

@@ -46,6 +46,11 @@ pub(crate) struct Forget {
 }
 
 impl Forget {
+    /// Returns true if it may change something.
+    pub(crate) fn erases(&self) -> bool {
+        !self.dry_run
+    }
+
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let what = self.chosen(ctx)?;
         let found = ctx.engine.maintenance().survey(&what)?;

@@ -57,6 +57,11 @@ fn set_age(ctx: &CommandContext) -> Result<u64, Failure> {
 }
 
 impl Gc {
+    /// Returns true if it may delete more than the settings allow.
+    pub(crate) fn has_limits(&self) -> bool {
+        !self.dry_run && (self.max_size.is_some() || self.max_age.is_some() || self.orphans)
+    }
+
     pub(crate) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
         let limit = match self.max_size {
             Some(limit) => limit,

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use flamestack_core::Author;
 use flamestack_core::command::Command;
 use flamestack_core::frame::Frame;
 use flamestack_core::id::BlobId;
@@ -18,8 +19,8 @@ use flamestack_hosts::recordings::{RecordingFile, RecordingFormat, find};
 use flamestack_store::TextHold;
 use serde_json::json;
 
-use super::existing;
 use super::export::{DROPPED, RAW, raw_name};
+use super::{existing, only_the_user};
 use crate::command_context::CommandContext;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -61,6 +62,11 @@ impl Import {
         if self.from.is_file() || layout.is_err() {
             let sources = find(&self.from).unwrap_or_default();
             if !sources.is_empty() {
+                if ctx.actor.by == Author::Agent {
+                    return Err(only_the_user(
+                        "the prompts of a recording count as words of the user",
+                    ));
+                }
                 // A file that was named is meant, whatever project it is from; a folder or database may mix projects.
                 let one = |source: &RecordingFile| source.format != RecordingFormat::OpenCode;
                 let chosen = self.from.is_file() && sources.iter().all(one);

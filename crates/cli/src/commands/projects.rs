@@ -50,6 +50,11 @@ enum Action {
 }
 
 impl Projects {
+    /// Returns true if it deletes a project's frames.
+    pub(crate) fn deletes(&self) -> bool {
+        matches!(self.action, Some(Action::Forget { .. }))
+    }
+
     pub(crate) fn run(self, dir: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
         let home = home()?;
         match self.action {

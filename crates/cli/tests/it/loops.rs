@@ -46,6 +46,15 @@ fn push(host: &mut Host, n: usize, title: &str) -> Value {
     host.hear()
 }
 
+/// Stops a writer when the attacks end, also by a failed assertion: a scope waits for its threads.
+struct StopWhenDropped<'s>(&'s AtomicBool);
+
+impl Drop for StopWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Opens frames until it is stopped.
 fn write_on(host: &mut Host, answers: &Mutex<Answers>, stop: &AtomicBool) {
     for n in 0.. {
@@ -104,13 +113,13 @@ fn attack(name: &str, attack: impl Fn(&TestProject)) {
         let stop = AtomicBool::new(false);
         let mut host = Host::start(project.command(&["sidecar"]));
         thread::scope(|scope| {
+            let _stop = StopWhenDropped(&stop);
             scope.spawn(|| write_on(&mut host, &answers, &stop));
             for _ in 0..ROUNDS_PER_STORE {
                 after_writes(&answers);
                 attack(&project);
             }
             after_writes(&answers);
-            stop.store(true, Ordering::Relaxed);
         });
         drop(host);
         let answers = answers.into_inner().unwrap();
@@ -160,8 +169,12 @@ fn a_collection_beside_a_sidecar() {
     for _ in 0..rounds().div_ceil(ROUNDS_PER_STORE) {
         let project = TestProject::new();
         let stop = AtomicBool::new(false);
+        // Enough room: only what no frame refers to may go. Set before there is a host, because the
+        // commands of this process count as an agent's from then on.
+        project.ok(&["config", "set", "gc.max_size", "10 GB"]);
         let mut host = Host::start(project.command(&["sidecar"]));
         let texts = thread::scope(|scope| {
+            let stopping = StopWhenDropped(&stop);
             let writing = scope.spawn(|| {
                 let mut texts = 0;
                 while !stop.load(Ordering::Relaxed) {
@@ -171,10 +184,9 @@ fn a_collection_beside_a_sidecar() {
                 texts
             });
             for _ in 0..ROUNDS_PER_STORE {
-                // Enough room: only what no frame refers to may go.
-                project.ok(&["gc", "--max-size", "10 GB"]);
+                project.ok(&["gc"]);
             }
-            stop.store(true, Ordering::Relaxed);
+            drop(stopping);
             writing.join().unwrap()
         });
         drop(host);
