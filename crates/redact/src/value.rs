@@ -82,6 +82,12 @@ pub(crate) fn is_varied(body: &[u8]) -> bool {
     distinct(body) >= 5 && !runs.any(|run| run.len() >= 8)
 }
 
+/// Some variety in the first 52 bytes: the rest of a key by Azure says where it is used, and may
+/// have thirteen equal letters.
+pub(crate) fn begins_varied(body: &[u8]) -> bool {
+    body.get(..52).is_some_and(is_varied)
+}
+
 pub(crate) fn has_digit(body: &[u8]) -> bool {
     is_varied(body) && body.iter().take(64).any(u8::is_ascii_digit)
 }
