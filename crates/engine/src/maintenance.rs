@@ -6,7 +6,7 @@ use std::time::Duration;
 use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::{Actor, Command};
 use flamestack_store::{
-    Collected, Mark, Orphans, Rebuilt, Recovered, Retention, StoreError, Verified, collect,
+    Collected, Index, Mark, Orphans, Rebuilt, Recovered, Retention, StoreError, Verified, collect,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,8 @@ pub struct Examined {
     pub missing_journal: Option<u64>,
     /// Number of raw texts that only a missing journal refers to.
     pub abandoned_texts: u64,
+    /// Damage of the search index.
+    pub damaged_index: Option<String>,
     /// The error that the next command would meet when it writes.
     pub not_writable: Option<EngineError>,
 }
@@ -54,6 +56,7 @@ impl Examined {
             && self.recovered_in_part.is_empty()
             && self.missing_journal.is_none()
             && self.abandoned_texts == 0
+            && self.damaged_index.is_none()
             && self.not_writable.is_none()
     }
 }
@@ -111,6 +114,11 @@ impl Maintenance<'_> {
             let plan = self.plan_collection(&everything, Orphans::Careful);
             examined.abandoned_texts = plan.map_err(&mut noted).map_or(0, |plan| plan.kept);
         }
+        let index = Index::new(&self.engine.project().dir);
+        examined.damaged_index = index
+            .damage()
+            .map_err(|error| noted(error.into()))
+            .unwrap_or_default();
         // A file that cannot be written is a finding already.
         if examined.verified.findings.is_empty() {
             let tried = flamestack_store::try_writing(&workspace.project.dir);

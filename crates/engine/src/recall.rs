@@ -153,11 +153,17 @@ impl<'e> Recall<'e> {
         }
         let index = Index::new(&self.engine.project().dir);
         let mut index = index.open()?;
-        let indexed = self.index(&mut index, patience.budget(), progress)?;
+        let mut indexed = self.index(&mut index, patience.budget(), progress)?;
+        let mut found = index.search(&query, limit, &|| self.is_unwanted())?;
+        if found.is_none() {
+            // The index was damaged; a new one answers.
+            indexed = self.index(&mut index, patience.budget(), progress)?;
+            found = index.search(&query, limit, &|| self.is_unwanted())?;
+        }
         if !indexed.is_whole() {
             self.engine.indexing.want();
         }
-        let mut searched = index.search(&query, limit, &|| self.is_unwanted())?;
+        let mut searched = found.unwrap_or_default();
         if self.is_unwanted() {
             return Err(EngineError::Cancelled);
         }

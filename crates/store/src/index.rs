@@ -159,6 +159,18 @@ impl Index {
         })
     }
 
+    /// Returns the first sign of damage, if there is an index. A search notices the damage that it
+    /// meets; this reads everything.
+    pub fn damage(&self) -> Result<Option<String>> {
+        if !self.path().exists() {
+            return Ok(None);
+        }
+        match self.connect().and_then(|index| examine(&index)) {
+            Err(error) if is_damage(&error) => Ok(Some(error.to_string())),
+            other => other,
+        }
+    }
+
     fn connect(&self) -> Result<Connection> {
         let connection = match self.db.open() {
             // A read-only store can be searched too, indexing it from the beginning each time.
@@ -175,6 +187,22 @@ impl Index {
         tracing::warn!(path = %self.path().display(), "search index rebuilt: {error}");
         self.db.delete()
     }
+}
+
+/// Checks the pages, the full-text index and the checksum of each chunk.
+fn examine(index: &Connection) -> Result<Option<String>> {
+    let checked: String = index.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if checked != "ok" {
+        return Ok(Some(checked));
+    }
+    index.execute("INSERT INTO grams (grams) VALUES ('integrity-check')", [])?;
+    let mut statement = index.prepare("SELECT start, data FROM chunks")?;
+    let mut chunks = statement.query([])?;
+    while let Some(row) = chunks.next()? {
+        let data: Vec<u8> = row.get(1)?;
+        chunk::unpacked(row.get(0)?, &data)?;
+    }
+    Ok(None)
 }
 
 /// A connection to a search index.
@@ -237,13 +265,20 @@ impl OpenIndex<'_> {
     }
 
     /// Finds texts that contain every word of the query, best first. Stops early once `is_unwanted`.
+    /// Returns `None` if the index was damaged: it is empty now and has to be filled again.
     pub fn search(
         &mut self,
         query: &SearchQuery,
         limit: usize,
         is_unwanted: &dyn Fn() -> bool,
-    ) -> Result<Searched> {
-        self.or_anew(|connection| find::find(connection, query, limit, is_unwanted))
+    ) -> Result<Option<Searched>> {
+        let mut is_anew = false;
+        self.or_anew(|connection| {
+            if std::mem::replace(&mut is_anew, true) {
+                return Ok(None);
+            }
+            find::find(connection, query, limit, is_unwanted).map(Some)
+        })
     }
 
     /// Runs `work`; if the index turns out to be damaged, runs it again on a new one.

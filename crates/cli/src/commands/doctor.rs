@@ -303,6 +303,12 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
         let problem = format!("{} can be read by others", path.display());
         troubles.push(Trouble::new(problem, "`chmod go-rwx` closes it"));
     }
+    if let Some(damage) = &examined.damaged_index {
+        troubles.push(Trouble::new(
+            format!("the search index is damaged: {damage}"),
+            "`flame rebuild` deletes it, and the next search makes it again",
+        ));
+    }
     for hash in &examined.lost_texts {
         let problem = format!("the raw text {hash} is missing or damaged");
         troubles.push(Trouble::new(problem, "everything else is intact"));
