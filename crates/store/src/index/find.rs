@@ -17,6 +17,10 @@ use crate::sqlite::rows;
 const READ_LIMIT: usize = 4 * 1024 * 1024;
 /// Maximum number of chunks that a search takes from the index for each word.
 const CANDIDATES_LIMIT: usize = 20_000;
+/// The least that a chunk counts for: reading a row takes time however short its text is.
+const LEAST_READ: usize = 256;
+/// Maximum number of results, since each has a passage in memory.
+const MOST_HITS: usize = 1_000;
 /// Number of texts that are ranked.
 const RANKED: usize = 100;
 /// Time after which a search ends on a machine that is much slower than usual.
@@ -32,7 +36,7 @@ pub(super) fn find(
     let mut search = Search {
         index,
         query,
-        wanted: limit.saturating_add(1).max(RANKED),
+        wanted: limit.min(MOST_HITS).saturating_add(1).max(RANKED),
         room: READ_LIMIT,
         deadline: Instant::now() + DEADLINE,
         is_unwanted,
@@ -118,7 +122,7 @@ impl Search<'_> {
     }
 
     fn fold(&mut self, chunk: &Chunk) -> String {
-        self.room = self.room.saturating_sub(chunk.text.len());
+        self.room = self.room.saturating_sub(chunk.text.len().max(LEAST_READ));
         fold(&chunk.text)
     }
 
@@ -234,13 +238,14 @@ impl Search<'_> {
 
     /// Returns the best documents: titles before other fields before logs, then those with the words
     /// close to each other, then the newest.
-    fn ranked(self, limit: usize) -> Result<Searched> {
-        let mut found: Vec<(DocId, Found)> = self.found.into_iter().collect();
+    fn ranked(mut self, limit: usize) -> Result<Searched> {
+        let mut found: Vec<_> = std::mem::take(&mut self.found).into_iter().collect();
         found.sort_by_key(|(doc, found)| {
             let passage = &found.passage;
             std::cmp::Reverse((doc.class(), passage.words, passage.whole_words, *doc))
         });
-        let more = found.len() > limit;
+        self.is_cut_short |= limit > MOST_HITS && found.len() > MOST_HITS;
+        let more = limit <= MOST_HITS && found.len() > limit;
         let mut hits = Vec::new();
         for (
             doc,
@@ -248,7 +253,7 @@ impl Search<'_> {
                 passage,
                 chunk_start,
             },
-        ) in found.into_iter().take(limit)
+        ) in found.into_iter().take(limit.min(MOST_HITS))
         {
             let hit = self
                 .index
