@@ -23,6 +23,7 @@ use crate::mark::Mark;
 use crate::place::FileId;
 use crate::sqlite::{cannot_be_written, private_file};
 use crate::turn::{self, Turn};
+use crate::unpack::unpack;
 use flamestack_redact::Redactor;
 
 /// Compression level: good for text at a negligible cost.
@@ -122,13 +123,14 @@ impl Blobs {
     /// Stores several texts in one transaction, redacted.
     pub fn put_all(&self, _hold: &TextHold, texts: &[&str]) -> Result<Vec<Kept>> {
         let mut packed = Vec::with_capacity(texts.len());
+        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
         for text in texts {
             let text = self.redactor.redact(text);
             let kept = Kept {
                 id: name(text.as_bytes()),
                 bytes: text.len() as u64,
             };
-            packed.push((kept, zstd::bulk::compress(text.as_bytes(), LEVEL)?));
+            packed.push((kept, compressor.compress(text.as_bytes())?));
         }
         match self.insert(&packed) {
             // Damage must not stop new text from being stored.
@@ -256,7 +258,7 @@ impl Blobs {
             problem,
         };
         let capacity = usize::try_from(bytes).unwrap_or_default().min(LARGEST);
-        let text = zstd::bulk::decompress(packed, capacity)
+        let text = unpack(packed, capacity)
             .map_err(|error| damaged(format!("the text {id} does not unpack: {error}")))?;
         if name(&text) != *id {
             return Err(damaged(format!("the text {id} was altered")));

@@ -23,6 +23,7 @@ mod sqlite;
 mod store;
 pub mod transcript;
 mod turn;
+mod unpack;
 mod write;
 
 pub use blobs::{BlobReader, Blobs, Kept, TextHold, TextSweep};

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::WORD_LIMIT;
 use crate::error::{Result, StoreError};
+use crate::unpack::unpack;
 
 /// Length of a chunk, in bytes.
 pub(super) const CHUNK: usize = 8 * 1024;
@@ -131,7 +132,7 @@ pub(super) fn read(index: &Connection, id: i64) -> Result<Option<Chunk>> {
 /// Unpacks a chunk.
 pub(super) fn unpacked(start: i64, data: &[u8]) -> Result<Chunk> {
     let damaged = |problem: String| StoreError::BadRow(problem);
-    let text = zstd::bulk::decompress(data, CHUNK)
+    let text = unpack(data, CHUNK)
         .map_err(|error| damaged(format!("a chunk of the index does not unpack: {error}")))?;
     let text = String::from_utf8(text)
         .map_err(|error| damaged(format!("a chunk of the index is not text: {error}")))?;
