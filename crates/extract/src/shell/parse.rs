@@ -32,13 +32,17 @@ pub(crate) enum Operator {
 
 /// Marks a word that needs expansion.
 const EXPANDED: char = '\0';
+/// Maximum number of commands that are read of a line; a megabyte of `$(` would be half a million.
+const MOST_COMMANDS: usize = 10_000;
 
 /// Splits a command line into commands, in order.
 pub(crate) fn commands(line: &str) -> Vec<SimpleCommand> {
     let line = without_documents(line);
     let mut reader = Reader::default();
     let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
+    while reader.all.len() < MOST_COMMANDS
+        && let Some(c) = chars.next()
+    {
         match c {
             '\'' => {
                 reader.begin();
@@ -299,6 +303,13 @@ mod tests {
             let begun = std::time::Instant::now();
             commands(&line);
             assert!(begun.elapsed().as_secs() < 5, "{line:.20}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_very_many_commands_are_read() {
+        for line in ["$(".repeat(500_000), "a && ".repeat(200_000)] {
+            assert_eq!(commands(&line).len(), MOST_COMMANDS, "{line:.20}");
         }
     }
 
