@@ -8,6 +8,7 @@ pub(crate) mod form;
 mod frame;
 mod life;
 mod session;
+mod tagged;
 #[cfg(test)]
 mod tests;
 
@@ -30,8 +31,9 @@ use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use form::{Form, Stored, stored_by, tagged_record};
+use form::{Form, Stored, tagged_record};
 pub(crate) use frame::NoteRecord;
+use tagged::Tagged;
 
 /// Writes a value as JSON.
 pub(crate) fn encode<T: Stored>(value: &T) -> Result<String, serde_json::Error> {
@@ -70,11 +72,17 @@ pub(crate) fn author(body: &str, session: &SessionRef) -> Author {
         .unwrap_or_else(|| Author::of(session))
 }
 
-stored_by! {
-    Event: EventRecord;
+impl Stored for Event {
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        EventRecord::serialize(self, serializer)
+    }
+
+    fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        EventReader::deserialize(Tagged::new(deserializer, "kind"))
+    }
 }
 
-tagged_record! { EventRecord as "Event" by "kind" {
+tagged_record! { EventRecord, EventReader as "Event" by "kind" {
     SessionOpened { session: SessionRef, worktree: Option<String> = default },
     SessionFocused {
         session: SessionRef,

@@ -159,15 +159,29 @@ macro_rules! records {
     )+};
 }
 
-/// Declares the record of an enum, as [`records`] does.
+/// Declares the record of an enum, as [`records`] does. With a second name, that record reads it, by
+/// [`super::tagged`].
 macro_rules! tagged_record {
-    ($record:ident as $type:literal by $tag:literal {
+    ($record:ident as $type:literal by $tag:literal {$($variants:tt)+}) => {
+        $crate::record::form::tagged_record! {
+            @ [Serialize, Deserialize] [tag = $tag,] $record $type {$($variants)+}
+        }
+    };
+    ($record:ident, $reader:ident as $type:literal by $tag:literal {$($variants:tt)+}) => {
+        $crate::record::form::tagged_record! {
+            @ [Serialize] [tag = $tag,] $record $type {$($variants)+}
+        }
+        $crate::record::form::tagged_record! {
+            @ [Deserialize] [] $reader $type {$($variants)+}
+        }
+    };
+    (@ [$($derive:ident),+] [$($tag:tt)*] $record:ident $type:literal {
         $($(#[$about:meta])* $variant:ident
             $({$($field:ident: $form:ty $(= $default:ident)? $([$($more:meta),+])?),+})?
             $(($inner:ty))?,)+
     }) => {
-        #[derive(Serialize, Deserialize)]
-        #[serde(remote = $type, tag = $tag, rename_all = "snake_case")]
+        #[derive($($derive),+)]
+        #[serde($($tag)* remote = $type, rename_all = "snake_case")]
         enum $record {
             $($(#[$about])* $variant
                 $({$(

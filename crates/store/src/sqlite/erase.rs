@@ -7,6 +7,8 @@ use flamestack_core::Author;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use rusqlite::{Connection, TransactionBehavior, params};
+use serde::Serializer as _;
+use serde_json::Value;
 
 use super::glance::exclusive;
 use super::open::{self, database};
@@ -213,12 +215,28 @@ fn rename_in(entry: &mut Recorded, what: &Forget<'_>, key: &[u8; 32]) -> Result<
     }
     let body = record::encode(&entry.event).map_err(|error| part_of(error.to_string()))?;
     if (what.text)(&body).is_some() {
-        let mut value = serde_json::from_str(&body).map_err(|error| part_of(error.to_string()))?;
+        let mut value: Value =
+            serde_json::from_str(&body).map_err(|error| part_of(error.to_string()))?;
         let found = rename(what, key, &mut value);
         if found > 0 {
-            entry.event = record::decode(&value.to_string()).map_err(part_of)?;
+            entry.event = with_kind_first(value)
+                .map_err(|error| error.to_string())
+                .and_then(|body| record::decode(&body))
+                .map_err(part_of)?;
             places += found;
         }
     }
     Ok(places)
+}
+
+/// Writes the fields of an event with its kind first, where the reader of events expects it.
+fn with_kind_first(mut event: Value) -> Result<String, serde_json::Error> {
+    let fields = event
+        .as_object_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    let (kind, rest): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(key, _)| key == "kind");
+    let mut json = serde_json::Serializer::new(Vec::new());
+    json.collect_map(kind.into_iter().chain(rest))?;
+    Ok(String::from_utf8_lossy(&json.into_inner()).into_owned())
 }
