@@ -11,6 +11,7 @@ mod glance;
 mod journal;
 mod lives;
 mod logs;
+mod long_texts;
 mod open;
 mod outline;
 mod pages;

@@ -14,6 +14,7 @@ use flamestack_core::note::Note;
 use rusqlite::{Connection, params};
 
 use super::journal::COUNTS;
+use super::rows::RowBefore;
 use super::statements::Statements as _;
 use super::{journal, lives, revert, rows, runs, sent, sessions, suggestions};
 use crate::error::Result;
@@ -122,8 +123,9 @@ fn project_frame(connection: &Connection, recorded: &Recorded, id: &FrameId) -> 
         return Ok(());
     };
     let (parent, status) = (frame.parent, frame.status);
+    let row = RowBefore::of(&frame);
     fold::change(&mut frame, recorded);
-    rows::update_frame(connection, status, &frame)?;
+    rows::update_frame(connection, &row, &frame)?;
     if matches!(recorded.event, Event::FrameMoved { .. }) {
         connection.write(
             "UPDATE frames SET parent = ?2, rank = ?3 WHERE id = ?1",
@@ -183,7 +185,7 @@ fn open(connection: &Connection, frame: &Frame, seq: Seq) -> Result<()> {
 }
 
 /// Tables with rows of a frame, which go with it.
-const TABLES_OF_FRAMES: [&str; 3] = ["notes", "log_entries", "aliases"];
+const TABLES_OF_FRAMES: [&str; 4] = ["long_texts", "notes", "log_entries", "aliases"];
 
 fn remove(connection: &Connection, id: &FrameId) -> Result<()> {
     let place = connection.one(

@@ -11,6 +11,7 @@ use flamestack_core::text::{Text, Title};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
+use super::long_texts::{self, FrameTexts, long_text};
 use super::project;
 use crate::error::Result;
 use crate::projections::Totals;
@@ -18,16 +19,34 @@ use crate::record::form::Stored;
 use crate::record::{self, NoteRecord};
 
 /// The columns that [`frame`] expects, in order.
-pub(super) const COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.criteria, \
-     f.criteria_compacted, f.results, f.results_compacted, f.blocked_on, f.invalidation_reason, \
-     f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, f.foreign_json, \
-     f.created_at, f.updated_at, f.changed, f.closed, f.origin, f.summary, f.awaiting";
+pub(super) const COLUMNS: &str = concat!(
+    "f.id, f.parent, f.rank, f.status, f.title, ",
+    long_text!("criteria", 1),
+    ", ",
+    long_text!("criteria_compacted", 2),
+    ", ",
+    long_text!("results", 4),
+    ", ",
+    long_text!("results_compacted", 8),
+    ", ",
+    long_text!("blocked_on", 16),
+    ", ",
+    long_text!("invalidation_reason", 32),
+    ", f.invalidated_at, f.span_session, f.span_first, f.span_last, f.session, ",
+    long_text!("foreign_json", 128),
+    ", f.created_at, f.updated_at, f.changed, f.closed, f.origin, ",
+    long_text!("summary", 64),
+    ", f.awaiting",
+);
 /// The number of these columns.
 pub(super) const COUNT: usize = 24;
 
 /// The columns that [`head`] expects, in order.
-pub(super) const HEAD_COLUMNS: &str = "f.id, f.parent, f.rank, f.status, f.title, f.blocked_on, f.session, f.origin, \
-     f.span_session IS NOT NULL";
+pub(super) const HEAD_COLUMNS: &str = concat!(
+    "f.id, f.parent, f.rank, f.status, f.title, ",
+    long_text!("blocked_on", 16),
+    ", f.session, f.origin, f.span_session IS NOT NULL",
+);
 
 /// Parses a column's text in place; a value that does not parse means a damaged row.
 fn parsed<T, E: ToString>(
@@ -172,54 +191,104 @@ pub(super) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
 
 /// Writes a new frame's row. A recovered journal may open a frame twice; the later one wins.
 pub(super) fn insert_frame(connection: &Connection, frame: &Frame) -> Result<()> {
+    let texts = long_texts::texts(frame);
+    if long_texts::long_bits(&texts) != 0 {
+        long_texts::write(connection, &frame.id, &texts)?;
+    }
     let mut insert = connection.prepare_cached(INSERT_FRAME)?;
-    with_values(frame, |values| insert.execute(values))?;
+    with_values(frame, &texts, |values| insert.execute(values))?;
     Ok(())
 }
 
 /// Writes a frame's columns except its position, and its status only if it changed: naming the
 /// column makes SQLite rewrite the indexes.
-pub(super) fn update_frame(connection: &Connection, before: Status, frame: &Frame) -> Result<()> {
-    let (sql, used) = if frame.status == before {
-        (UPDATE_FRAME, 17)
+pub(super) fn update_frame(
+    connection: &Connection,
+    before: &RowBefore,
+    frame: &Frame,
+) -> Result<()> {
+    let (sql, used) = if frame.status == before.status {
+        (UPDATE_FRAME, 18)
     } else {
-        (UPDATE_FRAME_AND_STATUS, 19)
+        (UPDATE_FRAME_AND_STATUS, 20)
     };
+    let texts = long_texts::texts(frame);
+    if before.long | long_texts::long_bits(&texts) != 0 {
+        long_texts::write(connection, &frame.id, &texts)?;
+    }
     let mut update = connection.prepare_cached(sql)?;
-    with_values(frame, |values| {
+    with_values(frame, &texts, |values| {
         update.execute(params_from_iter(values.iter().take(used)))
     })?;
     Ok(())
 }
 
+/// The properties of a frame's row that decide how it is updated.
+pub(super) struct RowBefore {
+    status: Status,
+    /// Bits of its long texts.
+    long: i64,
+}
+
+impl RowBefore {
+    pub(super) fn of(frame: &Frame) -> Self {
+        Self {
+            status: frame.status,
+            long: long_texts::long_bits(&long_texts::texts(frame)),
+        }
+    }
+}
+
 /// Returns the values of a frame's row: those an edit may change, those an end changes, the rest.
-fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 24]) -> T) -> T {
+fn with_values<T>(
+    frame: &Frame,
+    texts: &FrameTexts<'_>,
+    write: impl FnOnce(&[&dyn ToSql; 25]) -> T,
+) -> T {
     let awaiting = frame.awaiting.as_ref().map(encoded);
     let span = frame.span.as_ref();
-    let invalidation = frame.invalidation.as_ref();
+    let long = long_texts::long_bits(texts);
+    let in_row: FrameTexts<'_> = std::array::from_fn(|place| {
+        texts
+            .get(place)
+            .copied()
+            .flatten()
+            .filter(|_| long & (1 << place) == 0)
+    });
+    let [
+        criteria,
+        criteria_compacted,
+        results,
+        results_compacted,
+        blocked,
+        reason,
+        summary,
+        foreign,
+    ] = &in_row;
     write(&[
         &frame.id.as_str(),
         &frame.title.as_str(),
-        &text(frame.criteria.as_ref()),
-        &text(frame.criteria_compacted.as_ref()),
-        &text(frame.results.as_ref()),
-        &text(frame.results_compacted.as_ref()),
-        &text(frame.blocked_on.as_ref()),
-        &invalidation.map(|known| known.reason.as_str()),
-        &invalidation.map(|known| known.at.0),
+        criteria,
+        criteria_compacted,
+        results,
+        results_compacted,
+        blocked,
+        reason,
+        &frame.invalidation.as_ref().map(|known| known.at.0),
         &span.map(|span| span.session.to_string()),
         &span.and_then(|span| span.first.as_deref()),
         &span.and_then(|span| span.last.as_deref()),
         &frame.session.as_ref().map(ToString::to_string),
         &frame.updated_at.0,
         &frame.changed.0,
-        &text(frame.summary.as_ref()),
+        summary,
         &awaiting,
+        &long,
         &frame.status.as_str(),
         &frame.closed.map(|seq| seq.0),
         &frame.parent.as_ref().map(FrameId::as_str),
         &frame.rank.0,
-        &frame.foreign,
+        foreign,
         &frame.created_at.0,
         &frame.origin.as_str(),
     ])
@@ -228,26 +297,22 @@ fn with_values<T>(frame: &Frame, write: impl FnOnce(&[&dyn ToSql; 24]) -> T) -> 
 const INSERT_FRAME: &str = "INSERT OR REPLACE INTO frames (id, title, criteria,
          criteria_compacted, results, results_compacted, blocked_on, invalidation_reason,
          invalidated_at, span_session, span_first, span_last, session, updated_at, changed, summary,
-         awaiting, status, closed, parent, rank, foreign_json, created_at, origin, root, depth)
+         awaiting, long, status, closed, parent, rank, foreign_json, created_at, origin, root, depth)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-         ?20, ?21, ?22, ?23, ?24,
-         coalesce((SELECT root FROM frames WHERE id = ?20), ?1),
-         coalesce((SELECT depth + 1 FROM frames WHERE id = ?20), 0))";
+         ?20, ?21, ?22, ?23, ?24, ?25,
+         coalesce((SELECT root FROM frames WHERE id = ?21), ?1),
+         coalesce((SELECT depth + 1 FROM frames WHERE id = ?21), 0))";
 const UPDATE_FRAME: &str = "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
          results = ?5, results_compacted = ?6, blocked_on = ?7, invalidation_reason = ?8,
          invalidated_at = ?9, span_session = ?10, span_first = ?11, span_last = ?12,
-         session = ?13, updated_at = ?14, changed = ?15, summary = ?16, awaiting = ?17
+         session = ?13, updated_at = ?14, changed = ?15, summary = ?16, awaiting = ?17, long = ?18
      WHERE id = ?1";
 const UPDATE_FRAME_AND_STATUS: &str = "UPDATE frames SET title = ?2, criteria = ?3,
          criteria_compacted = ?4, results = ?5, results_compacted = ?6, blocked_on = ?7,
          invalidation_reason = ?8, invalidated_at = ?9, span_session = ?10, span_first = ?11,
          span_last = ?12, session = ?13, updated_at = ?14, changed = ?15,
-         summary = ?16, awaiting = ?17, status = ?18, closed = ?19
+         summary = ?16, awaiting = ?17, long = ?18, status = ?19, closed = ?20
      WHERE id = ?1";
-
-fn text(prose: Option<&Text>) -> Option<&str> {
-    prose.map(Text::as_str)
-}
 
 /// Reads a note from `kind, text, why, code`.
 pub(super) fn note(row: &Row<'_>) -> rusqlite::Result<Note> {

@@ -1,6 +1,6 @@
 -- Everything here is folded from the journal and can be made again (`flame rebuild`).
 -- A change to this file needs a new PROJECTIONS_VERSION.
--- Without row numbers, so that a frame is one place to write instead of two.
+-- Without row ids, so that a frame is one place to write instead of two.
 CREATE TABLE frames (
     id                  TEXT    PRIMARY KEY,
     parent              TEXT,
@@ -27,7 +27,8 @@ CREATE TABLE frames (
     changed             INTEGER NOT NULL,
     closed              INTEGER,
     summary             TEXT,
-    awaiting            TEXT        -- the summary that it waits for, as JSON
+    awaiting            TEXT,       -- the summary that it waits for, as JSON
+    long                INTEGER NOT NULL    -- bits of the texts that are in long_texts
 ) STRICT, WITHOUT ROWID;
 -- Every listing in order, of all children or of some: open ones, finished ones, those being worked
 -- on among ten thousand plans. One index, since each index is another page that a command writes; a
@@ -48,6 +49,15 @@ CREATE INDEX frames_by_title ON frames (title COLLATE NOCASE);
 -- A host's to-do list names its items by their text.
 CREATE INDEX frames_todo ON frames (parent, title, rank, id) WHERE origin = 'todo';
 
+-- Texts of frames that are too long for their rows. With row ids, like notes: to compare a key in a
+-- table without them, SQLite reads the whole row.
+CREATE TABLE long_texts (
+    frame TEXT    NOT NULL,
+    bit   INTEGER NOT NULL,
+    text  TEXT    NOT NULL,
+    PRIMARY KEY (frame, bit)
+) STRICT;
+
 CREATE TABLE notes (
     frame TEXT    NOT NULL,
     seq   INTEGER NOT NULL,
@@ -59,7 +69,7 @@ CREATE TABLE notes (
     by    TEXT,                -- `user` for what the user recorded at a terminal
     mark  INTEGER NOT NULL,    -- hash of the text
     PRIMARY KEY (frame, seq, n)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Finds a text among any number of notes, however long and alike they are.
 CREATE INDEX notes_by_text ON notes (frame, kind, mark, seq, n);
