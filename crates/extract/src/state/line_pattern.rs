@@ -26,7 +26,8 @@ impl LinePattern {
         let mut last = None;
         for segment in segments {
             last = Some(segment);
-            let found = starts(line, at).find_map(|start| segment_end(segment, line, start));
+            let found =
+                starts(segment, line, at).find_map(|start| segment_end(segment, line, start));
             match found {
                 Some(end) => at = end,
                 None => return false,
@@ -37,7 +38,7 @@ impl LinePattern {
             // The last segment ends the line, which its first position need not do.
             Some(segment) => {
                 at == line.len()
-                    || starts(line, at)
+                    || starts(segment, line, at)
                         .any(|start| segment_end(segment, line, start) == Some(line.len()))
             }
         }
@@ -64,8 +65,20 @@ fn split_at_stars(pattern: &'static str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Returns the positions of a line from a position on.
-fn starts(line: &str, from: usize) -> impl Iterator<Item = usize> {
+/// Returns the positions of a line, from one on, at which a segment may begin. Trying all of them was
+/// a third of the time of an import.
+fn starts<'l>(segment: &str, line: &'l str, from: usize) -> Box<dyn Iterator<Item = usize> + 'l> {
+    let rest = line.get(from..).unwrap_or_default();
+    let at = move |(at, _): (usize, &str)| from + at;
+    match segment.chars().next() {
+        None | Some('%' | '@' | '&' | '\\') => Box::new(positions(line, from)),
+        Some('#') => Box::new(rest.match_indices(|c: char| c.is_ascii_digit()).map(at)),
+        Some(literal) => Box::new(rest.match_indices(literal).map(at)),
+    }
+}
+
+/// Returns the positions of a line from one on.
+fn positions(line: &str, from: usize) -> impl Iterator<Item = usize> {
     (from..=line.len()).filter(|at| line.is_char_boundary(*at))
 }
 
@@ -89,7 +102,7 @@ fn segment_end(segment: &str, line: &str, start: usize) -> Option<usize> {
                 let is_part = |c: char| c.is_alphanumeric() || c == '_';
                 let word = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
                 let after = chars.as_str();
-                let mut ends = starts(line, at).take_while(|end| *end <= at + word);
+                let mut ends = positions(line, at).take_while(|end| *end <= at + word);
                 return ends.find_map(|end| segment_end(after, line, end));
             }
             '\\' => literal(chars.next()?, rest)?,
