@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::Args;
+use flamestack_core::FrameId;
 use flamestack_core::frame::{Frame, LogEntry, Status};
 use flamestack_engine::views::{self, counted};
 use flamestack_hosts::legacy::{OnExisting, export, write_export};
@@ -135,20 +136,29 @@ impl Export {
         } else {
             OnExisting::Refuse
         };
+        let number = frames.len();
+        let logged: Vec<FrameId> = frames
+            .iter()
+            .filter(|it| has_log(it))
+            .map(|it| it.id)
+            .collect();
+        let raw: Vec<LogEntry> = frames.into_iter().flat_map(|frame| frame.log).collect();
         let dir = exported.write(to, on_existing)?;
-        let logs = write_logs(ctx, &frames, &dir)?;
-        write_raw_texts(ctx, &frames, &dir)?;
+        drop(exported);
+        let logs = logged.len();
+        write_logs(ctx, &logged, &dir)?;
+        write_raw_texts(ctx, &raw, &dir)?;
         if output.is_json() {
             return output.data(&json!({
-                "frames": frames.len(),
+                "frames": number,
                 "logs": logs,
                 "to": dir.display().to_string(),
             }));
         }
         output.line(format!(
             "Exported {} and {} to {}.",
-            counted(frames.len() as u64, "frame", "frames"),
-            counted(logs, "log", "logs"),
+            counted(number as u64, "frame", "frames"),
+            counted(logs as u64, "log", "logs"),
             dir.display()
         ))
     }
@@ -186,21 +196,21 @@ fn input_end() -> Result<Receiver<()>, Failure> {
 /// Returns the path of a finished frame's log relative to `state.json`. Imported frames keep the
 /// path that they came with, if any.
 fn log_path(frame: &Frame) -> Option<String> {
-    (has_log(frame) && frame.foreign.is_none()).then(|| format!("{LOGS}/{}", log_name(frame)))
+    (has_log(frame) && frame.foreign.is_none()).then(|| format!("{LOGS}/{}", log_name(&frame.id)))
 }
 
 fn has_log(frame: &Frame) -> bool {
     matches!(frame.status, Status::Completed | Status::Failed)
 }
 
-fn log_name(frame: &Frame) -> String {
-    format!("{}.md", frame.id)
+fn log_name(frame: &FrameId) -> String {
+    format!("{frame}.md")
 }
 
 /// Writes the raw text of all frames next to the exported state.
-fn write_raw_texts(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result<(), Failure> {
+fn write_raw_texts(ctx: &CommandContext, raw: &[LogEntry], dir: &Path) -> Result<(), Failure> {
     let blobs = ctx.engine.blobs();
-    for entry in frames.iter().flat_map(|frame| &frame.log) {
+    for entry in raw {
         if let Some(text) = blobs.get(&entry.blob)? {
             write_export(dir, RAW, &raw_name(entry), &text)?;
         } else if ctx
@@ -228,16 +238,14 @@ pub(super) fn raw_name(entry: &LogEntry) -> String {
     format!("{}.txt", entry.blob)
 }
 
-/// Writes the logs of finished frames next to the exported state and returns their number.
-fn write_logs(ctx: &CommandContext, frames: &[Frame], dir: &Path) -> Result<u64, Failure> {
-    let mut written = 0;
-    for frame in frames.iter().filter(|frame| has_log(frame)) {
+/// Writes the logs of finished frames next to the exported state.
+fn write_logs(ctx: &CommandContext, frames: &[FrameId], dir: &Path) -> Result<(), Failure> {
+    for frame in frames {
         let log = ctx
             .engine
-            .read(|reading| views::log::gather(reading, &frame.id))?;
+            .read(|reading| views::log::gather(reading, frame))?;
         let log = views::log::markdown(&log);
         write_export(dir, LOGS, &log_name(frame), &log)?;
-        written += 1;
     }
-    Ok(written)
+    Ok(())
 }

@@ -12,13 +12,29 @@ use super::frame_object::{self, Position};
 use super::read::{FrameEntry, LegacyStack};
 use super::schema::{Object, StateFields, known_fields, to_pretty_json};
 
-/// The files of an export.
+/// The files of an export. Their texts are made when they are written: a store of 50 MB would be in
+/// memory three times otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportFiles {
-    /// The content of `state.json`.
-    pub state_json: String,
-    /// Names and contents of the files in `frames/`.
-    pub frames: Vec<(String, String)>,
+    state: Value,
+    /// Names of the files in `frames/`, with the keys of their frames.
+    names: Vec<(String, String)>,
+}
+
+impl ExportFiles {
+    /// Returns the content of `state.json`.
+    pub fn state_json(&self) -> String {
+        to_pretty_json(&self.state)
+    }
+
+    /// Returns names and contents of the files in `frames/`.
+    pub fn frames(&self) -> impl Iterator<Item = (&str, String)> {
+        let frames = self.state.get("frames");
+        self.names.iter().filter_map(move |(name, key)| {
+            let frame = frames?.get(key)?;
+            Some((name.as_str(), to_pretty_json(frame)))
+        })
+    }
 }
 
 /// Converts frames and sessions to the predecessors' files.
@@ -59,20 +75,18 @@ pub fn export(
         let object = frame_object::write(frame, tree.original(frame), &position);
         objects.insert(key.to_owned(), Value::Object(object));
     }
-    let names = file_names(objects.keys().map(String::as_str));
-    let files = names
-        .into_iter()
-        .filter_map(|(key, name)| Some((name, to_pretty_json(objects.get(key)?))));
-    let mut files: Vec<(String, String)> = files.collect();
-    files.sort();
+    let names = file_names(objects.keys().map(String::as_str)).into_iter();
+    let mut names: Vec<(String, String)> =
+        names.map(|(key, name)| (name, key.to_owned())).collect();
+    names.sort();
 
     let mut state = state_fields(frames, &sessions, imported, &tree);
     state.insert("frames".to_owned(), Value::Object(objects));
     let extension = extension::write_sessions(&sessions);
     state.insert(extension::FIELD.to_owned(), extension);
     ExportFiles {
-        state_json: to_pretty_json(&Value::Object(state)),
-        frames: files,
+        state: Value::Object(state),
+        names,
     }
 }
 

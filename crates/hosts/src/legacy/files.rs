@@ -189,11 +189,11 @@ impl ExportFiles {
         below.take(2).try_for_each(refuse_link)?;
         refuse_link(&frames)?;
         fs_err::create_dir_all(&frames)?;
-        for (name, content) in &self.frames {
+        for (name, content) in self.frames() {
             // Not synced to the disk: the state holds the same frame.
-            write_export(&dir, "frames", name, content)?;
+            write_export(&dir, "frames", name, &content)?;
         }
-        let file = stage(&state, &self.state_json, None)?;
+        let file = stage(&state, &self.state_json(), None)?;
         file.as_file().sync_all()?;
         replace(file, &state)?;
         Ok(dir)

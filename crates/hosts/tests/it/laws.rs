@@ -26,12 +26,12 @@ proptest! {
         let mut project = Project::default();
         project.import(&read_text(&state.to_string()).unwrap());
         let export = project.export();
-        prop_assert_eq!(&without_ours(&export.state_json), &state);
+        prop_assert_eq!(&without_ours(&export.state_json()), &state);
 
         let mut other = Project::default();
         other.import(&reread(&export));
         prop_assert_eq!(by_id(other.frames()), by_id(project.frames()));
-        prop_assert_eq!(&without_ours(&other.export().state_json), &state);
+        prop_assert_eq!(&without_ours(&other.export().state_json()), &state);
     }
 
     #[test]
@@ -160,6 +160,6 @@ fn wide_and_deep_trees_are_fast() {
         let state = json!({ "frames": frames, "rootFrameIDs": roots, "activeFrameID": last });
         let mut project = Project::default();
         project.import(&read_text(&state.to_string()).unwrap());
-        assert_eq!(without_ours(&project.export().state_json), state);
+        assert_eq!(without_ours(&project.export().state_json()), state);
     }
 }

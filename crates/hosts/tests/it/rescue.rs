@@ -64,7 +64,7 @@ fn our_frame_files_alone_make_a_stack() {
             .unwrap(),
     );
     let dir = tempfile::tempdir().unwrap();
-    for (name, content) in project.export().frames {
+    for (name, content) in project.export().frames() {
         fs_err::create_dir_all(dir.path().join("frames")).unwrap();
         fs_err::write(dir.path().join("frames").join(name), content).unwrap();
     }

@@ -40,10 +40,15 @@ pub(crate) fn read_text(state: &str) -> Result<LegacyStack, LegacyReadError> {
 
 /// Writes an export and reads it again.
 pub(crate) fn reread(export: &ExportFiles) -> LegacyStack {
+    reread_state(&export.state_json())
+}
+
+/// Writes a state and reads it.
+pub(crate) fn reread_state(state: &str) -> LegacyStack {
     let dir = tempfile::tempdir().unwrap();
     let stack = dir.path().join("stack");
     fs_err::create_dir(&stack).unwrap();
-    fs_err::write(stack.join("state.json"), &export.state_json).unwrap();
+    fs_err::write(stack.join("state.json"), state).unwrap();
     read(&stack)
 }
 

@@ -57,7 +57,7 @@ fn a_small_project_is_written_like_the_predecessor_does() {
     let project = small_project();
     let log = |frame: &flamestack_core::Frame| Some(format!("logs/{}.md", frame.id));
     let export = export(&project.frames(), &project.sessions(), None, &log);
-    insta::assert_snapshot!(export.state_json, @r#"
+    insta::assert_snapshot!(export.state_json(), @r#"
     {
       "version": 1,
       "frames": {
@@ -123,11 +123,7 @@ fn a_small_project_is_written_like_the_predecessor_does() {
       }
     }
     "#);
-    let names: Vec<&str> = export
-        .frames
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<&str> = export.frames().map(|(name, _)| name).collect();
     assert_eq!(names, ["c1.json", "plan-caaaaaaa.json"]);
 }
 
