@@ -122,6 +122,17 @@ fn cpu_time(pid: u32) -> Option<Duration> {
     Some(Duration::from_millis((user + system) * 10))
 }
 
+/// Waits until a process has computed nothing for a while.
+fn wait_until_idle(pid: u32, quiet: Duration) {
+    let mut computed = Duration::ZERO;
+    while let Some(now) = cpu_time(pid)
+        && now > computed
+    {
+        computed = now;
+        std::thread::sleep(quiet);
+    }
+}
+
 /// Resets the largest memory of a process so far.
 fn forget_peak(pid: u32) {
     fs_err::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
@@ -218,6 +229,8 @@ impl Sidecar {
         report: &mut Report,
     ) {
         let pid = self.child.id();
+        // An earlier request may have left the index to be filled beside this one.
+        wait_until_idle(pid, Duration::from_millis(30));
         forget_peak(pid);
         let before = cpu_time(pid).unwrap();
         let begun = Instant::now();
@@ -277,11 +290,7 @@ impl Page {
         });
         cookie.unwrap().clone_into(&mut page.cookie);
         // The journal is read beside the first requests and would be counted as theirs.
-        let mut work = 0;
-        while cpu_time(page.child.id()).unwrap().as_millis() > work {
-            work = cpu_time(page.child.id()).unwrap().as_millis();
-            std::thread::sleep(Duration::from_secs(1));
-        }
+        wait_until_idle(page.child.id(), Duration::from_secs(1));
         page
     }
 
