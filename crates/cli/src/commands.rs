@@ -42,7 +42,6 @@ pub(crate) mod ui;
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use std::time::Duration;
 
 use flamestack_core::{Actor, Author, Event, FrameId};
 use flamestack_engine::hints::Voice;
@@ -255,16 +254,13 @@ fn set_aside(waiting: &Path) -> String {
 
 /// Executes a request and prints its receipt.
 fn execute(ctx: &CommandContext, output: &mut Output, request: &Request) -> Result<(), Failure> {
-    let receipt = ctx.engine.commands().execute(&ctx.actor, request)?;
-    if !matches!(request, Request::AwaitSummary { .. }) {
-        return print_receipt(ctx, output, &receipt);
-    }
-    // No host makes a summary at a terminal, so the wait ends at once.
-    let compactions = ctx.engine.compactions();
-    for receipt in compactions.give_up_waiting(&ctx.actor, Duration::ZERO)? {
-        print_receipt(ctx, output, &receipt)?;
-    }
-    Ok(())
+    let receipt = if matches!(request, Request::AwaitSummary { .. }) {
+        let compactions = ctx.engine.compactions();
+        compactions.summarize_now(&ctx.actor, request)?
+    } else {
+        ctx.engine.commands().execute(&ctx.actor, request)?
+    };
+    print_receipt(ctx, output, &receipt)
 }
 
 /// Prints what an executed request changed.

@@ -133,6 +133,18 @@ pub enum Command {
         /// End of the wait: the frame then gets a summary made from its record.
         until: Timestamp,
     },
+    /// Give a frame a summary of its record, and close it if it has an outcome. In one command, so that one
+    /// undo takes all of it back.
+    SummarizeNow {
+        /// The frame.
+        frame: Option<FrameId>,
+        /// Outcome with which it is closed; none if it stays open.
+        outcome: Option<Outcome>,
+        /// Results given so far.
+        given: Option<Results>,
+        /// The summary; none if nothing is recorded.
+        summary: Option<Box<Summary>>,
+    },
     /// End the wait of a frame for a summary.
     TakeSummary {
         /// The frame.

@@ -125,6 +125,12 @@ pub fn decide<N: TreeQuery + ?Sized>(
             let (given, note) = (given.as_ref(), note.as_ref());
             decider.await_summary(frame.as_ref(), *outcome, given, note, *until)?;
         }
+        Command::SummarizeNow {
+            frame,
+            outcome,
+            given,
+            summary,
+        } => decider.summarize_now(frame.as_ref(), *outcome, given.as_ref(), summary.as_deref())?,
         Command::TakeSummary {
             frame,
             summary,

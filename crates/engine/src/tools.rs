@@ -14,7 +14,6 @@ mod state;
 mod subagents;
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use flamestack_core::text::{QUOTE_LIMIT, quoted, shortened};
 use flamestack_core::{Actor, enum_names};
@@ -311,16 +310,13 @@ fn simplify(schema: &mut Value) {
 
 /// Executes a request and returns its receipt as text.
 fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String> {
-    let mut receipts = vec![engine.commands().execute(actor, request)?];
-    // No host makes a summary at a terminal, so the wait ends at once.
-    if matches!(request, Request::AwaitSummary { .. }) && actor.session.is_shell() {
-        let compactions = engine.compactions();
-        receipts = compactions.give_up_waiting(actor, Duration::ZERO)?;
-    }
-    let mut lines = Vec::new();
-    for receipt in &receipts {
-        lines.extend(engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?);
-    }
+    // No host makes a summary at a terminal.
+    let receipt = if matches!(request, Request::AwaitSummary { .. }) && actor.session.is_shell() {
+        engine.compactions().summarize_now(actor, request)?
+    } else {
+        engine.commands().execute(actor, request)?
+    };
+    let lines = engine.read(|reading| receipt::lines(reading, actor, &receipt, Voice::Tool))?;
     Ok(lines.join("\n"))
 }
 

@@ -4,7 +4,9 @@ use flamestack_core::Author;
 use flamestack_core::Model;
 use flamestack_core::command::{Actor, Command, Fork, Place, PlanItem, Under};
 use flamestack_core::compaction::{Anchor, AnchorKind};
-use flamestack_core::compaction::{AnchorReport, Checkpoint, CompactionKind, SummaryClaims};
+use flamestack_core::compaction::{
+    AnchorReport, Checkpoint, CompactionKind, Summary, SummaryClaims,
+};
 use flamestack_core::delivery::{Delivery, Reason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
@@ -282,6 +284,17 @@ impl Wish {
                 given: None,
                 note: Some(prose(text)),
                 until: Timestamp(i64::from(self.b)),
+            },
+            3 if self.b.is_multiple_of(2) => Command::SummarizeNow {
+                frame,
+                outcome: (self.b % 3 > 0).then_some(Outcome::Completed),
+                given: (self.b % 5 == 1).then(|| results(text)),
+                summary: (self.b % 7 > 0).then(|| {
+                    Box::new(Summary {
+                        text: prose(text),
+                        claims: SummaryClaims::default(),
+                    })
+                }),
             },
             _ => Command::AwaitSummary {
                 frame,

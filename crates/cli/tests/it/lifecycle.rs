@@ -149,6 +149,49 @@ fn a_frame_without_a_conversation_is_summarised_from_its_record() {
 }
 
 #[test]
+fn one_undo_takes_back_a_summary() {
+    let project = TestProject::new();
+    project.push("Shop");
+    let cart = project.push("Cart");
+    project.ok(&["note", "decision", "cents"]);
+    let status = || project.json(&["show", &cart])["status"].clone();
+    project.ok(&["pop", "--summarize"]);
+    assert_eq!(status(), "completed");
+    project.ok(&["undo"]);
+    assert_eq!(status(), "in_progress");
+    // Nothing is left that would close it again.
+    project.ok(&["push", "Below"]);
+    assert_eq!(status(), "in_progress");
+    project.ok(&["undo"]);
+    project.ok(&["summarize"]);
+    project.ok(&["undo"]);
+    assert_eq!(project.json(&["show", &cart])["summary"], json!(null));
+    project.ok(&["undo"]);
+    assert_eq!(project.json(&["show", &cart])["decisions"], json!([]));
+}
+
+#[test]
+fn a_frame_that_was_closed_after_its_wait_stays_open_once_that_is_undone() {
+    let mut project = TestProject::new().with_env("FLAME_COMPACTION_COMPLETION_TIMEOUT_MS", "0");
+    project.turn_to_session("opencode:ses_a");
+    let goal = json!({ "title": "Root", "successCriteria": "x" });
+    tool(&project, "stack_frame_push", &goal);
+    tool(
+        &project,
+        "stack_frame_pop",
+        &json!({ "status": "completed" }),
+    );
+    // Ends the wait, and says so.
+    project.flame(&["status"]);
+    let status = || project.json(&["tree", "--all"])["lines"][0]["status"].clone();
+    assert_eq!(status(), "completed");
+    project.ok(&["undo"]);
+    assert_eq!(status(), "in_progress");
+    project.ok(&["note", "decision", "cents"]);
+    assert_eq!(status(), "in_progress");
+}
+
+#[test]
 fn a_wait_for_a_summary_ends_with_the_next_command_after_its_deadline() {
     let mut project = TestProject::new().with_env("FLAME_COMPACTION_COMPLETION_TIMEOUT_MS", "0");
     project.turn_to_session("opencode:ses_a");

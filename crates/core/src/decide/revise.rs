@@ -226,6 +226,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         self.check_focus_stays(&last, &returning)?;
         self.events.push(Event::CommandUndone { batch: last.batch });
         self.events.extend(returning);
+        self.events.extend(ended_waits(&last.events));
         Ok(())
     }
 
@@ -324,4 +325,21 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             from => self.in_progress_from(from),
         }
     }
+}
+
+/// Returns the ends of the waits that would come back with an undo. A frame that was closed once its
+/// summary had come would wait again, and the next command of its session would close it again.
+fn ended_waits(undone: &[Event]) -> impl Iterator<Item = Event> {
+    let is_closed = |id: &FrameId| {
+        let closes =
+            |event: &Event| matches!(event, Event::FrameClosed { frame, .. } if frame == id);
+        undone.iter().any(closes)
+    };
+    undone.iter().filter_map(move |event| match event {
+        Event::SummaryArrived { frame, .. } if is_closed(frame) => Some(Event::SummaryArrived {
+            frame: *frame,
+            summary: None,
+        }),
+        _ => None,
+    })
 }

@@ -24,16 +24,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         note: Option<&Text>,
         until: Timestamp,
     ) -> DecideResult<(), N> {
-        let frame = if let Some(outcome) = outcome {
-            self.would_end(frame, outcome)?
-        } else {
-            let frame = self.named_or_active(frame)?;
-            match frame.status {
-                Status::InProgress | Status::Blocked => frame.id,
-                Status::Planned => return Err(Refusal::NotBegun(frame).into()),
-                _ => return Err(Refusal::AlreadyFinished(frame).into()),
-            }
-        };
+        let frame = self.to_summarize(frame, outcome)?;
         self.events.push(Event::SummaryAwaited {
             frame,
             outcome,
@@ -42,6 +33,39 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             until: Some(until),
         });
         Ok(())
+    }
+
+    /// Gives a frame a summary, and closes it if it has an outcome.
+    pub(super) fn summarize_now(
+        &mut self,
+        frame: Option<&FrameId>,
+        outcome: Option<Outcome>,
+        given: Option<&Results>,
+        summary: Option<&Summary>,
+    ) -> DecideResult<(), N> {
+        let id = self.to_summarize(frame, outcome)?;
+        let head = self.frame(&id)?;
+        let claims = summary.map(|summary| summary.claims.clone());
+        let text = summary.map(|summary| &summary.text);
+        self.arrived(&head, outcome, given, text, &claims.unwrap_or_default())
+    }
+
+    /// Returns the frame that is to be summarised, if it can be: one that a pop could end now, or an
+    /// open one that stays open.
+    fn to_summarize(
+        &mut self,
+        frame: Option<&FrameId>,
+        outcome: Option<Outcome>,
+    ) -> DecideResult<FrameId, N> {
+        if let Some(outcome) = outcome {
+            return self.would_end(frame, outcome);
+        }
+        let frame = self.named_or_active(frame)?;
+        match frame.status {
+            Status::InProgress | Status::Blocked => Ok(frame.id),
+            Status::Planned => Err(Refusal::NotBegun(frame).into()),
+            _ => Err(Refusal::AlreadyFinished(frame).into()),
+        }
     }
 
     /// Returns the frame that a pop would end now.
@@ -84,7 +108,9 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         };
         let claims = summary.map(|summary| summary.claims.clone());
         let text = summary.map(|summary| &summary.text);
-        self.arrived(&head, &awaiting, text, &claims.unwrap_or_default())
+        let Awaiting { outcome, given, .. } = &awaiting;
+        let claims = claims.unwrap_or_default();
+        self.arrived(&head, *outcome, given.as_ref(), text, &claims)
     }
 
     /// Records the session's summary and hands it to the frames that wait for it, or else to the
@@ -111,7 +137,8 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         }
         for (id, awaiting) in &waiting {
             let head = self.frame(id)?;
-            self.arrived(&head, awaiting, Some(summary), claims)?;
+            let Awaiting { outcome, given, .. } = awaiting;
+            self.arrived(&head, *outcome, given.as_ref(), Some(summary), claims)?;
         }
         Ok(())
     }
@@ -119,7 +146,8 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
     fn arrived(
         &mut self,
         frame: &FrameHead,
-        awaiting: &Awaiting,
+        outcome: Option<Outcome>,
+        given: Option<&Results>,
         summary: Option<&Text>,
         claims: &SummaryClaims,
     ) -> DecideResult<(), N> {
@@ -127,7 +155,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             frame: frame.id,
             summary: summary.cloned(),
         });
-        let Some(outcome) = awaiting.outcome else {
+        let Some(outcome) = outcome else {
             return Ok(());
         };
         for note in &claims.notes {
@@ -138,7 +166,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 });
             }
         }
-        let results = results(awaiting.given.as_ref(), &claims.results);
+        let results = results(given, &claims.results);
         let decided = self.events.len();
         match self.pop(Some(&frame.id), outcome, &results) {
             // Work was begun below it meanwhile: the frame keeps its summary and continues.

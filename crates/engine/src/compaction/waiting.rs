@@ -14,6 +14,7 @@ use flamestack_core::{Actor, Author, Command, FrameId, SessionRef, Text};
 use super::Compactions;
 use crate::commands::Receipt;
 use crate::error::Result;
+use crate::request::Request;
 use crate::summaries::RESULT_TOKENS;
 
 impl Compactions<'_> {
@@ -88,6 +89,39 @@ impl Compactions<'_> {
             tracing::info!(session = %actor.session, frames = ended.len(), "No summary came");
         }
         Ok(ended)
+    }
+
+    /// Summarizes a frame from its record, as a request to wait for a summary asks, where no host
+    /// makes one: at a terminal.
+    pub fn summarize_now(&self, actor: &Actor, request: &Request) -> Result<Receipt> {
+        let summaries = self.engine.summaries();
+        let request = summaries.with_dense_results(actor, request.clone());
+        let (command, active) = self.engine.read(|reading| {
+            let (clock, until) = (self.engine.clock(), Timestamp::default());
+            let command = request.to_command(reading, actor, clock, until)?;
+            let session = reading.session(&actor.session)?;
+            Ok((command, session.and_then(|session| session.active)))
+        })?;
+        let Command::AwaitSummary {
+            frame,
+            outcome,
+            given,
+            ..
+        } = command
+        else {
+            return self.engine.commands().execute(actor, &request);
+        };
+        let summary = match frame.or(active) {
+            Some(frame) => self.derived(actor, frame)?.map(Box::new),
+            None => None,
+        };
+        let command = Command::SummarizeNow {
+            frame,
+            outcome,
+            given,
+            summary,
+        };
+        self.engine.commands().run(actor, &command)
     }
 
     fn end_wait(

@@ -108,7 +108,9 @@ pub fn lines(
         | Command::Block { .. }
         | Command::Invalidate { .. }
         | Command::Undo => true,
-        Command::TakeSummary { .. } => receipt.events.iter().any(is_focused),
+        Command::SummarizeNow { .. } | Command::TakeSummary { .. } => {
+            receipt.events.iter().any(is_focused)
+        }
         _ => false,
     };
     if returns {
