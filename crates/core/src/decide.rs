@@ -168,22 +168,15 @@ pub fn decide<N: TreeQuery + ?Sized>(
         } => decider.link_session(session, *kind, to.as_ref(), *removed)?,
         Command::CloseSession { session, why } => decider.close_session(session, why.as_ref())?,
         Command::Interrupt { cause, how } => decider.interrupt(*cause, how.as_ref())?,
-        Command::KeepInterruption(checkpoint) => {
-            let kept = Event::InterruptionKept(checkpoint.clone());
-            decider.events.push(kept);
+        Command::KeepInterruption(kept) => {
+            decider.events.push(Event::InterruptionKept(kept.clone()));
         }
         Command::HostSession(process) => decider.host_session(process)?,
         Command::BeginResume => decider.begin_resume()?,
         Command::Describe(description) => decider.describe(description),
         Command::UseModel(model) => decider.use_model(model),
-        Command::Send(sending) => {
-            let sent = Event::ContextSent(sending.clone());
-            decider.events.push(sent);
-        }
-        Command::Suggest(suggestion) => {
-            let made = Event::SuggestionMade(suggestion.clone());
-            decider.events.push(made);
-        }
+        Command::Send(sending) => decider.events.push(Event::ContextSent(sending.clone())),
+        Command::Suggest(made) => decider.events.push(Event::SuggestionMade(made.clone())),
         Command::AnswerSuggestion { suggestion, state } => {
             let (suggestion, state) = (*suggestion, *state);
             let answered = Event::SuggestionAnswered { suggestion, state };

@@ -24,7 +24,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         note: Option<&Text>,
         until: Timestamp,
     ) -> DecideResult<(), N> {
-        let frame = self.to_summarize(frame, outcome)?;
+        let frame = self.summarizable(frame, outcome)?;
         self.events.push(Event::SummaryAwaited {
             frame,
             outcome,
@@ -43,7 +43,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         given: Option<&Results>,
         summary: Option<&Summary>,
     ) -> DecideResult<(), N> {
-        let id = self.to_summarize(frame, outcome)?;
+        let id = self.summarizable(frame, outcome)?;
         let head = self.frame(&id)?;
         let claims = summary.map(|summary| summary.claims.clone());
         let text = summary.map(|summary| &summary.text);
@@ -52,7 +52,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
 
     /// Returns the frame that is to be summarised, if it can be: one that a pop could end now, or an
     /// open one that stays open.
-    fn to_summarize(
+    fn summarizable(
         &mut self,
         frame: Option<&FrameId>,
         outcome: Option<Outcome>,
