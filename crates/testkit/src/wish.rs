@@ -287,9 +287,9 @@ impl Wish {
             },
             3 if self.b.is_multiple_of(2) => Command::SummarizeNow {
                 frame,
-                outcome: (self.b % 3 > 0).then_some(Outcome::Completed),
+                outcome: (!self.b.is_multiple_of(3)).then_some(Outcome::Completed),
                 given: (self.b % 5 == 1).then(|| results(text)),
-                summary: (self.b % 7 > 0).then(|| {
+                summary: (!self.b.is_multiple_of(7)).then(|| {
                     Box::new(Summary {
                         text: prose(text),
                         claims: SummaryClaims::default(),
