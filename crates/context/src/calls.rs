@@ -7,6 +7,11 @@ pub(super) fn details(frame: &FrameId) -> String {
     format!("flame show {frame}")
 }
 
+/// Returns the command that shows everything below a frame with its results.
+pub(super) fn results_below(frame: &FrameId) -> String {
+    format!("flame tree {frame} --all --details")
+}
+
 /// Returns the command that shows everything below a frame.
 pub(super) fn below(frame: &FrameId) -> String {
     format!("flame tree {frame} --all")

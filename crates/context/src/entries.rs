@@ -124,7 +124,7 @@ impl<'a> SectionBuilder<'a, '_> {
         let uncles = &self.around.uncles;
         draft.total = uncles.total.max(uncles.frames.len());
         if let Some(grandparent) = &parent.parent {
-            draft.call = calls::below(grandparent);
+            draft.call = calls::results_below(grandparent);
         }
         let far = |uncle: &Frame| {
             let known = self.around.ancestors.iter();
@@ -148,7 +148,7 @@ impl<'a> SectionBuilder<'a, '_> {
         };
         let completed = with_status(&self.around.siblings, Status::Completed);
         draft.total = self.around.place.completed.max(completed.clone().count());
-        draft.call = calls::below(parent);
+        draft.call = calls::results_below(parent);
         let mut ranked = self.ranked(latest(completed), |_, relevance| relevance.score);
         let allowed = max.unwrap_or(usize::MAX);
         draft.over_limit = draft.total.saturating_sub(allowed);
@@ -179,7 +179,7 @@ impl<'a> SectionBuilder<'a, '_> {
             let failed = failed_frames(&self.around.siblings);
             let ranked = self.ranked(latest(failed), |_, relevance| relevance.score);
             if let (false, Some(parent)) = (ranked.is_empty(), &self.around.current.parent) {
-                draft.call = calls::below(parent);
+                draft.call = calls::results_below(parent);
             }
             found.extend(ranked.iter().map(|(_, frame)| (3, Failed::Frame(frame))));
             let akin = with_status(&self.around.siblings, Status::Completed);
