@@ -23,6 +23,12 @@ pub(crate) fn author() -> Author {
     }
 }
 
+/// Returns true if this sidecar was started by a tool call, and not by a host's plugin: those are children of
+/// the host itself, which may have other sidecars already.
+pub(crate) fn is_in_tool_call() -> bool {
+    call().is_some() || is_below_a_host(lineage().get(1..).unwrap_or_default(), is_host)
+}
+
 /// Returns the host's tool call that runs this command, if the host names it. Events recorded here
 /// then belong to the message that holds the call.
 pub(crate) fn call() -> Option<String> {

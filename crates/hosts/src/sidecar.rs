@@ -72,6 +72,8 @@ pub struct Sidecar {
     pub notices: Vec<String>,
     /// The reason why every request is refused, if there is one.
     pub stopped: Option<String>,
+    /// True if an agent's tool call started it: prompts of its sessions are the agent's words, not the user's.
+    pub in_tool_call: bool,
     /// Clean-ups in idle moments.
     pub upkeep: Option<Upkeep>,
     /// The host's process, where the system says which one it is.

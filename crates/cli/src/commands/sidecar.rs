@@ -15,6 +15,7 @@ use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
 use flamestack_hosts::sidecar::{self, Sidecar as Serving, Upkeep};
 
+use crate::caller;
 use crate::command_context::{CommandContext, home};
 use crate::failure::Failure;
 
@@ -57,6 +58,7 @@ impl Sidecar {
             ),
             notices: notices(&ctx.settings),
             stopped: stopped(&ctx.settings),
+            in_tool_call: caller::is_in_tool_call(),
             upkeep: upkeep(&ctx)?,
             process: SystemProcesses.parent(),
             worktree: ctx.actor.worktree,

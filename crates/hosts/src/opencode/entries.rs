@@ -17,7 +17,10 @@ pub(crate) const EMPTY_ANSWER: &str = "the provider's answer was empty";
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'a> {
     /// A running host, which reports to-do lists, compactions and ends of turns as events.
-    Live,
+    Live {
+        /// True if an agent's tool call started the host: its prompts are the agent's words.
+        in_tool_call: bool,
+    },
     /// OpenCode's database, which has nothing but the messages.
     Recorded {
         /// The directory that the session ran in.
@@ -30,7 +33,7 @@ pub(crate) enum Source<'a> {
 impl Source<'_> {
     fn path(&self, path: &str) -> String {
         match self {
-            Self::Live => path.to_owned(),
+            Self::Live { .. } => path.to_owned(),
             Self::Recorded { directory, .. } => tools::inside(path, directory),
         }
     }
@@ -113,7 +116,7 @@ fn text_kind(
     source: Source<'_>,
 ) -> Option<EntryKind> {
     let is_host = match source {
-        Source::Live => is_synthetic,
+        Source::Live { in_tool_call } => is_synthetic || in_tool_call,
         Source::Recorded { is_subagent, .. } => is_synthetic || is_subagent,
     };
     Some(match (message.role, message.is_summary, source) {
@@ -140,7 +143,7 @@ fn text_kind(
             tokens_before: None,
         },
         // An event reports the summary when it has replaced what it sums up.
-        (HostRole::Assistant, true, Source::Live) => return None,
+        (HostRole::Assistant, true, Source::Live { .. }) => return None,
     })
 }
 
@@ -152,7 +155,7 @@ fn call_entries(
 ) {
     let input = &call.input;
     let directory = match source {
-        Source::Live => "",
+        Source::Live { .. } => "",
         Source::Recorded { directory, .. } => directory,
     };
     let made = tools::call(&call.call, &call.tool, input, input.to_string(), directory);
@@ -304,6 +307,9 @@ mod tests {
             directory: "/p",
             is_subagent: false,
         };
-        assert_eq!((changes(Source::Live), changes(recorded)), (1, 0));
+        let live = Source::Live {
+            in_tool_call: false,
+        };
+        assert_eq!((changes(live), changes(recorded)), (1, 0));
     }
 }

@@ -104,11 +104,11 @@ impl Ingest {
         self.waiting.extend(entries);
     }
 
-    fn message(&mut self, message: &HostMessage) {
+    fn message(&mut self, message: &HostMessage, source: Source<'_>) {
         if let Some(at) = message.at {
             self.began.insert(message.id.clone(), at);
         }
-        self.waiting.extend(entries(message, Source::Live));
+        self.waiting.extend(entries(message, source));
     }
 
     fn add(&mut self, id: Option<String>, kind: EntryKind) {
@@ -184,9 +184,10 @@ impl Ingest {
 impl ServedSession<'_> {
     /// Takes messages that may not have been seen before.
     pub(super) fn see(&mut self, messages: &[HostMessage]) {
+        let in_tool_call = self.sidecar.in_tool_call;
         for message in messages {
             self.compaction.see(message);
-            self.ingest.message(message);
+            self.ingest.message(message, Source::Live { in_tool_call });
         }
     }
 

@@ -75,6 +75,7 @@ impl Served {
             restore_budget: 1000,
             notices: Vec::new(),
             stopped: None,
+            in_tool_call: false,
             upkeep: None,
             process: None,
         };
