@@ -232,6 +232,13 @@ impl Maintenance<'_> {
             .read(|reading| Ok(collect(dir, reading, keep, &mut policy)?))
     }
 
+    /// Deletes what is made again when it is needed: indexes and rendered logs.
+    fn drop_rendered(&self) -> Result<()> {
+        self.engine.workspace.drop_indexes()?;
+        if_exists(fs_err::remove_dir_all(self.engine.project().logs_dir()))?;
+        Ok(())
+    }
+
     /// Drops what a project is not to keep. The journal records what is
     /// dropped before it is. `go_on` is asked between two steps, none of which takes long.
     ///
@@ -249,11 +256,16 @@ impl Maintenance<'_> {
         if !workspace.project.dir.exists() {
             return Ok(Collected::default());
         }
+        let tried = flamestack_store::try_writing(&workspace.project.dir);
+        if matches!(tried, Err(StoreError::DiskFull)) {
+            // On a full disk nothing else can be deleted: the journal has to record it first.
+            self.drop_rendered()?;
+            workspace.close();
+        }
         let sweep = blobs.sweep(patience)?;
         let plan = self.plan_collection(keep, orphans)?;
         if plan.drop_index {
-            workspace.drop_indexes()?;
-            if_exists(fs_err::remove_dir_all(self.engine.project().logs_dir()))?;
+            self.drop_rendered()?;
         }
         for some in plan.orphans.chunks(STEP) {
             if go_on() {
@@ -348,11 +360,20 @@ pub struct LastCollection {
     pub after: u64,
 }
 
-/// Returns the files of a project that other users can read.
+/// Returns the files of a project that other users can read, and the folders above it that they can
+/// write to.
 #[cfg(unix)]
 fn exposed(dir: &Path) -> Result<Vec<PathBuf>> {
     use std::os::unix::fs::PermissionsExt;
     let mut exposed = Vec::new();
+    // `projects` and the state directory.
+    for above in dir.ancestors().skip(1).take(2) {
+        if let Some(metadata) = if_exists(fs_err::metadata(above))?
+            && metadata.permissions().mode() & 0o022 != 0
+        {
+            exposed.push(above.to_owned());
+        }
+    }
     let mut pending = vec![dir.to_owned()];
     while let Some(path) = pending.pop() {
         // A log or a journal file of SQLite may vanish in the meantime.

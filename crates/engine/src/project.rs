@@ -41,9 +41,10 @@ impl Home {
         use std::os::unix::fs::MetadataExt as _;
         let me = rustix::process::geteuid().as_raw();
         for dir in [&self.state, &self.projects(), &project.dir] {
-            if let Ok(metadata) = fs_err::metadata(dir)
-                && ![me, 0].contains(&metadata.uid())
-            {
+            // A link of another user leads wherever that user wants.
+            let owners = [fs_err::symlink_metadata(dir), fs_err::metadata(dir)];
+            let mut owners = owners.into_iter().flatten().map(|found| found.uid());
+            if owners.any(|owner| ![me, 0].contains(&owner)) {
                 return Err(EngineError::ForeignState(dir.clone()));
             }
         }

@@ -117,6 +117,8 @@ impl StoreError {
                 path: file.to_owned(),
                 problem,
             },
+            // A store on a full disk is opened for reading only.
+            Self::ReadOnly(path) if path.as_os_str().is_empty() && is_full(file) => Self::DiskFull,
             Self::ReadOnly(path) if path.as_os_str().is_empty() => Self::ReadOnly(file.to_owned()),
             Self::Sqlite(error) if is_io_failure(&error) && is_full(file) => Self::DiskFull,
             other => other,
@@ -130,7 +132,7 @@ fn is_io_failure(error: &rusqlite::Error) -> bool {
 
 /// Returns true if nothing more can be written next to a file. SQLite reports a full disk as any
 /// failure of a write when it creates the files that it needs.
-fn is_full(file: &std::path::Path) -> bool {
+pub(crate) fn is_full(file: &std::path::Path) -> bool {
     let dir = file.parent().unwrap_or(file);
     matches!(crate::sqlite::try_writing(dir), Err(StoreError::DiskFull))
 }

@@ -25,8 +25,8 @@ pub(crate) struct Gc {
     /// The size limit, such as `50 MB` (default: the setting `gc.max_size`)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
-    /// Delete raw text that is older than this number of days, that of open frames too (default: the
-    /// setting `gc.max_age_days`)
+    /// Delete raw text that is older than this number of days, that of open frames too; 0 for no limit
+    /// (default: the setting `gc.max_age_days`)
     #[arg(long, value_name = "DAYS")]
     max_age: Option<u64>,
     /// Also delete raw text that belongs to a journal that is missing

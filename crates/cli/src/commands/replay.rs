@@ -273,6 +273,10 @@ fn recorded(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
 
 /// Returns the events before a number of a session in the neutral format.
 fn traced(path: &Path, before: Option<u64>) -> Result<Vec<Event>, Failure> {
+    // Opening a pipe would block until another process writes to it.
+    if !fs_err::metadata(path)?.is_file() {
+        return Err(nothing_in(path));
+    }
     let file = BufReader::new(fs_err::File::open(path)?);
     let trace = Trace::read(file, before).map_err(|error| unread(path, &error))?;
     // A cut before the first event leaves nothing, which is not the file's fault.

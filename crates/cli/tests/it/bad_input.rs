@@ -483,6 +483,8 @@ fn a_pipe_or_a_huge_file_is_not_imported() {
     hint: name a file or a folder
     [exit 1]
     ");
+    project.refused(&["replay", "pipe"]);
+    project.refused(&["backup", "--restore", "pipe"]);
     // A folder is searched for frames in regular files.
     fs_err::rename(&pipe, project.root().join("state.json")).unwrap();
     project.refused(&["import", "."]);
@@ -494,6 +496,10 @@ fn a_pipe_or_a_huge_file_is_not_imported() {
         refused.stderr.contains("has more than 1073741824 bytes"),
         "{refused}"
     );
+    // Nor is one read whole that has nothing in it.
+    sparse.set_len(1 << 30).unwrap();
+    let refused = project.refused(&["import", "."]);
+    assert!(refused.stderr.contains("this is not JSON"), "{refused}");
 }
 
 #[test]

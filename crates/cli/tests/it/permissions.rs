@@ -126,4 +126,12 @@ fn a_state_directory_of_another_user_is_refused() {
     hint: set FLAME_STATE_DIR to a directory of your own
     [exit 1]
     ");
+    // Nor is a link followed that another user has put there.
+    std::os::unix::fs::chown(&state, Some(me), None).unwrap();
+    let elsewhere = project.dir().join("elsewhere");
+    fs_err::create_dir(&elsewhere).unwrap();
+    let link = state.join("projects");
+    fs_err::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+    std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+    assert_eq!(project.flame(&["push", "x"]).code, Some(1));
 }

@@ -345,6 +345,16 @@ fn everything_belongs_to_its_owner_alone() {
     assert_eq!(doctor.code, Some(1), "{doctor}");
     assert!(doctor.stdout.contains("can be read by others"), "{doctor}");
     assert!(doctor.stdout.contains("`chmod go-rwx"), "{doctor}");
+    // So is a state directory that they can write to.
+    let closed = std::fs::Permissions::from_mode(0o600);
+    fs_err::set_permissions(project.file("journal.db"), closed).unwrap();
+    let open = std::fs::Permissions::from_mode(0o777);
+    fs_err::set_permissions(project.dir().join("state"), open).unwrap();
+    let doctor = project.flame(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("state can be read by others"),
+        "{doctor}"
+    );
 }
 
 #[test]
@@ -450,6 +460,7 @@ fn a_full_disk_is_reported_as_such() {
         .map(|n| project.flame(&["note", "decision", &format!("Decision {n}")]))
         .find(|said| said.code != Some(0));
     let doctor = project.flame(&["doctor"]);
+    let tree = project.flame(&["tree"]);
     let unmounted = std::process::Command::new("umount")
         .arg("-l")
         .arg(&state)
@@ -460,4 +471,6 @@ fn a_full_disk_is_reported_as_such() {
     assert!(!full.stderr.contains("rebuild"), "{full}");
     assert_eq!(doctor.code, Some(1), "{doctor}");
     assert!(doctor.stdout.contains("free some disk space"), "{doctor}");
+    // What is recorded can still be read.
+    assert!(tree.stdout.contains("Root"), "{tree}");
 }

@@ -435,10 +435,10 @@ pub fn pattern(text: &str) -> Result<regex::Regex, String> {
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text
-        .find(|c: char| !c.is_ascii_digit())
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
         // A plain number could be meant in any unit, and sizes decide what is deleted.
         "b" => 1,
         "kb" | "k" => 1000,
@@ -446,7 +446,11 @@ pub fn size(text: &str) -> Option<u64> {
         "gb" | "g" => 1_000_000_000,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(factor)
+    // As sizes are printed: `7.5 MB`.
+    let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+    let tenths = tenths.parse::<u64>().ok().filter(|tenths| *tenths < 10)?;
+    let whole = whole.parse::<u64>().ok()?.checked_mul(factor)?;
+    whole.checked_add(tenths * factor / 10)
 }
 
 #[cfg(test)]
@@ -466,12 +470,15 @@ mod tests {
         assert_eq!(size("50 MB"), Some(50_000_000));
         assert_eq!(size("7 B"), Some(7));
         assert_eq!(size("3kb"), Some(3000));
+        assert_eq!(size("1.5 MB"), Some(1_500_000));
         for bad in [
             "",
             "7",
             "MB",
             "-1",
-            "1.5 MB",
+            "1.55 MB",
+            ".5 MB",
+            "1. MB",
             "1 TB",
             "99999999999999999999",
             "9999999999999 GB",

@@ -13,6 +13,8 @@ use crate::staging::{stage, with_path};
 const STATE_LIMIT: u64 = 1 << 30;
 /// Maximum size of a frame file, in bytes.
 const FRAME_LIMIT: u64 = 1 << 26;
+/// Size of the part of a file that is looked at before the rest is read, in bytes.
+const HEAD: u64 = 4096;
 
 flamestack_core::enum_names! {
     /// The predecessor whose directory a stack was found in.
@@ -146,9 +148,14 @@ fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, LegacyReadError> {
     if metadata.len() > limit {
         return refused(&format!("the file has more than {limit} bytes"));
     }
+    let mut file = fs_err::File::open(path)?;
     let mut bytes = Vec::new();
-    fs_err::File::open(path)?
-        .take(limit + 1)
+    file.by_ref().take(HEAD).read_to_end(&mut bytes)?;
+    // A file of zeros may have any size and take no space.
+    if bytes.contains(&0) {
+        return refused("this is not JSON");
+    }
+    file.take(limit + 1 - bytes.len() as u64)
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return refused(&format!("the file has more than {limit} bytes"));

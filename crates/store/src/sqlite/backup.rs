@@ -155,6 +155,13 @@ fn each_text(
 /// Replaces a store and its raw texts by a backup. What was there is set aside under `name`, and its
 /// place is returned.
 pub fn restore(dir: &Path, file: &Path, name: &str) -> Result<(Backup, Option<PathBuf>)> {
+    // Opening a pipe would block until another process writes to it.
+    if !fs_err::metadata(file)?.is_file() {
+        return Err(StoreError::BadBackup {
+            path: file.to_owned(),
+            problem: "it is not a regular file".to_owned(),
+        });
+    }
     super::private_dir(dir)?;
     let new = dir.join(format!("restoring-{}", std::process::id()));
     super::private_dir(&new)?;

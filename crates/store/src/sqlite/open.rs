@@ -103,15 +103,16 @@ impl OpenOptions {
     }
 
     fn open_database(self, path: PathBuf) -> Result<SqliteStore> {
-        let opened = match self.prepared(&path, Access::Full) {
-            // In a read-only directory SQLite cannot create the files that readers share, so the
-            // database is opened as immutable. That would miss what is only in the WAL.
-            Err(StoreError::ReadOnly(_)) if !has_wal(&path) => {
-                self.prepared(&path, Access::ReadOnly)
+        let opened = self.prepared(&path, Access::Full);
+        let opened = match opened.map_err(|error| error.at(&path)) {
+            // In a read-only directory, and on a full disk, SQLite cannot create the files that readers
+            // share, so the database is opened as immutable. That would miss what is only in the WAL.
+            Err(StoreError::ReadOnly(_) | StoreError::DiskFull) if !has_wal(&path) => {
+                let opened = self.prepared(&path, Access::ReadOnly);
+                opened.map_err(|error| error.at(&path))?
             }
-            other => other,
+            other => other?,
         };
-        let opened = opened.map_err(|error| error.at(&path))?;
         let dir = path.parent().unwrap_or(Path::new(""));
         Ok(SqliteStore {
             mark: MarkFile::new(dir),
@@ -416,6 +417,9 @@ pub fn try_writing(dir: &Path) -> Result<()> {
 
 fn write_probe(probe: &Path) -> std::io::Result<()> {
     let mut file = private_file(probe)?;
+    // A process that is killed while it writes leaves nothing.
+    #[cfg(unix)]
+    fs_err::remove_file(probe)?;
     file.write_all(&vec![0; PROBE])?;
     file.sync_all()
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::open::{PROJECTIONS, attachable};
 use super::{journal, project};
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, is_full};
 use crate::store::{Finding, Rebuilt, Verified};
 
 /// Maximum number of damaged events that a check lists.
@@ -91,7 +91,8 @@ pub(super) fn verify(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified> {
     let mut verified = Verified::default();
-    if connection.is_readonly("main")? {
+    // On a full disk it is opened for reading too; that is another finding.
+    if connection.is_readonly("main")? && !is_full(path) {
         verified.findings.push(Finding::ReadOnly {
             path: path.to_owned(),
         });
