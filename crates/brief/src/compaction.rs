@@ -71,6 +71,7 @@ pub fn instructions(purpose: SummaryPurpose<'_>, state: &str) -> String {
     let recorded = "Recorded state of this session. Where it matters to the remaining work, the \
         summary keeps its names, paths, commands and decisions verbatim; finished or cancelled work \
         is marked as such.";
+    let state = for_model(state);
     match state.trim_end() {
         "" => purpose.trim_end().to_owned(),
         state => format!("{purpose}{recorded}\n\n{state}"),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use flamestack_core::text::undisguised;
+
 use crate::document::Line;
 use crate::fields::Field;
 use crate::plain::plain;
@@ -48,7 +50,7 @@ impl Draft {
             section.omitted += 1;
             return;
         }
-        let text = plain(text, LINE);
+        let text = plain(&undisguised(text), LINE);
         let is_known = section.lines.iter().any(|line| {
             let in_other_words = || is_same_step((&line.text, &line.source), (&text, &source));
             is_same(&line.text, &text) || (heading == Heading::Remaining && in_other_words())

@@ -335,12 +335,12 @@ fn text_cannot_drive_the_terminal() {
 #[test]
 fn text_cannot_disguise_itself() {
     let project = TestProject::new();
-    let title = "Run \u{202e}hs.llatsni\u{2069} as ro\u{200b}ot\u{feff}";
+    let title = "Run \u{202e}hs.llatsni\u{2069} as ro\u{200b}ot\u{feff}\u{e0041}\u{3164}";
     let frame = project.push(title);
     project.ok(&["note", "decision", title, "--why", title]);
     project.flame(&["note", "artifact", title]);
     project.ok(&["edit", "--criteria", title]);
-    let raw = |c: char| matches!(c, '\u{202e}' | '\u{2069}' | '\u{200b}' | '\u{feff}');
+    let raw = |c: char| "\u{202e}\u{2069}\u{200b}\u{feff}\u{e0041}\u{3164}".contains(c);
     for line in [
         vec!["tree", "--details"],
         vec!["show", &frame],
@@ -350,6 +350,7 @@ fn text_cannot_disguise_itself() {
         vec!["recall", "llatsni"],
         vec!["status"],
         vec!["context", "--table"],
+        vec!["brief"],
         vec!["tree", "--json"],
         vec!["block", title],
         vec!["unblock", &frame],

@@ -31,7 +31,7 @@ pub fn undisguised(text: &str) -> Cow<'_, str> {
 /// Returns true for characters that make text look like other text: invisible ones, and those that
 /// change its direction.
 pub fn disguises(c: char) -> bool {
-    c > '\u{ac}' && (turns(c) || separates_lines(c) || is_invisible(c))
+    c > '\u{7f}' && (turns(c) || separates_lines(c) || is_invisible(c))
 }
 
 /// Returns true for characters that start or end an embedding, override or isolate of direction.
@@ -48,7 +48,8 @@ fn separates_lines(c: char) -> bool {
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
-        '\u{ad}'
+        '\u{80}'..='\u{9f}'
+            | '\u{ad}'
             | '\u{34f}'
             | '\u{61c}'
             | '\u{115f}'..='\u{1160}'
