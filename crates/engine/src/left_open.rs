@@ -114,7 +114,7 @@ fn anchors(frame: &Frame) -> Vec<String> {
         let name = match note.kind() {
             NoteKind::Decision => "decided",
             NoteKind::Directive => "the user said",
-            _ => continue,
+            NoteKind::FailedAttempt | NoteKind::Artifact | NoteKind::Evidence => continue,
         };
         count += 1;
         if count <= ANCHORS {

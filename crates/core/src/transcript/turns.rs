@@ -160,7 +160,19 @@ impl<'e> OpenTurn<'e> {
                 self.marked = true;
                 return;
             }
-            _ => return,
+            EntryKind::User {
+                speaker: Speaker::Shell | Speaker::Host,
+                ..
+            }
+            | EntryKind::Thinking { .. }
+            | EntryKind::Begun(_)
+            | EntryKind::Attached { .. }
+            | EntryKind::SubagentStarted { .. }
+            | EntryKind::Todos(_)
+            | EntryKind::Changed { .. }
+            | EntryKind::Waiting { .. }
+            | EntryKind::Titled { .. }
+            | EntryKind::Usage(_) => return,
         };
         // The model continued: what was marked was one refused call.
         self.marked &= last != Last::Model;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use flamestack_core::Actor;
 use flamestack_core::id::Fingerprint;
 use flamestack_core::transcript::{Call, Entry, EntryKind};
+use flamestack_core::{Actor, SessionRef};
 use flamestack_store::transcript;
 
 use super::memory::Ingest;
@@ -33,14 +33,7 @@ impl Engine {
             if entry.is_prompt() && !known {
                 steps.extend(ingest.take_text(&thread));
             }
-            let ended = match &entry.kind {
-                EntryKind::SubagentEnded { id, .. } => actor.session.beside(id),
-                EntryKind::TurnEnded
-                | EntryKind::Interrupted { .. }
-                | EntryKind::Failed { .. }
-                | EntryKind::Compacted { .. } => Some(thread.clone()),
-                _ => None,
-            };
+            let ended = ended_thread(actor, &thread, &entry.kind);
             if !known {
                 let boundary = ingest.signals.read(entry);
                 ingest.signals.boundary = boundary.or(ingest.signals.boundary);
@@ -102,6 +95,31 @@ impl Engine {
             }
             Ok(known)
         })
+    }
+}
+
+/// Returns the thread whose text is complete after an entry.
+fn ended_thread(actor: &Actor, thread: &SessionRef, kind: &EntryKind) -> Option<SessionRef> {
+    match kind {
+        EntryKind::SubagentEnded { id, .. } => actor.session.beside(id),
+        EntryKind::TurnEnded
+        | EntryKind::Interrupted { .. }
+        | EntryKind::Failed { .. }
+        | EntryKind::Compacted { .. } => Some(thread.clone()),
+        EntryKind::User { .. }
+        | EntryKind::Assistant { .. }
+        | EntryKind::Thinking { .. }
+        | EntryKind::Call(_)
+        | EntryKind::Begun(_)
+        | EntryKind::Answer(_)
+        | EntryKind::Attached { .. }
+        | EntryKind::SubagentStarted { .. }
+        | EntryKind::Todos(_)
+        | EntryKind::Plan { .. }
+        | EntryKind::Changed { .. }
+        | EntryKind::Waiting { .. }
+        | EntryKind::Titled { .. }
+        | EntryKind::Usage(_) => None,
     }
 }
 

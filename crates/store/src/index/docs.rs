@@ -95,18 +95,12 @@ pub(super) fn fields(frame: &Frame) -> Vec<Wanted<'_>> {
 
 /// Returns the text of a note.
 pub(super) fn note(note: &Note) -> Wanted<'_> {
-    let source = match note {
-        Note::Decision {
-            text,
-            why: Some(why),
-            ..
-        }
-        | Note::FailedAttempt {
-            text,
-            why: Some(why),
-        } => Source::Reason(text.as_str(), why.as_str()),
-        _ => Source::Text(note.text().as_str()),
+    let why = match note {
+        Note::Decision { why, .. } | Note::FailedAttempt { why, .. } => why.as_ref(),
+        Note::Artifact(_) | Note::Evidence(_) | Note::Directive(_) => None,
     };
+    let text = note.text().as_str();
+    let source = why.map_or(Source::Text(text), |why| Source::Reason(text, why.as_str()));
     Wanted::new(Class::Field, note.kind().label(), source)
 }
 

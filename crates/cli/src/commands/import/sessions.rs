@@ -202,7 +202,15 @@ fn weight(entry: &Entry) -> usize {
         EntryKind::Answer(answer) => answer.text.len(),
         EntryKind::SubagentStarted { prompt, .. } => prompt.len(),
         EntryKind::Compacted { summary, .. } => summary.as_ref().map_or(0, String::len),
-        _ => 0,
+        EntryKind::Begun(_)
+        | EntryKind::Todos(_)
+        | EntryKind::Changed { .. }
+        | EntryKind::Interrupted { .. }
+        | EntryKind::Failed { .. }
+        | EntryKind::Waiting { .. }
+        | EntryKind::TurnEnded
+        | EntryKind::Titled { .. }
+        | EntryKind::Usage(_) => 0,
     }
 }
 
