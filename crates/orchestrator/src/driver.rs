@@ -46,7 +46,7 @@ pub trait Front {
     fn progress(&mut self, summary: &dyn Fn() -> RunSummary);
     /// Shows an ask to the user. Returns false if no user can answer.
     fn ask(&mut self, ask: &Ask) -> bool;
-    /// Asks if a frame continues whose turn was cut off after it had used tools.
+    /// Asks whether to continue a frame whose turn was cut off after it had used tools.
     fn unknown_outcome(&mut self, title: &str) -> Choice;
     /// Returns what the user said since the last call.
     fn inputs(&mut self) -> Vec<FrontInput>;
@@ -66,7 +66,7 @@ pub enum Choice {
 pub enum FrontInput {
     /// Dispatch nothing more, wait for what runs, and stop.
     Pause,
-    /// Stop at once.
+    /// Stop immediately.
     Stop,
     /// A message to a frame; to the one that runs if none is named.
     Say {
@@ -108,7 +108,7 @@ pub struct RunDriver<'d> {
     pub memory: DriverMemory,
 }
 
-/// Wish of the user to end a run early; a later one may only be stronger.
+/// Request of the user to end a run early; a later one may only be stronger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Halt {
     /// None.
@@ -157,7 +157,7 @@ impl RunDriver<'_> {
         self.drive()
     }
 
-    /// Takes up a run where it was left.
+    /// Resumes a run.
     pub fn resume(
         &mut self,
         change: impl FnOnce(&RunOptions) -> RunOptions,

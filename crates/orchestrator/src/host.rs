@@ -2,7 +2,7 @@
 //!
 //! Every call that changes something carries ids that the caller chose, so that a call whose outcome is
 //! unknown can be looked up, and repeated if it never arrived. Events are only a reason to look;
-//! stored messages are the truth.
+//! stored messages are the source of truth.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The run's journal on disk: one JSON object per line, written through before the call it announces.
 //!
 //! A line that a crash tore is the last one and is dropped: the call that it announces was not made.
-//! Beside the journal are a lock, which one driver holds, and the inbox of the user's messages.
+//! Next to the journal are a lock, which one driver holds, and the inbox of the user's messages.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,4 +1,4 @@
-//! The wishes of the user about a run and about single frames of it.
+//! The user's options for a run, and for single frames of it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub enum Strategy {
     /// One frame at a time, each with everything below it before the next.
     #[default]
     DepthFirst,
-    /// Independent frames at once, up to the number of jobs.
+    /// Independent frames concurrently, up to the number of jobs.
     Parallel,
     /// One at a time, and only frames that their parent asks for.
     Free,
@@ -81,7 +81,7 @@ impl fmt::Display for ModelName {
 pub struct RunOptions {
     /// Order of the frames.
     pub strategy: Strategy,
-    /// Maximum number of frames that run at once.
+    /// Maximum number of frames that run concurrently.
     pub jobs: usize,
     /// Limits of the whole run.
     pub limits: Limits,
@@ -94,7 +94,7 @@ pub struct RunOptions {
     pub placed: Placed,
     /// Treatment of interrupted turns.
     pub interrupted: Interrupted,
-    /// Gives each of several frames that run at once a git worktree.
+    /// Gives each of several frames that run concurrently a git worktree.
     pub worktrees: bool,
     /// The model, if not the host's default.
     pub model: Option<ModelName>,

@@ -354,7 +354,7 @@ impl Judge<'_> {
                 },
             };
         }
-        self.failed("its wishes could not be fulfilled, and it did not end")
+        self.failed("its requests could not be carried out, and it did not finish")
     }
 
     fn push(

@@ -16,7 +16,7 @@ const PUSH: &str = "PUSH_FRAME:";
 const COMPLETE: &str = "FRAME_COMPLETE:";
 const BLOCKED: &str = "FRAME_BLOCKED:";
 
-/// A wish of a driven session.
+/// A request of a driven session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "signal")]
 pub enum FrameSignal {

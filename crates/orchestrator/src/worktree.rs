@@ -1,4 +1,4 @@
-//! Git worktrees of frames that run at once: made before the frame starts, merged when it is completed.
+//! Git worktrees of frames that run concurrently: made before the frame starts, merged when it is completed.
 //!
 //! A worktree with work that is not merged is never removed.
 
@@ -118,7 +118,7 @@ impl Worktrees {
             self.git(into, &["merge", "--abort"])?;
             return Ok(Merged::Conflicts(files));
         }
-        // What git cannot clean up is no reason to stop.
+        // What git cannot clean up must not stop the run.
         Ok(match self.remove(&folder, &branch) {
             Ok(()) => Merged::Whole,
             Err(error) => Merged::Left(format!("{frame} is merged, but {folder} stays: {error}")),

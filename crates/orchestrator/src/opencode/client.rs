@@ -11,7 +11,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::host::HostError;
 
-/// Time that a call may take. Calls that start a turn return at once.
+/// Time that a call may take. Calls that start a turn return immediately.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Time for which a connection is kept. Servers and proxies close idle ones after 5 s and more, and a

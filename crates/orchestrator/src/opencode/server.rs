@@ -137,7 +137,7 @@ fn listening(child: &mut Child) -> Result<String, String> {
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let said = said.split_off(said.len().saturating_sub(6));
-                return Err(format!("it ended at once: {}", said.join(" · ")));
+                return Err(format!("it ended immediately: {}", said.join(" · ")));
             }
             Err(RecvTimeoutError::Timeout) => {
                 return Err(format!("it does not listen after {} s", START.as_secs()));

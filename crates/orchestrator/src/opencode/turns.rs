@@ -38,7 +38,7 @@ pub(super) fn view(
     let turn = messages.get(place + 1..).unwrap_or_default();
     let idle = *work == Work::Idle;
     let last = turn.last();
-    // Its end is what is stored: the status may say "busy" for seconds after it, or for ever.
+    // Its end is what is stored: the status may say "busy" for seconds after it, or forever.
     if let Some(last) = last
         && let Some(finish) = finish(last, idle)
     {
@@ -72,7 +72,7 @@ fn finish(last: &WireMessage, idle: bool) -> Option<TurnFinish> {
         return None;
     }
     if let Some(error) = &info.error {
-        // A server that is at work may still mend it, as it does when a prompt was too long.
+        // A server that is at work may still recover, as it does when a prompt was too long.
         return idle.then(|| fault(error));
     }
     info.time.completed?;
@@ -278,7 +278,7 @@ mod tests {
             ),
             answer("m3", json!({}), text)
         ]);
-        // A server that says "busy" for ever is not believed.
+        // A server that says "busy" forever is not believed.
         for work in [Work::Idle, Work::Busy] {
             let TurnView::Ended(end) = look(stored.clone(), &work) else {
                 panic!("{work:?}");

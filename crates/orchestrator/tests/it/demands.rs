@@ -356,7 +356,7 @@ fn demand_09_permissions_are_answered_by_policy_or_the_user_and_never_wait_unsee
         assert_eq!(replies.len(), 1);
         replies[0].split_once(' ').unwrap().1.to_owned()
     };
-    // Headless without a policy: denied at once, never allowed.
+    // Headless without a policy: denied immediately, never allowed.
     assert!(answer(PermissionPolicy::Ask, false).starts_with("Reject"));
     assert!(answer(PermissionPolicy::Deny, true).starts_with("Reject"));
     assert_eq!(answer(PermissionPolicy::Ask, true), "Once");

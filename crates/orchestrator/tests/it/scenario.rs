@@ -1,4 +1,4 @@
-//! A run of twelve frames: nested, two at once, with a failure, a block, an invalidation and a retry.
+//! A run of twelve frames: nested, two at a time, with a failure, a block, an invalidation and a retry.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A host in memory that crashes where a test wants it to, and the frames and journal of a run beside it.
+//! A host in memory that crashes where a test wants it to, and the frames and journal of a run next to it.
 //!
 //! What a real server writes to its database survives a crash here, what it has in memory does not. The
 //! driver is the real one. Points at which something can die are numbered; [`Simulation`] runs a script

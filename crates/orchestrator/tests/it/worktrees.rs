@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::sim::{Death, SimPrompt, SimReply, Simulation, Victim};
 use flamestack_orchestrator::{Interrupted, RunEnding, RunOptions, Strategy, Worktrees};
 
-/// Runs git and returns its output; a merge with conflicts is no failure here.
+/// Runs git and returns its output; a merge with conflicts is not a failure here.
 fn git(place: &Path, words: &[&str]) -> String {
     let name = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let mut command = Command::new("git");

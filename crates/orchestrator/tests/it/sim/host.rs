@@ -1,5 +1,5 @@
 //! The server of a simulated world. It has OpenCode's traps: a message that is sent again and is not
-//! the newest starts a second turn, and a crash leaves unfinished answers for ever.
+//! the newest starts a second turn, and a crash leaves unfinished answers forever.
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
