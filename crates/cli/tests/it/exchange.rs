@@ -270,7 +270,7 @@ fn a_damaged_state_file_leaves_the_frame_files() {
     assert_snapshot!(project.refused(&["import", "../old"]), @"
     --- stderr
     error: ../old/.opencode/stack/state.json: the file ends in the middle of its JSON, at line 1, column 13
-    hint: there are 4 frame files beside it: `--frames-only` imports them; or restore an earlier copy of the file
+    hint: there are 4 frame files next to it: `--frames-only` imports them; or restore an earlier copy of the file
     [exit 1]
     ");
     assert_eq!(

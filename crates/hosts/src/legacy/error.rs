@@ -28,7 +28,7 @@ pub enum LegacyReadError {
         file: PathBuf,
         /// The problem with it.
         problem: FileProblem,
-        /// Number of frame files beside an unreadable state, which `--frames-only` can import.
+        /// Number of frame files next to an unreadable state, which `--frames-only` can import.
         frame_files: usize,
     },
 }
@@ -81,7 +81,7 @@ impl LegacyReadError {
             _ => ("are", "files", "them"),
         };
         Some(format!(
-            "there {are} {frame_files} frame {files} beside it: `--frames-only` imports {them}; \
+            "there {are} {frame_files} frame {files} next to it: `--frames-only` imports {them}; \
              or restore an earlier copy of the file"
         ))
     }

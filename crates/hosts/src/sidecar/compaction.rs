@@ -54,7 +54,7 @@ enum Advice {
 }
 
 impl CompactionProgress {
-    /// Takes note of a request for a summary, and of a summary.
+    /// Handles a request for a summary, and a summary.
     pub(super) fn see(&mut self, message: &HostMessage) {
         for part in &message.parts {
             match part {

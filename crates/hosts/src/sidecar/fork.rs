@@ -34,7 +34,7 @@ impl Origin {
 }
 
 impl ServedSession<'_> {
-    /// Takes note that the session is a copy of another one.
+    /// Records that the session is a copy of another one.
     pub(super) fn start_fork(&mut self, from: &SessionRef) -> Result<(), EngineError> {
         if !matches!(self.origin, Origin::Unknown) {
             return Ok(());

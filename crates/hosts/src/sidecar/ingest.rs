@@ -116,7 +116,7 @@ impl Ingest {
         self.waiting.push(Entry { id, ..entry });
     }
 
-    /// Takes note that the user stopped the turn.
+    /// Handles a stop of the turn by the user.
     fn stop(&mut self) {
         if self.turn == Turn::Running {
             self.turn = Turn::Stopping { was_idle: false };
@@ -133,19 +133,19 @@ impl Ingest {
         }
     }
 
-    /// Takes note of an error that ends the turn, unless a message says so.
+    /// Handles an error that ends the turn, unless a message says so.
     fn fail(&mut self, why: &str, message: Option<&str>) {
         if self.turn == Turn::Running {
             self.failed = Some((why.to_owned(), message.map(str::to_owned)));
         }
     }
 
-    /// Takes note that the host is idle, which is the ordinary end of a turn that was not stopped.
+    /// Handles the report that the host is idle, which is the ordinary end of a turn that was not stopped.
     ///
     /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
     /// error, and an idle session again. That is one interruption, recorded with the message, whose
     /// id makes it count once, and neither of the two is the end of an ordinary turn. An error is reported in
-    /// the same order, and recorded at once under the id of its message.
+    /// the same order, and recorded immediately under the id of its message.
     fn idle(&mut self, now: Timestamp) {
         self.idle_at = Some(now.0);
         match self.turn {
@@ -191,7 +191,7 @@ impl ServedSession<'_> {
         }
     }
 
-    /// Records what no message of the host can confirm any more, and the raw text of a turn that it did
+    /// Records what no message of the host can confirm any longer, and the raw text of a turn that it did
     /// not end.
     pub(super) fn record_rest(&mut self) -> Result<(), EngineError> {
         self.ingest.end_stopping();

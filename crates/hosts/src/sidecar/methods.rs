@@ -58,7 +58,7 @@ pub(super) fn handle<W: Write>(
     done("finished frames not read", session.look_ahead());
 }
 
-/// Returns true for a request that only its caller has a use for.
+/// Returns true for a request that only reads.
 fn only_asks(request: &SessionRequest) -> bool {
     match request {
         SessionRequest::Show(_) => true,

@@ -159,7 +159,7 @@ impl Scheduler {
         self.ended.notify_all();
     }
 
-    /// Returns the next request that can be handled at once.
+    /// Returns the next request that can be handled immediately.
     pub(super) fn try_next(&self) -> Option<Job> {
         self.lock().take()
     }

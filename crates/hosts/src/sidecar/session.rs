@@ -154,7 +154,7 @@ impl ServedSession<'_> {
                 Mode::Ordinary
             };
         }
-        // The news for a fork are known once its messages are.
+        // A fork's update is known once its messages are.
         if self.origin.is_pending_fork() {
             return Ok(PromptResult { append: None });
         }
@@ -190,7 +190,7 @@ impl ServedSession<'_> {
     }
 
     /// Returns true if the session has earlier prompts and this process has not seen its messages. Those of
-    /// a subagent are not waited for: its prompt is the work that it was given, and needed at once.
+    /// a subagent are not waited for: its prompt is the work that it was given, and needed immediately.
     fn is_unread(&self) -> Result<bool, EngineError> {
         let is_first = matches!(self.origin, Origin::Unknown) && self.facts.parent.is_none();
         Ok(is_first && self.activity()?.prompts > 0)
@@ -400,7 +400,7 @@ impl ServedSession<'_> {
         Ok(known.map(|known| known.activity).unwrap_or_default())
     }
 
-    /// Takes note of a compaction: everything that was sent is gone with the history.
+    /// Handles a compaction: everything that was sent is gone with the history.
     pub(super) fn compacted(&mut self) -> Result<(), EngineError> {
         self.compaction.forget_advice();
         let seen = self.activity()?;

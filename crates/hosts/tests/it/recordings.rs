@@ -148,7 +148,7 @@ fn result(uuid: &str, call: &str, text: &str, is_error: bool) -> Value {
     )
 }
 
-#[expect(clippy::too_many_lines, reason = "one line a line of the file")]
+#[expect(clippy::too_many_lines, reason = "one line per line of the file")]
 fn claude_session() -> Vec<Value> {
     let use_of = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
     vec![
@@ -513,7 +513,7 @@ fn gemini() {
 }
 
 /// A database with OpenCode's schema.
-#[expect(clippy::too_many_lines, reason = "one line a line of the file")]
+#[expect(clippy::too_many_lines, reason = "one line per line of the file")]
 pub(crate) fn opencode(files: &Files) -> PathBuf {
     let path = files.path().join("opencode.db");
     let db = rusqlite::Connection::open(&path).unwrap();

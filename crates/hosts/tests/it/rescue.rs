@@ -24,7 +24,7 @@ fn an_unreadable_state_is_reported_with_the_way_out() {
         assert!(error.to_string().contains("state.json"), "{error}");
         let hint = error.hint().unwrap();
         assert!(
-            hint.starts_with("there is 1 frame file beside it: `--frames-only`"),
+            hint.starts_with("there is 1 frame file next to it: `--frames-only`"),
             "{hint}"
         );
     }
