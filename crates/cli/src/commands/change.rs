@@ -71,7 +71,7 @@ pub(crate) enum Change {
         #[arg(add = complete::frames())]
         frame: String,
     },
-    /// Switch to the next planned frame: the first one below the active frame, or beside it
+    /// Switch to the next planned frame: the first one below the active frame, or next to it
     Next,
     Note(note::Note),
     /// Correct a frame's goal, or the results of a finished one
@@ -333,7 +333,7 @@ fn next(ctx: &CommandContext) -> Result<String, Failure> {
     let next = standing.into_iter().find_map(|standing| standing.next);
     next.map(|frame| frame.id.to_string()).ok_or_else(|| {
         Failure::refused(
-            "nothing is planned below the active frame or beside it",
+            "nothing is planned below the active frame or next to it",
             "plan something with `flame plan TITLE`, or finish the frame with `flame pop RESULTS`",
         )
     })

@@ -237,7 +237,7 @@ impl Story<'_> {
         let count = |text: &str| grouped(self.conversation.tokenizer.count(text) as u64);
         let (of_context, of_brief) = (count(&context), count(&brief));
         self.scene(&format!(
-            "The model sees this beside the conversation (`flame context`, {of_context} tokens):"
+            "The model sees this in addition to the conversation (`flame context`, {of_context} tokens):"
         ))?;
         self.output.text(&context)?;
         self.scene(&format!(

@@ -254,7 +254,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
             Finding::Disagrees { .. } | Finding::ReadOnly { .. }
         )
     };
-    let mending = if findings.iter().all(whole) {
+    let remedy_for_damage = if findings.iter().all(whole) {
         "`flame rebuild` rebuilds the projections"
     } else {
         "`flame rebuild --recover` keeps everything that can be read"
@@ -269,7 +269,7 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
             Finding::ReadOnly { .. } => {
                 "check the owner and the permissions of the file and its directory"
             }
-            _ => mending,
+            _ => remedy_for_damage,
         };
         troubles.push(Trouble::new(finding.to_string(), remedy));
     }

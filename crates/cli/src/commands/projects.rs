@@ -109,7 +109,7 @@ fn list(home: &Home, output: &mut Output) -> Result<(), Failure> {
         .iter()
         .any(|it| it.whereabouts != Whereabouts::Present)
     {
-        output.dim("`flame projects relink PATH` in its new place takes up a moved project, `flame projects forget PATH` deletes its frames")?;
+        output.dim("`flame projects relink PATH` relinks a moved project from its new location, `flame projects forget PATH` deletes its frames")?;
     }
     Ok(())
 }

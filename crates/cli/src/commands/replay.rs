@@ -39,7 +39,7 @@ pub(crate) struct Replay {
     /// The text to print
     #[arg(long, value_enum, default_value_t = Mode::Brief)]
     mode: Mode,
-    /// The tokenizer: `estimate` (four characters a token, as in the quality figures) or `o200k`
+    /// The tokenizer: `estimate` (four characters per token, as in the quality figures) or `o200k`
     #[arg(long, default_value = "estimate", value_parser = ["estimate", "o200k"])]
     tokenizer: String,
     /// If the host compacted, print its summary and what a brief adds to it

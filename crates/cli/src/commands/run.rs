@@ -36,7 +36,7 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Number of frames that run at once with `--strategy parallel`.
+/// Number of frames that run concurrently with `--strategy parallel`.
 const JOBS: usize = 2;
 
 /// Drive an agent through a tree of frames, one session per frame
@@ -64,7 +64,7 @@ pub(crate) struct Run {
     /// Order of the frames (default: `depth_first`)
     #[arg(long, value_enum)]
     strategy: Option<Order>,
-    /// Maximum number of frames at once (default: 2 with `--strategy parallel`, which more than 1 implies)
+    /// Maximum number of concurrent frames (default: 2 with `--strategy parallel`, which more than 1 implies)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
     /// Give each frame a git worktree, merged when the frame is completed
@@ -121,7 +121,7 @@ pub(crate) struct Run {
 enum Order {
     /// One at a time, each with everything below it
     DepthFirst,
-    /// Independent frames at once
+    /// Independent frames concurrently
     Parallel,
     /// Only what the agent asks for
     Free,
@@ -221,7 +221,7 @@ impl Run {
                 super::existing(path)?;
                 let text = utf8(file, fs_err::read(path)?)?;
                 PermissionPolicy::parse(&text)
-                    .map_err(|error| Failure::refused(format!("{file}: {error}"), "mend that line"))
+                    .map_err(|error| Failure::refused(format!("{file}: {error}"), "fix that line"))
             }
         }
     }

@@ -76,7 +76,7 @@ fn familiar_words_work() {
     project.ok(&["done", "signed"]);
     assert_snapshot!(project.refused(&["next"]), @"
     --- stderr
-    error: nothing is planned below the active frame or beside it
+    error: nothing is planned below the active frame or next to it
     hint: plan something with `flame plan TITLE`, or finish the frame with `flame pop RESULTS`
     [exit 1]
     ");
@@ -279,7 +279,7 @@ fn help_is_in_groups() {
       pop          Finish the active frame with its results and return to its parent (also: done)
       plan         Plan frames for later, in order, below the active one
       activate     Switch to a frame, starting it if it is planned or blocked (also: start)
-      next         Switch to the next planned frame: the first one below the active frame, or beside it
+      next         Switch to the next planned frame: the first one below the active frame, or next to it
       note         Record a note in a frame: free text, a decision, a failed attempt, evidence …
       check        Run a command and record it as evidence: command line, exit code and output
       tree         Draw the tree of frames (also: ls)

@@ -1,4 +1,4 @@
-//! Acknowledged writes survive many writers at once and killed writers.
+//! Acknowledged writes survive many concurrent writers and killed writers.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

@@ -349,7 +349,7 @@ fn a_folder_of_everything_is_one_table() {
       gemini                               3   1.00        –   1.00      –     1.00
       opencode                             3   1.00        –   1.00      –     1.00
     host's summaries                       4   0.03        –   0.00      –     0.22
-      with a brief of 1000 beside          4   1.00        –   0.57      –     1.00
+      with a brief of 1000 added           4   1.00        –   0.57      –     1.00
     Finished prompts are ranked for 12 later ones at nDCG@5 0.78 (1 is best).
 
     Which turns were interrupted, and did the next one work?

@@ -263,7 +263,7 @@ fn projects_are_listed_relinked_and_forgotten() {
     ");
     assert_snapshot!(project.flame(&["projects"]), @"
     missing  1 frame  N kB  TIME UTC  DIR/shop
-    `flame projects relink PATH` in its new place takes up a moved project, `flame projects forget PATH` deletes its frames
+    `flame projects relink PATH` relinks a moved project from its new location, `flame projects forget PATH` deletes its frames
     ");
     let doctor = project.flame(&["doctor"]);
     assert!(

@@ -202,7 +202,7 @@ fn text_that_was_dropped_and_comes_again_is_there_again() {
 fn text_that_no_frame_speaks_of_is_swept_up() {
     let project = TestProject::new();
     project.push("Root");
-    // The text is kept before the journal speaks of it; between the two, a process may die.
+    // The text is kept before the journal refers to it; between the two, a process may die.
     let blobs = flamestack_store::Blobs::new(&project.state());
     let hold = blobs.hold().unwrap();
     blobs.put(&hold, "orphaned").unwrap();

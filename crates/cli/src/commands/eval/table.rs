@@ -107,7 +107,7 @@ fn kept(
         }
         if all.compactions > 0 {
             output.line(row("host's summaries", &all.summaries.means()))?;
-            let both = format!("  with a brief of {BESIDE_SUMMARY_TOKENS} beside");
+            let both = format!("  with a brief of {BESIDE_SUMMARY_TOKENS} added");
             output.line(row(&both, &all.beside.means()))?;
         }
     }

@@ -279,7 +279,7 @@ impl Front for TerminalFront<'_> {
         if interrupts > self.heard {
             self.heard = interrupts;
             if interrupts == 1 {
-                let note = "pausing: what runs may finish; Ctrl-C again stops at once";
+                let note = "pausing: what runs may finish; Ctrl-C again stops immediately";
                 self.show(&RunEvent::Note(note.to_owned()));
                 inputs.push(FrontInput::Pause);
             } else {

@@ -62,7 +62,7 @@ fn goal_of(engine: &Engine, name: &str) -> Option<FrameId> {
     top.map(|(goal, _)| goal)
 }
 
-/// Refuses to resume a run that would park at once, before a server is started for it.
+/// Refuses to resume a run that would park immediately, before a server is started for it.
 pub(super) fn check_limits(
     engine: &Engine,
     run: &UnfinishedRun,

@@ -75,7 +75,7 @@ pub(super) fn closing(ending: &RunEnding) -> String {
         }
         RunEnding::Blocked { on } => format!("Blocked: {}", on.join("; ")),
         RunEnding::Paused => "Paused".to_owned(),
-        RunEnding::Gone => "The frame of the goal does not exist any more".to_owned(),
+        RunEnding::Gone => "The frame of the goal no longer exists".to_owned(),
     }
 }
 
