@@ -1,7 +1,7 @@
 //! Token counts by the hash of the text.
 //!
 //! From one message to the next nearly all texts of a context are the same, so a count is computed
-//! once. Only renderers read and add counts, all new ones at once; writers never count. Losing the
+//! once. Only renderers read and add counts, all new ones together; writers never count. Losing the
 //! file costs time and nothing else, so no failure here is an error of the caller.
 
 use std::collections::HashMap;

@@ -175,7 +175,7 @@ fn blank(text: &str) -> String {
 }
 
 /// Visits the raw texts that change, one by one: name and new text; without one if the text cannot be
-/// read, and so not be searched either. Returns their number.
+/// read, and therefore not searched. Returns their number.
 fn rewritten_texts(
     dir: &Path,
     what: &Forget<'_>,

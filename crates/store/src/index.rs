@@ -1,6 +1,6 @@
 //! Full-text search over titles, criteria, results, decisions, other notes and raw text.
 //!
-//! An index of its own beside the journal. Writers never touch it, so it costs nothing until the
+//! An index of its own next to the journal. Writers never touch it, so it costs nothing until the
 //! first search, and it can be deleted at any time. It is brought up to date in steps of a bounded
 //! size, each of which reads a snapshot of its own; a search answers from what is indexed.
 //!

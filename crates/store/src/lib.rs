@@ -1,6 +1,6 @@
 //! Storage: the journal of events, the projections folded from it, raw text and disposable indexes.
 //!
-//! The journal is the truth; everything else can be deleted and made again. [`Journal`] is what another
+//! The journal is the source of truth; everything else can be deleted and made again. [`Journal`] is what another
 //! storage engine has to provide, [`Projections`] are always SQLite, and [`Store`] joins the two with
 //! one write path, on which everything is redacted. [`SqliteStore`] is the embedded store. The
 //! format of raw transcripts is in [`transcript`]; the rules of the stack are in `flamestack-core`.

@@ -39,8 +39,8 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     /// Returns the first few frames with a title, in any case (of the letters A to Z), or with a title
     /// that begins like that: open ones first.
     fn titled(&self, title: &str, or_longer: bool) -> Result<Vec<(FrameId, String)>>;
-    /// Returns a frame with everything recorded about it; of very many notes only the newest, so that
-    /// no view is too large. [`Reading::note_count`] says how many there are.
+    /// Returns a frame with everything recorded about it, but at most the newest 10,000 notes and 4 MB of
+    /// them, so that no view is too large. [`Reading::note_count`] says how many there are.
     fn whole_frame(&self, id: &FrameId) -> Result<Option<Frame>>;
     /// Returns the number of notes of a frame.
     fn note_count(&self, id: &FrameId) -> Result<u64>;

@@ -39,7 +39,7 @@ const FORMAT: Format = Format {
             PRIMARY KEY (parent, term));",
     busy_timeout: Duration::from_millis(100),
 };
-/// Number of frames read at once while catching up.
+/// Number of frames read at a time while catching up.
 const STEP: usize = 256;
 /// Maximum number of children of each status that are ranked, the newest. Frames that ended
 /// thousands of frames ago seldom matter, and a parent of half a million children must not cost more

@@ -2,7 +2,7 @@
 //!
 //! SQLite lets writers poll for its lock, so a newcomer overtakes those that sleep: with 16 writers
 //! one got five times the share of another, and a command could wait for seconds. A turn is a place
-//! in a queue instead. The kernel wakes the next in line, and gives a place free when its holder dies.
+//! in a queue instead. The kernel wakes the next in line, and frees a place when its holder dies.
 //!
 //! ```text
 //!  journal.lock    locks on single bytes; the first 8 bytes of content count the tickets
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Only a waiter's neighbour wakes it, as in a CLH lock. If a waiter dies, the one after it comes too
-//! early, so each writer takes the gate as well: no two have it at once. Who replaces the journal
-//! takes a turn like a writer, and therefore never replaces it during a commit.
+//! early, so each writer takes the gate as well: no two have it at the same time. A process that
+//! replaces the journal also takes a turn, and therefore never replaces it during a commit.
 //!
 //! The byte locks are those of open file descriptions, which only Linux has. Elsewhere one lock on the
 //! whole file excludes others, in no particular order.
@@ -181,7 +181,7 @@ mod queue {
         }
     }
 
-    /// Locks or unlocks a byte at once, or fails.
+    /// Locks or unlocks a byte without waiting, or fails.
     fn set(file: &File, kind: i32, byte: i64) -> nix::Result<()> {
         fcntl(file, FcntlArg::F_OFD_SETLK(&region(kind, byte))).map(drop)
     }

@@ -231,7 +231,7 @@ fn holds(path: &Path, what: &Forget<'_>) -> Result<bool> {
     }
 }
 
-/// Replaces the content of a private file at once.
+/// Replaces the content of a private file atomically.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let mut staged = path.to_owned().into_os_string();
     staged.push(format!(".erasing-{}", std::process::id()));

@@ -68,7 +68,7 @@ struct Found {
 }
 
 impl Search<'_> {
-    /// Returns true if the search has to end, and takes note of it.
+    /// Returns true if the search has to end, and records that.
     fn is_over(&mut self) -> bool {
         let is_over = self.room == 0 || (self.is_unwanted)() || Instant::now() > self.deadline;
         self.is_cut_short |= is_over;

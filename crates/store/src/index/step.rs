@@ -15,7 +15,7 @@ use crate::error::{Result, StoreError};
 use crate::projections::Reading;
 use crate::transcript;
 
-/// Maximum number of events that are read at once.
+/// Maximum number of events that are read at a time.
 const STEP: usize = 500;
 /// Amount of text that even the shortest one counts as, in bytes: each is several rows.
 const LEAST: usize = 2048;

@@ -103,7 +103,7 @@ impl NewestNotes {
     }
 }
 
-/// Loads the notes of frames; of very many only the newest.
+/// Loads the notes of frames, at most the newest [`MAX_NOTES`] of each.
 pub(super) fn add_notes(connection: &Connection, frames: &mut [Frame]) -> Result<()> {
     let mut rest = frames;
     while let Some(batch) = Batch::for_names(rest.len())

@@ -104,7 +104,7 @@ pub(super) fn last_seq(connection: &Connection) -> Result<Seq> {
     Ok(Seq(seq.unwrap_or(0)))
 }
 
-/// Size of events that are read at once, in bytes. A single one may have a megabyte.
+/// Size of events that are read at a time, in bytes. A single one may have a megabyte.
 const AT_ONCE: usize = 2 * 1024 * 1024;
 
 /// Place of the body among the columns.

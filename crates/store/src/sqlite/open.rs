@@ -200,7 +200,7 @@ struct Opened {
     file: FileId,
 }
 
-/// Checks that the journal is the one that the mark speaks of, with everything that was
+/// Checks that the journal is the one that the mark names, with everything that was
 /// acknowledged.
 fn check_mark(
     connection: &Connection,
@@ -319,7 +319,7 @@ fn projections_version(connection: &Connection) -> Result<Option<String>> {
 }
 
 /// Migrates the journal to the current format, gives it an id and folds the projections again. If two processes get
-/// here at once, the second finds the work done when it gets the write lock.
+/// here at the same time, the second finds the work done when it gets the write lock.
 fn migrate(connection: &Connection) -> Result<()> {
     let transaction =
         rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
