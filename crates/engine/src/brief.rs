@@ -1,4 +1,5 @@
-//! Reads what a brief is composed from: frames, project files, git and workflow declarations.
+//! Gathers the material of a brief: frames, project files, git and workflow declarations.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! `flamestack_brief`, which is pure, decides what a brief says; everything here is input.
 

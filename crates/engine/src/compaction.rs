@@ -1,4 +1,5 @@
-//! Compactions: before and after a host summarises a session, and after a long pause.
+//! Compactions: texts before and after a host summarises a session, and after a long pause.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! Before, the state of the session is recorded and passed to the summariser. After, the pipeline
 //! is plan, commit, render: all sources are read once, `recovery` decides what the summary lost

@@ -116,7 +116,7 @@ pub enum EngineError {
         /// The problem with the store.
         source: StoreError,
     },
-    /// The store was deleted while this process had it open. The number is that of its events.
+    /// The store was deleted while this process had it open. Holds the number of its events.
     #[error("the store of this project was deleted while it was in use; it had {}", counted(*.0, "event", "events"))]
     StoreGone(u64),
     /// A directory without a store.
@@ -169,8 +169,8 @@ pub enum EngineError {
         /// Number of entries that the session has.
         entries: usize,
     },
-    /// An entry that is further on in a session than a request reads.
-    #[error("{id}#{number} is too far on in a very long session to be found by its number")]
+    /// An entry that is further into a session than a request reads.
+    #[error("{id}#{number} is too far into a very long session to be found by its number")]
     EntryTooFar {
         /// The frame.
         id: FrameId,
@@ -211,7 +211,7 @@ impl From<Rejection> for EngineError {
 
 impl EngineError {
     /// Returns what to do about the error, as a command line or as a tool call.
-    #[expect(clippy::too_many_lines, reason = "one arm an error")]
+    #[expect(clippy::too_many_lines, reason = "one arm per error")]
     pub fn hint(&self, voice: Voice) -> Option<String> {
         let hint = match self {
             Self::Refused(refusal) => return refusal_hint(refusal, voice),
@@ -343,7 +343,7 @@ impl EngineError {
                     Voice::Cli => format!(
                         "`flame search WORDS` finds it by its words; `flame log {id}` lists the raw texts of the frame"
                     ),
-                    Voice::Tool => "words of it as the query find it".to_owned(),
+                    Voice::Tool => "search for words that it contains".to_owned(),
                 });
             }
             Self::NoSuchEntry { id, .. } => {
@@ -371,7 +371,7 @@ impl EngineError {
 /// The remedy for a store that was deleted.
 const PUT_BACK: &str = "put `journal.db` back from a copy if there is one; otherwise the next command \
                         starts with an empty store, and `flame doctor` reports it";
-/// The hint to a model for a damaged or missing store: no tool mends it.
+/// The hint to a model for a damaged or missing store: no tool can repair it.
 const ASK_THE_USER: &str = "continue without the stack, and ask the user to run `flame doctor`";
 /// The remedy for a full disk.
 const FREE_SPACE: &str = "free some disk space, then try again: nothing in the store is damaged";

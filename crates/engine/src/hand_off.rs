@@ -1,4 +1,5 @@
 //! Hand-offs: the work of a frame continues in another session, worktree, machine or host.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! A hand-off is a Markdown file. A few lines in a comment at its beginning say where it comes from; the
 //! rest is for readers and may be edited freely: the first heading is the title of the work, a

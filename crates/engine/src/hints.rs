@@ -27,7 +27,7 @@ impl Voice {
 }
 
 /// Returns what to do instead of a refused command.
-#[expect(clippy::too_many_lines, reason = "one arm a refusal")]
+#[expect(clippy::too_many_lines, reason = "one arm per refusal")]
 pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
     let hint = match refusal {
         Refusal::IdTaken(_) | Refusal::BadImport(_) => return None,

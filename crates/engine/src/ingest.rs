@@ -1,4 +1,4 @@
-//! Ingests the entries of sessions, live or recorded: events go into the journal, raw text beside it.
+//! Ingests the entries of sessions, live or recorded: events go into the journal, raw text next to it.
 //!
 //! ```text
 //!  entries ─▶ redact ─▶ plan: which to observe, which text is complete ─▶ raw text ─▶ blobs

@@ -1,7 +1,8 @@
-//! Work that an earlier session left open and that a new one may be about.
+//! Tells a new session about open work of earlier sessions that its first prompt may concern.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! A new session is compared with the open tasks of the project whose session was cut off, is stale or
-//! was closed: a running one continues anyway. Most sessions concern none of them, and learn nothing.
+//! was closed: a running one continues anyway. Most prompts match none of them, and get no text.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Resuming: the context and the cost of continuing an interrupted or paused session.
+//! The text that a session gets when it continues after an interruption or a pause, and the cost of continuing.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! Everything is read: nothing here sends a prompt, and no file is touched. A call whose outcome is
 //! unknown is neither repeated nor reported as failed.

@@ -1,8 +1,9 @@
 //! Summaries of recorded work: a brief for a model that resumes a session, and results for frames
 //! that ended without any, or with long ones.
+//! `docs/architecture.md`, "Texts for a session that continues", compares this module with its relatives.
 //!
 //! The texts are written by `flamestack_extract::summary`; this module gathers their material. A
-//! session is recorded in the logs of its frames, one turn a piece. The newest turn may still be
+//! session is recorded in the logs of its frames, one turn per text. The newest turn may still be
 //! pending: it is written when it ends.
 
 mod record;
@@ -164,7 +165,7 @@ impl Summaries<'_> {
         recorded: &[Recorded],
     ) -> Result<Vec<Recorded>> {
         let mut steps = Vec::new();
-        // One for all: thousands of prompts may come at once.
+        // One for all: thousands of prompts may come at the same time.
         let blobs = self.engine.blobs().reader();
         for event in recorded {
             let Event::FrameClosed { frame, results, .. } = &event.event else {

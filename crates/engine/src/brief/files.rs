@@ -69,7 +69,7 @@ impl Files {
     fn load(&mut self, path: &str, limit: ReadLimit) -> Option<Document> {
         let place = self.resolve(path)?;
         let loaded = fs_err::metadata(&place).and_then(|metadata| {
-            // Reading a pipe or a device could take for ever.
+            // Reading a pipe or a device could take forever.
             if !metadata.is_file() {
                 return Ok(None);
             }

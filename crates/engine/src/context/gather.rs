@@ -209,7 +209,7 @@ impl Gatherer<'_> {
         };
         let mut place = SiblingPosition {
             position: 0,
-            // What was given up is no task.
+            // Invalidated frames are not tasks.
             of: usize::try_from(totals.all())
                 .unwrap_or(usize::MAX)
                 .saturating_sub(others(Status::Invalidated)),

@@ -12,7 +12,7 @@ use flamestack_store::{Reading, StoreError};
 use super::{ContextOptions, Contexts};
 use crate::error::Result;
 
-/// Number of events that are read at once.
+/// Number of events that are read at a time.
 const STEP: usize = 1000;
 /// Number of events without news after which an empty delivery is recorded, so that they are not
 /// read again with the session's next message.

@@ -1,7 +1,7 @@
 //! Calls while they run, and prompts that wait for the end of a step.
 //!
 //! Only a session that is in progress has calls in flight: in the record of a past one, every call has its
-//! answer beside it or never got one.
+//! answer with it or never got one.
 
 use flamestack_core::decide::DecideResult;
 use flamestack_core::delegation::NOT_MADE;

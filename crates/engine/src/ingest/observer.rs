@@ -161,7 +161,7 @@ impl Observer {
         self.track = track;
     }
 
-    /// Sets the source of the news that a subagent ended.
+    /// Sets who reported the end of a subagent.
     pub fn set_ended_by(&mut self, by: EndedBy) {
         self.ended_by = by;
     }

@@ -38,7 +38,7 @@ pub(super) struct EntryRecorder<'a, 't, N: TreeQuery + ?Sized> {
     pub(super) track: Track,
     /// True for a prompt that begins another topic, where topics are tracked.
     pub(super) begins_topic: bool,
-    /// Source of the news that a subagent ended.
+    /// Reporter of the end of a subagent.
     pub(super) ended_by: EndedBy,
     /// The session that started this one.
     pub(super) parent: Option<SessionRef>,

@@ -50,7 +50,7 @@ impl Record {
         })
     }
 
-    /// Writes the record, replacing an earlier one at once.
+    /// Writes the record, replacing an earlier one atomically.
     pub(crate) fn write(&self, dir: &Path) -> std::io::Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
         let mut file = tempfile::NamedTempFile::new_in(dir)?;

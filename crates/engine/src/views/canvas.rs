@@ -25,7 +25,7 @@ pub struct Canvas<'p> {
     pub width: Option<usize>,
     /// The reader's time and zone; without it, times are in UTC and not relative.
     pub now: Option<Zoned>,
-    /// The reader, who is shown calls that the reader can make.
+    /// The reader; decides which calls are shown.
     pub voice: Voice,
 }
 

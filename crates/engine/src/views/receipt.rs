@@ -119,8 +119,8 @@ pub fn lines(
     Ok(lines)
 }
 
-/// Returns true for the events with which the frame that a session goes to replaces that of a prompt: no one
-/// asked for the latter.
+/// Returns true for the events with which the new frame replaces the prompt's own frame, which was not
+/// requested.
 fn replaces_prompt(command: &Command, event: &Event) -> bool {
     matches!(command, Command::Push { .. } | Command::Activate(_))
         && matches!(event, Event::FrameDeleted { .. } | Event::Logged { .. })

@@ -41,7 +41,7 @@ pub fn happened_in(event: &Event, standing: Option<FrameStanding>) -> String {
 }
 
 /// Renders an event without the id of its frame.
-#[expect(clippy::too_many_lines, reason = "one arm an event")]
+#[expect(clippy::too_many_lines, reason = "one arm per event")]
 pub fn happened(event: &Event) -> String {
     match event {
         Event::SessionOpened { session, .. } => format!("session {session} first seen"),

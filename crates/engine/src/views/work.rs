@@ -36,7 +36,7 @@ use self::ledger::Ledger;
 use self::outline::Outline;
 use crate::error::Result;
 
-/// Number of events that are read at once.
+/// Number of events that are read at a time.
 const STEP: usize = 2_000;
 
 /// The work of a project, as of a position of the journal.

@@ -8,7 +8,7 @@ use flamestack_core::transcript::{
 use flamestack_engine::autonomy::SignalReader;
 use flamestack_engine::autonomy::heuristics::{Assessment, Calibration};
 
-/// Reads a recording, one line an entry:
+/// Reads a recording, one line per entry:
 ///
 /// ```text
 /// user TEXT · model TEXT · edit PATH · read PATH · end · compacted
@@ -167,7 +167,7 @@ fn pushes() -> Vec<Case> {
         case(
             FailureBoundary,
             false,
-            "a search that finds nothing is no failure",
+            "a search that finds nothing is not a failure",
             &again(4, "run grep -rn retry src => 1 "),
         ),
         case(

@@ -206,7 +206,7 @@ impl WorkSignals {
         }
     }
 
-    /// Takes note of something that happened, and returns the boundary that it is, if it is one.
+    /// Records something that happened, and returns the boundary that it is, if it is one.
     pub fn see(&mut self, sighting: &Sighting) -> Option<Boundary> {
         match sighting {
             Sighting::Prompt(signs) => {
@@ -342,7 +342,7 @@ impl WorkSignals {
         boundary
     }
 
-    /// Takes note of what a step changed.
+    /// Records what a step changed.
     fn effect(&mut self, step: &StepSigns) -> Option<Boundary> {
         if !step.edited.is_empty() {
             count(&mut self.changed_files, &mut self.artifacts, &step.edited);

@@ -150,7 +150,7 @@ fn a_parents_words_to_a_resumed_subagent_are_no_directive() {
     session.turn("Look at the queries", "An index is missing");
     session.back(parent);
     session.saw(ended("ses_2", true, "An index is missing"));
-    // The host may speak of the child's next prompt before the parent's call is seen, or after.
+    // The host may report the child's next prompt before the parent's call is seen, or after.
     let parent = session.inside("ses_2", "ses_1");
     session.user("Add the index");
     session.back(parent);

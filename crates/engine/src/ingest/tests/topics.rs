@@ -98,7 +98,7 @@ fn nothing_but_the_session_is_tracked_if_tracking_is_off() {
     let tree = session.tree();
     assert_eq!(tree.matches('[').count(), 1, "{tree}");
     assert!(tree.contains("directive: Generate monthly"), "{tree}");
-    // What a model pushes is a frame all the same.
+    // What a model pushes is a frame nevertheless.
     session.push("By hand");
     assert!(session.tree().contains("▶ By hand [asked] ←"));
 }

@@ -267,7 +267,7 @@ struct Layout<'w> {
 }
 
 impl Layout<'_> {
-    /// Places siblings beside each other, the widest first, and returns the right edge.
+    /// Places siblings side by side, the widest first, and returns the right edge.
     fn place(&mut self, siblings: &[usize], from: u64, level: usize) -> u64 {
         let mut groups: BTreeMap<(&str, Look, BoxMarks), Vec<usize>> = BTreeMap::new();
         for number in siblings {

@@ -23,7 +23,7 @@ impl Ending {
     }
 }
 
-/// A finished frame that is folded: each later call of its session carries that many tokens less.
+/// A finished frame that is folded: each later call of its session carries that many fewer tokens.
 #[derive(Clone, Copy, Debug)]
 struct Fold {
     frame: FrameId,

@@ -145,7 +145,7 @@ impl Ledger {
         &self.segments
     }
 
-    /// Sets where a session stands, after its events were masked or unmasked.
+    /// Sets a session's active and own frame, after its events were masked or unmasked.
     pub(super) fn place_session(
         &mut self,
         key: &SessionRef,

@@ -1,6 +1,6 @@
 //! Stacks: frames with work of their own, each with the frames above it, as other programs read them.
 //!
-//! The work of frames below [`DEPTH`] counts to the frame above them at that level: a chain of frames would
+//! The work of frames below [`DEPTH`] counts towards the frame above them at that level: a chain of frames would
 //! otherwise be written in a space that grows with the square of its length.
 
 use std::collections::BTreeMap;

@@ -280,7 +280,7 @@ fn changed_files_show_what_is_in_progress() {
     assert_eq!(unit(&files), None);
 }
 
-/// A frame that changed the files of work that is finished is not about it for ever.
+/// A frame that changed the files of work that is finished is not about it forever.
 #[test]
 fn a_finished_specification_does_not_cling_to_a_frame() {
     let files = Files::drawn(TWO.replace("[ ]", "[x]"));
