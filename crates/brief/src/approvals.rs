@@ -125,7 +125,7 @@ fn in_frames(
     })
 }
 
-/// The newest entry counts that is about this work item and speaks of the approval.
+/// The newest entry about this work item that mentions the approval counts.
 fn in_log(
     subject: &impl Deref<Target = Subject>,
     names: &WordSet,

@@ -46,7 +46,7 @@ pub struct Subagent {
     pub standing: Option<(State, Timestamp)>,
 }
 
-/// Position of a frame among its siblings. Counts exclude the frame itself.
+/// Position of a frame among its siblings. Status counts exclude the frame itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiblingPosition {
     /// Its position in order, from 1.
@@ -121,7 +121,7 @@ impl Surroundings {
         }
     }
 
-    /// Removes everything above and beside the frame of the subagent that works here, except for the
+    /// Removes everything above and next to the frame of the subagent that works here, except for the
     /// user's directives.
     #[must_use]
     pub fn within_its_subagent(mut self) -> Self {

@@ -1,7 +1,7 @@
 //! Delegation: the call stack of agents, and the depth at which it is too deep.
 //!
 //! The depth is the number of agents above one in the tree of sessions. It is derived, never counted: a
-//! counter that misses one end is wrong for ever.
+//! counter that misses one end is wrong forever.
 
 use crate::id::SessionRef;
 

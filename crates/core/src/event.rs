@@ -177,7 +177,7 @@ pub enum Event {
         end: End,
         /// Its output, if no frame holds it.
         output: Option<Text>,
-        /// Source of this news.
+        /// Reporter of the end.
         ended_by: EndedBy,
     },
     /// A session began or stopped waiting for the user.
@@ -188,7 +188,7 @@ pub enum Event {
         on: Option<Text>,
     },
     /// Flamestack is about to continue a session that was cut off. Recorded before the prompt is sent:
-    /// an attempt that dies with its host has been made all the same.
+    /// an attempt that dies with its host has been made nevertheless.
     ResumeBegun {
         /// The session.
         session: SessionRef,

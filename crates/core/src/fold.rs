@@ -1,4 +1,5 @@
-//! Meaning of an event for one frame. (Leaving finished work out of a prompt is [`crate::folding`].)
+//! Applies events to one frame, which defines their meaning. (Leaving finished work out of a prompt is
+//! [`crate::folding`].)
 //!
 //! The tree in memory of the tests and the stores' projections both fold through these functions, so they cannot
 //! diverge.

@@ -1,4 +1,5 @@
-//! Folding: finished work leaves the prompt, its results stay.
+//! Folding of prompts: finished work leaves the prompt, its results stay. (Applying events to a frame is
+//! [`crate::fold`].)
 //!
 //! A frame that was pushed and popped inside a session is a span of messages. Once it is finished,
 //! the messages strictly between the one with the push and the one with the pop are left out: the

@@ -340,7 +340,7 @@ impl Frame {
         dense(self.results_compacted.as_ref(), self.results.as_ref())
     }
 
-    /// Returns the number of its notes that speak for it, and of those that speak against it.
+    /// Returns the number of its notes with positive evidence, and of those with negative evidence.
     pub fn proofs_and_failures(&self) -> (u64, u64) {
         let (mut proofs, mut failures) = (0, 0);
         for note in &self.notes {

@@ -102,11 +102,11 @@ pub enum Refusal {
         /// Its new parent.
         into: FrameHead,
     },
-    /// A frame cannot be moved beside itself.
+    /// A frame cannot be moved next to itself.
     #[error("{} cannot be put before or after itself", shown(.0))]
     BesideItself(FrameHead),
     /// There is no rank left between two siblings.
-    #[error("there is no room left beside {}", shown(.0))]
+    #[error("there is no room left next to {}", shown(.0))]
     NoRoom(FrameHead),
     /// The session is bound to another frame.
     #[error("{session} is bound to {} already", shown(.frame))]

@@ -76,7 +76,7 @@ impl End {
 }
 
 enum_names! {
-    /// Source of the news that a subagent ended.
+    /// Reporter of the end of a subagent.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum EndedBy {
         /// The host reported it.
@@ -140,7 +140,7 @@ pub struct SubagentRun {
     pub active: Timestamp,
     /// Time of its end.
     pub ended: Option<Timestamp>,
-    /// Source of the news of its end.
+    /// Reporter of its end.
     pub ended_by: Option<EndedBy>,
     /// Its output, if no frame holds it.
     pub output: Option<Text>,

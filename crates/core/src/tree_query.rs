@@ -18,7 +18,7 @@ use crate::subagent::SubagentRun;
 use crate::text::{Text, Title};
 
 /// Marks the error types of [`TreeQuery`], so that `?` turns them into a
-/// [`Rejected`](crate::Rejected) beside refusals.
+/// [`Rejected`](crate::Rejected) in addition to refusals.
 pub trait QueryError {}
 
 impl QueryError for std::convert::Infallible {}
@@ -28,7 +28,7 @@ pub trait TreeQuery {
     /// Failure of a query.
     type Error: QueryError;
 
-    /// Returns a frame, unless it does not exist (any more).
+    /// Returns a frame if it exists.
     fn frame(&self, id: &FrameId) -> Result<Option<FrameHead>, Self::Error>;
     /// Returns true if an id is or ever was a frame's.
     fn is_taken(&self, id: &FrameId) -> Result<bool, Self::Error>;

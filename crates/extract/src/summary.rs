@@ -25,7 +25,7 @@ use assemble::Assembler;
 use flamestack_core::note::Note;
 use flamestack_core::transcript::{Entry, EntryKind, Todo};
 
-/// The facts about a session beside its transcript.
+/// The facts about a session besides its transcript.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SummaryInput<'a> {
     /// Goal of the work.
@@ -44,7 +44,7 @@ pub struct SummaryInput<'a> {
     pub has_state: bool,
 }
 
-/// A shorter text is no summary of a session, in bytes: its summariser forgot nearly everything.
+/// Minimum length of a session summary, in bytes: the summariser of a shorter one forgot nearly everything.
 const MIN_SUMMARY: usize = 1_600;
 
 /// Returns true if a text of the host is long enough to be a summary of a session.

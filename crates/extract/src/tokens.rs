@@ -61,9 +61,9 @@ impl<T: Tokenizer + ?Sized> Tokenizer for &T {
     }
 }
 
-/// An estimate of about four characters a token, for use without a tokenizer.
+/// An estimate of about four characters per token, for use without a tokenizer.
 ///
-/// It is 8% above the truth on prose and 49% below it on JSON.
+/// It is 8% above the real count on prose and 49% below it on JSON.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Estimate;
 
@@ -88,10 +88,10 @@ impl Tokenizer for Estimate {
     }
 }
 
-/// Length of a text that is assumed to exceed its limit, in bytes a token. Ordinary text has four or
+/// Length of a text that is assumed to exceed its limit, in bytes per token. Ordinary text has four or
 /// five, so counting all of a longer one would be a waste.
 const BYTES_PER_TOKEN: usize = 8;
-/// Length at which even text of nothing but spaces is cut, in bytes a token.
+/// Length at which even text of nothing but spaces is cut, in bytes per token.
 const MAX_BYTES_PER_TOKEN: usize = 64;
 
 /// Returns true if a text is so long that it exceeds a limit without being counted.

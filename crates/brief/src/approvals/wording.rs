@@ -79,7 +79,7 @@ fn paired(line: &str, names: Option<&WordSet>) -> Option<bool> {
     statement(value).filter(|given| !given || is_bare(value))
 }
 
-/// Returns whether a clause gives or denies an approval, if it speaks of one.
+/// Returns whether a clause gives or denies an approval, if it mentions one.
 fn statement(clause: &str) -> Option<bool> {
     let is_open = WORDS.not_yet.is_in(clause) || clause.contains('?');
     let is_given = approves(clause);

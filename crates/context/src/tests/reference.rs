@@ -111,7 +111,7 @@ fn load_siblings(around: &mut Surroundings, tree: &Tree) {
     let mut first_planned = None;
     for sibling in tree.children(around.current.parent.as_ref()) {
         let is_current = sibling.id == around.current.id;
-        // What was given up is no task.
+        // Invalidated frames are not tasks.
         around.place.of += usize::from(is_current || sibling.status != Status::Invalidated);
         if is_current {
             around.place.position = around.place.of;

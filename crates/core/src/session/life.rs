@@ -27,9 +27,9 @@ pub const CUT_OFF: &str = "cut off with the host";
 /// Description of the interruption of a subagent whose session was deleted.
 const DELETED: &str = "the session was deleted";
 
-/// Maximum number of calls, files and subagents that are remembered at once.
+/// Maximum number of calls, files and subagents that are remembered at the same time.
 const MAX_REMEMBERED: usize = 64;
-/// Maximum number of queued prompts that are remembered at once. The life of a session is read and
+/// Maximum number of queued prompts that are remembered at the same time. The life of a session is read and
 /// written with each of its signals, so it has to stay small.
 const MAX_QUEUED: usize = 16;
 /// Maximum length of the detail of a cause, in characters.
@@ -295,7 +295,7 @@ impl Life {
         Some(change)
     }
 
-    /// Takes note of everything but the state.
+    /// Records everything but the state.
     fn note(&mut self, recorded: &Recorded) {
         let at = recorded.at;
         if is_sign_of_life(&recorded.event) {

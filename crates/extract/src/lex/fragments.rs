@@ -44,7 +44,7 @@ pub(crate) fn fragments<'a>(text: &'a str, visit: &mut impl FnMut(Fragment<'a>))
     }
 }
 
-/// Characters between the parts of a compound, beside `_`.
+/// Characters between the parts of a compound, besides `_`.
 fn is_separator(c: char) -> bool {
     matches!(c, '-' | '.' | '/' | '@')
 }

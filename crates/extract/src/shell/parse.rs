@@ -209,7 +209,7 @@ impl<'t> Lines<'t> {
             lines.breaks.push(end);
             start = end + 1;
         }
-        // The end of the text is no line break.
+        // The end of the text is not a line break.
         lines.breaks.pop();
         lines
     }

@@ -90,7 +90,7 @@ const OTHERWISE: [&str; 9] = [
 ];
 /// Formatters, which check only if asked to.
 const FORMATTERS: [&str; 5] = ["prettier", "black", "isort", "oxfmt", "dprint"];
-/// Modules of Python that check, beside the programs of the same name.
+/// Modules of Python that check, in addition to the programs of the same name.
 const MODULES: [(&str, CheckKind); 3] = [
     ("unittest", CheckKind::Test),
     ("compileall", CheckKind::Build),

@@ -1,4 +1,4 @@
-//! Writes the state of the work, one line or list a subject, each with the number of its entry.
+//! Writes the state of the work, one line or list per subject, each with the number of its entry.
 
 use flamestack_core::text::{condense, for_model};
 use flamestack_core::transcript::{Todo, TodoStatus};

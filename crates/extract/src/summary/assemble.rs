@@ -66,7 +66,7 @@ impl Shares {
             // A maximum: the state of most sessions takes 150 to 300 tokens.
             state: 500,
             facts: 50,
-            // The host's summary has both. Beside it, wording had no room: +.07 of N4R, and +.11 without them.
+            // The host's summary has both. Next to it, wording had no room: +.07 of N4R, and +.11 without them.
             prompts: if beside_summary { 0 } else { 150 },
             steps: if beside_summary { 0 } else { 150 },
             names,
@@ -84,7 +84,7 @@ pub(super) struct Assembler<'a> {
     pub(super) tokenizer: &'a dyn Tokenizer,
 }
 
-/// The parts of a brief beside names and story.
+/// The parts of a brief besides names and story.
 struct Sections {
     state: String,
     facts: String,

@@ -27,7 +27,7 @@ pub(super) struct Passage {
     pub(super) end_word: usize,
     /// Approximate length when it is shown, in bytes.
     pub(super) size: u32,
-    /// True if it is never selected: an edit replaced it, and beside the new text a reader could not tell
+    /// True if it is never selected: an edit replaced it, and next to the new text a reader could not tell
     /// which of them is in the file; or it only lists numbers.
     pub(super) is_left_out: bool,
 }

@@ -1,4 +1,4 @@
-//! The sections beside the story: the goal and the notes, the user's prompts.
+//! The sections besides the story: the goal and the notes, the user's prompts.
 
 use super::SummaryInput;
 use super::story::printable;
@@ -8,7 +8,7 @@ use crate::utterance::{Source, Utterance};
 use flamestack_core::note::Note;
 use flamestack_core::text::condense;
 
-/// Number of the newest prompts that are shown beside the first.
+/// Number of the newest prompts that are shown besides the first.
 const MAX_PROMPTS: usize = 12;
 /// Length of a prompt that is considered, in bytes.
 const MAX_PROMPT: usize = 200_000;

@@ -1,4 +1,4 @@
-//! Laws over arbitrary text: nothing panics, nothing changes twice, nothing takes for ever.
+//! Laws over arbitrary text: nothing panics, nothing changes twice, nothing takes forever.
 
 use std::borrow::Cow;
 
