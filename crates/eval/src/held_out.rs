@@ -1,5 +1,6 @@
-//! Interruptions inferred with each owner held out: the time that tells a prompt which the host delivers
-//! from one that a user types is chosen on the recordings of all others.
+//! Measures how well interruptions are inferred on owners that the rule was not fitted to. For each owner, the
+//! time that separates a prompt delivered by the host from one typed by a user is chosen on the recordings
+//! of all others. [`crate::interruption`] measures the same with one time for all.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Facts needed after a cut, which is a place in a recording at which its history is replaced by a
-//! text, and the share of them that the text supplies.
+//! Measures the share of the facts needed after a cut that a text supplies. A cut is a place in a
+//! recording at which its history is replaced by that text.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

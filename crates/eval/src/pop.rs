@@ -1,4 +1,5 @@
-//! Quality of pops: facts of a finished subagent that its parent needs afterwards.
+//! Measures the quality of pops: how many of the facts that a parent needs after a subagent has finished
+//! are in the result of the subagent.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Ranking of the finished frames beside a frame by how much it needs them, scored as nDCG@5: the
+//! Ranking of the finished siblings of a frame by how much it needs them, scored as nDCG@5: the
 //! gain of the first five against that of the best five.
 
 use std::collections::{BTreeMap, BTreeSet};

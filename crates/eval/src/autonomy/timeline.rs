@@ -91,7 +91,7 @@ impl<'a> Timeline<'a> {
         None
     }
 
-    /// Returns the end of a segment at a moment: an item done or a turn ended at once, or, after a
+    /// Returns the end of a segment at a moment: an item done or a turn ended immediately, or, after a
     /// turn, work that the next two turns do not resume.
     pub(super) fn ends(&self, at: usize) -> Option<usize> {
         if matches!(self.sightings.get(at), Some(Sighting::TurnEnded)) {
