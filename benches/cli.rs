@@ -243,7 +243,7 @@ fn status(setting: &Setting, flame: &Path, rounds: usize) -> Result<()> {
 fn taskwarrior() -> Option<PathBuf> {
     let task = PathBuf::from("/usr/bin/task");
     if !task.exists() {
-        // Works for root; for other users it fails at once and changes nothing.
+        // Works for root; for other users it fails immediately and changes nothing.
         say("installing Taskwarrior to compare with …");
         let installed = Command::new("apt-get")
             .args(["install", "-y", "taskwarrior"])
@@ -267,7 +267,7 @@ fn side_by_side(
     rounds: usize,
 ) -> Result<()> {
     let place = Place::new(setting)?;
-    say(&format!("measuring beside Taskwarrior at {items} items …"));
+    say(&format!("measuring against Taskwarrior at {items} items …"));
     place.seed(Shape::Wide, items + 1, None)?;
     fill_taskwarrior(&place, task, items)?;
     let root = frame_id(0).to_string();
@@ -329,7 +329,7 @@ fn side_by_side(
             ratio(ours.memory(), theirs.memory(), Some(1.0)),
         ]);
     }
-    print(&format!("Beside Taskwarrior, {items} items"), &table, "");
+    print(&format!("Against Taskwarrior, {items} items"), &table, "");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Latency of one, eight and sixteen processes that write to one store at once.
+//! Latency of one, eight and sixteen processes that write to one store concurrently.
 //!
 //! A fair share of `n` writers is `n` times the median of one writer alone: each waits for one command
 //! of every other. The table shows how far the slowest commands are from that.

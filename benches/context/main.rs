@@ -239,7 +239,7 @@ fn beside_the_floor(setting: &Setting, rounds: usize) -> Result<()> {
             .read(|reading| surroundings(reading, &frame, None, Some(&siblings)))
     };
     let mut series: [Series; 6] = Default::default();
-    say("measuring an ordinary context beside its floor …");
+    say("measuring an ordinary context against its floor …");
     for round in 0..WARM_UP + rounds * 5 {
         if round == WARM_UP {
             series = Default::default();

@@ -1,6 +1,6 @@
 // What `flame run` costs: `cargo xtask bench run [--quick]`. A real OpenCode server and a scripted model.
 //
-// Time: frames that answer at once, against a loop that makes the same HTTP calls and nothing else.
+// Time: frames that answer immediately, against a loop that makes the same HTTP calls and nothing else.
 // Tokens: work of some size in a tree of frames, against one session that does the same work in a row.
 
 import { execFileSync } from "node:child_process"

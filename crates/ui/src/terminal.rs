@@ -1,7 +1,7 @@
 //! The terminal view: the tree, a frame, what the model was sent, and a flame graph in cells.
 //!
 //! One thread reads the journal and answers questions; this one reads keys and draws what it has got. A
-//! key is therefore answered at once, however much is still to be read.
+//! key is therefore answered immediately, however much is still to be read.
 
 mod draw;
 mod keys;

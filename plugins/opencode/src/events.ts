@@ -1,6 +1,6 @@
 // OpenCode's events in the protocol's words.
 //
-// Events come often and are not awaited. They are translated at once and sent together at the end of
+// Events come often and are not awaited. They are translated immediately and sent together at the end of
 // the tick, in order, one notification per session.
 
 import type { Event, Message as HostInfo, Session } from "@opencode-ai/sdk"

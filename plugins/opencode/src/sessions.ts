@@ -90,7 +90,7 @@ export class Sessions<M, K> {
     const memory = this.#memory(state)
     if (state.generation !== sidecar.generation) memory.forget()
     state.generation = sidecar.generation
-    // Comparing thousands of messages takes as long as an answer does, so both happen at once.
+    // Comparing thousands of messages takes as long as an answer does, so both happen concurrently.
     const likely = memory.likely(list)
     let looked: Seen | undefined
     const asked = this.#ask(sidecar, state, list, likely, () => (looked = memory.keep(list)))

@@ -61,7 +61,7 @@ impl FinishedSpans {
         Ok(self.unsent(spans))
     }
 
-    /// Leaves out spans that were returned before, and takes note of the newest.
+    /// Leaves out spans that were returned before, and records the newest.
     fn unsent(&mut self, mut spans: Vec<(i64, Value)>) -> Vec<Value> {
         spans.retain(|(end, span)| *end != self.until || !self.newest.contains(&span_id(span)));
         let until = spans

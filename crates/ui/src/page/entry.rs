@@ -52,7 +52,7 @@ impl Entrance {
     }
 }
 
-/// Name of the cookie. Cookies belong to a host, not to a port: servers beside each other need names of
+/// Name of the cookie. Cookies belong to a host, not to a port: several servers on one host need names of
 /// their own.
 fn cookie(port: u16) -> String {
     format!("flame_{port}")

@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 use super::state::{Pane, ViewState};
 use crate::picture::label;
 
-/// Minimum number of columns for the tree and the details to be beside each other.
+/// Minimum number of columns for the tree and the details to be side by side.
 const WIDE: u16 = 100;
 /// Minimum number of columns for rows to have amounts.
 const ROOMY: u16 = 60;
