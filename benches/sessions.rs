@@ -11,7 +11,7 @@ use flamestack_bench::{Series, Setting, Table, actor, print, ratio, say};
 use flamestack_core::event::Event;
 use flamestack_core::id::{SessionRef, Timestamp};
 use flamestack_core::session::checkpoint::ProcessIdentity;
-use flamestack_core::subagent::Start;
+use flamestack_core::subagent::SubagentStart;
 use flamestack_core::text::Title;
 use flamestack_engine::sessions::process::{Processes as _, SystemProcesses};
 use flamestack_engine::{Engine, Home, Project, SystemClock};
@@ -66,7 +66,7 @@ impl Measured {
         let [list, reconcile, care] = &mut self.costs;
         list.time(|| sessions.list(true))?;
         reconcile.time(|| sessions.reconcile(&SystemProcesses))?;
-        care.time(|| sessions.plan_care())?;
+        care.time(|| sessions.plan_cleanup())?;
         Ok(())
     }
 }
@@ -125,7 +125,7 @@ fn step(n: u64, changes: u64, process: Option<&ProcessIdentity>) -> Result<Step>
     }];
     if n % 4 == 3 {
         let parent: SessionRef = format!("opencode:ses_{:04}", n - 1).parse()?;
-        events.push(Event::SubagentStarted(Box::new(Start {
+        events.push(Event::SubagentStarted(Box::new(SubagentStart {
             session: session.clone(),
             parent: Some(parent),
             goal: Title::new("Look around")?,
@@ -139,7 +139,7 @@ fn step(n: u64, changes: u64, process: Option<&ProcessIdentity>) -> Result<Step>
             session: session.clone(),
             queued: None,
         });
-        events.push(Event::SessionTurned {
+        events.push(Event::TurnEnded {
             session: session.clone(),
             said: None,
         });

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use flamestack_bench::{History, actor};
 use flamestack_core::Author;
-use flamestack_core::decide::Decision;
+use flamestack_core::decide::Decided;
 use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::FrameId;
@@ -163,7 +163,7 @@ impl Story {
     fn record(self, store: &mut SqliteStore) -> Result<()> {
         let mut events = Some(self.events);
         let decide = &mut |_: &dyn flamestack_store::Reading| {
-            Ok(Decision {
+            Ok(Decided {
                 events: events.take().unwrap_or_default(),
                 remarks: Vec::new(),
             })

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use flamestack_core::Author;
 use flamestack_core::command::Actor;
-use flamestack_core::decide::Decision;
+use flamestack_core::decide::Decided;
 use flamestack_core::event::{Closing, Event, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{FrameId, SessionRef, Timestamp};
@@ -224,7 +224,7 @@ fn write(store: &mut SqliteStore, actor: &Actor, events: Vec<Event>) -> Result<(
     let mut events = Some(events);
     store
         .commit(SystemClock.now(), actor, &mut |_| {
-            Ok(Decision {
+            Ok(Decided {
                 events: events.take().unwrap_or_default(),
                 remarks: Vec::new(),
             })

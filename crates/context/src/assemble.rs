@@ -6,7 +6,7 @@ use crate::entries::drafts;
 use crate::surroundings::Surroundings;
 use crate::xml::{Content, Element};
 use crate::{Context, ContextSettings, Section, SectionKind};
-use flamestack_core::delivery::Reason;
+use flamestack_core::delivery::HeaderReason;
 use flamestack_core::frame::Frame;
 use flamestack_extract::tokens::{Seam, Tokenizer};
 
@@ -34,7 +34,7 @@ pub(super) fn assemble_after(
     around: &Surroundings,
     settings: &ContextSettings,
     tokenizer: &dyn Tokenizer,
-    after: Option<Reason>,
+    after: Option<HeaderReason>,
 ) -> Context {
     let context = |sections, text, tokens| Context {
         sections,

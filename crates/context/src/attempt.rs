@@ -9,7 +9,7 @@ use crate::section_draft::{Measured, SectionDraft};
 use crate::surroundings::Surroundings;
 use crate::xml::Element;
 use crate::{ContextSettings, Omission, Provenance, Section, SectionKind, Why, calls};
-use flamestack_core::delivery::Reason;
+use flamestack_core::delivery::HeaderReason;
 
 /// Tokens that the parent and the current frame get before the rest is divided.
 const NEED: usize = 48;
@@ -22,7 +22,7 @@ pub(super) struct Attempt<'a> {
     pub(super) around: &'a Surroundings,
     pub(super) settings: &'a ContextSettings,
     pub(super) budget: Budget,
-    pub(super) after: Option<Reason>,
+    pub(super) after: Option<HeaderReason>,
     pub(super) counter: TokenCounter<'a>,
 }
 
@@ -124,8 +124,8 @@ impl<'a> Attempt<'a> {
         }
         match self.after {
             None => outer,
-            Some(reason @ Reason::Resume) => outer.with("after", reason.as_str()),
-            Some(reason @ Reason::Compaction { count }) => outer
+            Some(reason @ HeaderReason::Resume) => outer.with("after", reason.as_str()),
+            Some(reason @ HeaderReason::Compaction { count }) => outer
                 .with("after", reason.as_str())
                 .with("compactions", count.to_string())
                 .with("log", calls::log(&self.around.current.id)),

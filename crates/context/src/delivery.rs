@@ -14,7 +14,7 @@ use crate::surroundings::Surroundings;
 use crate::xml::Element;
 use crate::{ContextSettings, Provenance, SectionKind, calls};
 use flamestack_core::Author;
-use flamestack_core::delivery::{Delivery, Reason, Sending, Sent};
+use flamestack_core::delivery::{Delivery, HeaderReason, Sending, Sent};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::{Frame, Origin, Status};
 use flamestack_core::id::{FrameId, Seq};
@@ -37,7 +37,7 @@ pub fn deliver(
     sent: Option<&Sent>,
     around: Option<&Surroundings>,
     since: &[Recorded],
-    after: Option<Reason>,
+    after: Option<HeaderReason>,
     settings: &ContextSettings,
     tokenizer: &dyn Tokenizer,
 ) -> Sending {
@@ -102,7 +102,9 @@ impl<'a> Reverts<'a> {
     fn take(&mut self, recorded: &'a Recorded) {
         let (seqs, out, into) = match &recorded.event {
             Event::SessionReverted { masked, .. } => (masked, &mut self.unmasked, &mut self.masked),
-            Event::SessionRestored { shown, .. } => (shown, &mut self.masked, &mut self.unmasked),
+            Event::SessionRestored { unmasked, .. } => {
+                (unmasked, &mut self.masked, &mut self.unmasked)
+            }
             _ => return,
         };
         for seq in seqs {

@@ -73,12 +73,12 @@ impl Conversation {
         around
     }
 
-    fn hear(&mut self, after: Option<Reason>) -> Delivery {
+    fn hear(&mut self, after: Option<HeaderReason>) -> Delivery {
         let around = self.around();
         self.hear_of(&around, after)
     }
 
-    fn hear_of(&mut self, around: &Surroundings, after: Option<Reason>) -> Delivery {
+    fn hear_of(&mut self, around: &Surroundings, after: Option<HeaderReason>) -> Delivery {
         let heard = self.sent.as_ref().map_or(Seq(0), |sent| sent.position);
         let journal = self.tree.journal();
         let mut undone: Vec<Seq> = Vec::new();
@@ -87,7 +87,7 @@ impl Conversation {
             match &recorded.event {
                 Event::CommandUndone { batch } => undone.push(*batch),
                 Event::SessionReverted { masked: seqs, .. }
-                | Event::SessionRestored { shown: seqs, .. } => wound.extend(seqs),
+                | Event::SessionRestored { unmasked: seqs, .. } => wound.extend(seqs),
                 _ => {}
             }
         }
@@ -346,9 +346,9 @@ fn a_change_that_another_session_reverted_is_sent_as_it_is_now() {
         session: another(),
         to: "m".to_owned(),
         masked,
-        stood: None,
-        was: ActivitySnapshot::default(),
-        seen: ActivitySnapshot::default(),
+        active_before: None,
+        activity_before: ActivitySnapshot::default(),
+        activity_after: ActivitySnapshot::default(),
     };
     talk.happens(&another(), wound_back(vec![done]));
     assert_snapshot!(text_of(talk.hear(None)), @r#"
@@ -362,8 +362,8 @@ fn a_change_that_another_session_reverted_is_sent_as_it_is_now() {
     let forward = Event::SessionRestored {
         session: another(),
         reverted,
-        shown: vec![done],
-        seen: ActivitySnapshot::default(),
+        unmasked: vec![done],
+        activity_after: ActivitySnapshot::default(),
     };
     talk.happens(&another(), forward.clone());
     assert_snapshot!(text_of(talk.hear(None)), @r#"
@@ -510,7 +510,7 @@ fn after_a_compaction_everything_is_sent_again() {
     assert_eq!(talk.hear(None), Delivery::Header(String::new()));
     let mut around = talk.around();
     around.directives.push(directive("Never force-push", 1));
-    let sent = talk.hear_of(&around, Some(Reason::Compaction { count: 2 }));
+    let sent = talk.hear_of(&around, Some(HeaderReason::Compaction { count: 2 }));
     assert_snapshot!(text_of(sent), @r#"
     header:
     <stack-context session="opencode:ses_us" after="compaction" compactions="2" log="flame log f0jtny0g">
@@ -523,7 +523,7 @@ fn after_a_compaction_everything_is_sent_again() {
     </current-frame>
     </stack-context>
     "#);
-    let sent = text_of(talk.hear(Some(Reason::Resume)));
+    let sent = text_of(talk.hear(Some(HeaderReason::Resume)));
     assert!(sent.contains("after=\"resume\""), "{sent}");
 }
 

@@ -254,7 +254,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
                 frame: None,
                 seen: Seq(1),
                 standing: Some((
-                    flamestack_core::subagent::State::Waiting,
+                    flamestack_core::subagent::SubagentState::Waiting,
                     flamestack_core::id::Timestamp(1),
                 )),
             })

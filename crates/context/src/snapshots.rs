@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::fixtures::{O200k, around, directive, prose, us};
 use crate::{Budget, Context, ContextSettings, Guidance, Subagent, Surroundings, assemble};
 use flamestack_core::id::{Seq, Timestamp};
-use flamestack_core::subagent::State;
+use flamestack_core::subagent::SubagentState;
 use flamestack_core::text::Title;
 
 fn quiet(total: usize) -> ContextSettings {
@@ -222,7 +222,7 @@ fn work_under_way() {
         title: Title::new("Port the Linux tests").unwrap(),
         frame: Some(around.open.frames[1].id),
         seen: Seq(9),
-        standing: Some((State::Running, Timestamp(1_794_770_142_810))),
+        standing: Some((SubagentState::Running, Timestamp(1_794_770_142_810))),
     });
     around.planned.total = 9;
     assert_snapshot!(shown(&around, 4_000));

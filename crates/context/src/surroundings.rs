@@ -7,7 +7,7 @@
 use flamestack_core::frame::{Frame, Origin};
 use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::{Directive, Note};
-use flamestack_core::subagent::State;
+use flamestack_core::subagent::SubagentState;
 use flamestack_core::text::Title;
 
 /// Maximum number of frames of a group that are ranked.
@@ -43,7 +43,7 @@ pub struct Subagent {
     /// Last event of its frame.
     pub seen: Seq,
     /// Its state and the time of its start, if known.
-    pub standing: Option<(State, Timestamp)>,
+    pub standing: Option<(SubagentState, Timestamp)>,
 }
 
 /// Position of a frame among its siblings. Status counts exclude the frame itself.

@@ -34,7 +34,7 @@ use crate::tree_query::{QueryError, TreeQuery};
 
 /// Outcome of a command that was not refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct Decided {
     /// Events to record; none if the command changes nothing.
     pub events: Vec<Event>,
     /// Remarks for the caller.
@@ -64,7 +64,7 @@ pub enum Remark {
 
 /// Reason for deciding nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum Rejected<E> {
+pub enum DecideError<E> {
     /// The rules say no.
     #[error(transparent)]
     Refused(Box<Refusal>),
@@ -73,13 +73,13 @@ pub enum Rejected<E> {
     Unreadable(E),
 }
 
-impl<E> From<Refusal> for Rejected<E> {
+impl<E> From<Refusal> for DecideError<E> {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
     }
 }
 
-impl<E: QueryError> From<E> for Rejected<E> {
+impl<E: QueryError> From<E> for DecideError<E> {
     fn from(error: E) -> Self {
         Self::Unreadable(error)
     }
@@ -90,7 +90,7 @@ pub fn decide<N: TreeQuery + ?Sized>(
     tree: &N,
     actor: &Actor,
     command: &Command,
-) -> Result<Decision, Rejected<N::Error>> {
+) -> Result<Decided, DecideError<N::Error>> {
     let mut decider = Decider::new(tree, actor)?;
     match command {
         Command::Push { id, under, goal } => decider.push(id, under, goal)?,
@@ -224,7 +224,7 @@ pub struct Decider<'a, N: TreeQuery + ?Sized> {
 }
 
 /// Result of a rule: a refusal, or an error of the tree that was queried.
-pub type DecideResult<T, N> = Result<T, Rejected<<N as TreeQuery>::Error>>;
+pub type DecideResult<T, N> = Result<T, DecideError<<N as TreeQuery>::Error>>;
 
 impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
     /// Begins a decision.
@@ -255,7 +255,7 @@ impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
     }
 
     /// Ends the decision. Its first event opens the session if that is new.
-    pub fn into_decision(mut self) -> Decision {
+    pub fn into_decision(mut self) -> Decided {
         if (self.first_seen || self.shows_worktree) && !self.events.is_empty() {
             self.events.insert(
                 0,
@@ -265,7 +265,7 @@ impl<'a, N: TreeQuery + ?Sized> Decider<'a, N> {
                 },
             );
         }
-        Decision {
+        Decided {
             events: self.events,
             remarks: self.remarks,
         }

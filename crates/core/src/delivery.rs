@@ -8,7 +8,7 @@ use crate::id::{FrameId, Seq};
 
 /// Reason for which a session is sent its whole context again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum HeaderReason {
     /// Its history was replaced by a summary.
     Compaction {
         /// Number of compactions so far.
@@ -18,7 +18,7 @@ pub enum Reason {
     Resume,
 }
 
-impl Reason {
+impl HeaderReason {
     /// Returns the name in the journal.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub struct Sending {
     /// Its content.
     pub delivery: Delivery,
     /// Reason for a whole context, if it is one.
-    pub after: Option<Reason>,
+    pub after: Option<HeaderReason>,
     /// The active frame as the session knows it from now on.
     pub frame: Option<FrameId>,
     /// The open frames that the session may know, so that it can be informed when they are gone.

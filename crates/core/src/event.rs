@@ -21,7 +21,7 @@ use crate::session::checkpoint::{
 use crate::session::link::{Creation, LinkKind};
 use crate::session::{ActivitySnapshot, Description, Model};
 use crate::stall::Stall;
-use crate::subagent::{End, EndedBy, Start};
+use crate::subagent::{EndedBy, SubagentEnd, SubagentStart};
 use crate::text::{Text, Title};
 use crate::transcript::Usage;
 
@@ -85,7 +85,7 @@ pub enum Event {
         queued: Option<Text>,
     },
     /// A turn of a session ended normally.
-    SessionTurned {
+    TurnEnded {
         /// The session.
         session: SessionRef,
         /// The model's last words.
@@ -150,11 +150,11 @@ pub enum Event {
         /// Events that no longer count.
         masked: Vec<Seq>,
         /// The session's active frame before the revert.
-        stood: Option<FrameId>,
+        active_before: Option<FrameId>,
         /// The session's activity before the revert.
-        was: ActivitySnapshot,
+        activity_before: ActivitySnapshot,
         /// The session's activity without the reverted events.
-        seen: ActivitySnapshot,
+        activity_after: ActivitySnapshot,
     },
     /// The host restored a reverted session.
     SessionRestored {
@@ -163,18 +163,18 @@ pub enum Event {
         /// The revert that is undone.
         reverted: Seq,
         /// Events that count again. Others stay masked because another session has built on their absence.
-        shown: Vec<Seq>,
+        unmasked: Vec<Seq>,
         /// The session's activity after the restore.
-        seen: ActivitySnapshot,
+        activity_after: ActivitySnapshot,
     },
     /// A session was started as a subagent, by another session or by one that the host does not name.
-    SubagentStarted(Box<Start>),
+    SubagentStarted(Box<SubagentStart>),
     /// A subagent ended.
     SubagentEnded {
         /// Its session.
         session: SessionRef,
         /// Kind of end.
-        end: End,
+        end: SubagentEnd,
         /// Its output, if no frame holds it.
         output: Option<Text>,
         /// Reporter of the end.
@@ -203,7 +203,7 @@ pub enum Event {
     /// Entries of a session were ingested, and are not recorded again.
     ///
     /// Every ingest has one of these. Undo skips such commands: what was observed did happen.
-    SessionWitnessed {
+    EntriesIngested {
         /// The session.
         session: SessionRef,
         /// Fingerprints of the entries.

@@ -345,7 +345,7 @@ impl Frame {
         let (mut proofs, mut failures) = (0, 0);
         for note in &self.notes {
             match note {
-                Note::Evidence(evidence) if evidence.speaks_for() => proofs += 1,
+                Note::Evidence(evidence) if evidence.is_positive() => proofs += 1,
                 Note::Evidence(_) => failures += 1,
                 _ => {}
             }

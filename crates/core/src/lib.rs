@@ -31,7 +31,7 @@ pub mod tree_query;
 
 pub use author::Author;
 pub use command::{Actor, Command};
-pub use decide::{Decision, Rejected, Remark, decide};
+pub use decide::{DecideError, Decided, Remark, decide};
 pub use event::{Event, Recorded};
 pub use frame::{Frame, FrameHead, Outcome, Status};
 pub use id::{FrameId, SessionRef};

@@ -57,7 +57,7 @@ pub enum Evidence {
 
 impl Evidence {
     /// Returns true if it is positive: a command that exited 0, a test that passed, a commit.
-    pub fn speaks_for(&self) -> bool {
+    pub fn is_positive(&self) -> bool {
         match self {
             Self::Command { exit_code, .. } => *exit_code == 0,
             Self::Test { passed, .. } => *passed,
@@ -137,7 +137,7 @@ impl Note {
     }
 
     /// Returns true if recording it again adds nothing. A command that runs again does.
-    pub fn counts_once(&self) -> bool {
+    pub fn is_idempotent(&self) -> bool {
         match self {
             Self::Evidence(Evidence::Command { .. } | Evidence::Test { .. }) => false,
             Self::Evidence(Evidence::Commit(_))

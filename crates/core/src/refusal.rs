@@ -72,13 +72,13 @@ pub enum Refusal {
     },
     /// The goal of a finished frame cannot be changed.
     #[error("{} is {}: its goal can no longer be edited", shown(.0), .0.status)]
-    GoalIsHistory(FrameHead),
+    GoalFrozen(FrameHead),
     /// Only finished frames have results.
     #[error("{} is {} and has no results to correct", shown(.0), .0.status)]
     NoResultsYet(FrameHead),
     /// Finished work cannot be invalidated.
     #[error("{} is {}: finished work cannot be invalidated", shown(.0), .0.status)]
-    FinishedStands(FrameHead),
+    CannotInvalidateFinished(FrameHead),
     /// The edit names nothing to change.
     #[error("no change was given")]
     NothingToEdit,
@@ -104,10 +104,10 @@ pub enum Refusal {
     },
     /// A frame cannot be moved next to itself.
     #[error("{} cannot be put before or after itself", shown(.0))]
-    BesideItself(FrameHead),
+    MoveNextToSelf(FrameHead),
     /// There is no rank left between two siblings.
     #[error("there is no room left next to {}", shown(.0))]
-    NoRoom(FrameHead),
+    NoRankLeft(FrameHead),
     /// The session is bound to another frame.
     #[error("{session} is bound to {} already", shown(.frame))]
     SessionBound {
@@ -156,7 +156,7 @@ pub enum Refusal {
         "the last command of {session} cannot be undone: the frame above {} has ended since",
         shown(.frame)
     )]
-    EndedMeanwhile {
+    ParentEnded {
         /// The session of the command.
         session: SessionRef,
         /// The frame that it would bring back.
@@ -164,7 +164,7 @@ pub enum Refusal {
     },
     /// One message has both a pop and a push.
     #[error("a pop and a push in one message: the order is ambiguous")]
-    PopBesidePush,
+    PopWithPush,
     /// An imported frame does not fit into the tree.
     #[error("the import does not fit: {0}")]
     BadImport(String),

@@ -214,7 +214,7 @@ impl Activity {
     pub fn concerned(event: &Event) -> Option<&SessionRef> {
         match event {
             Event::SessionPrompted { session, .. }
-            | Event::SessionTurned { session, .. }
+            | Event::TurnEnded { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionCompacted { session, .. }
             | Event::SessionSpent { session, .. }
@@ -249,7 +249,7 @@ impl Activity {
                 self.interrupted = false;
                 self.stall = None;
             }
-            Event::SessionTurned { said, .. } => {
+            Event::TurnEnded { said, .. } => {
                 if said.is_some() {
                     self.said.clone_from(said);
                 }
@@ -285,12 +285,13 @@ impl Activity {
                 self.is_resuming = true;
             }
             Event::SessionStalled { stall, .. } => self.stall.clone_from(stall),
-            Event::SessionReverted { seen, .. } | Event::SessionRestored { seen, .. } => {
+            Event::SessionReverted { activity_after, .. }
+            | Event::SessionRestored { activity_after, .. } => {
                 // Their evidence may be among what was taken back.
                 self.stall = None;
                 self.resumes = 0;
                 self.is_resuming = false;
-                let seen = seen.clone();
+                let seen = activity_after.clone();
                 self.prompts = seen.prompts;
                 self.opening = seen.opening;
                 self.said = seen.said;
@@ -350,7 +351,7 @@ mod tests {
     }
 
     fn turned(said: &str) -> Event {
-        Event::SessionTurned {
+        Event::TurnEnded {
             session: session(),
             said: Text::new(said).ok(),
         }

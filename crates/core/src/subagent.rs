@@ -14,7 +14,7 @@ use crate::text::{Text, Title};
 enum_names! {
     /// State of a subagent.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum State {
+    pub enum SubagentState {
         /// At work.
         Running = "running",
         /// Its turn is over, and nothing says yet that it has ended.
@@ -30,14 +30,14 @@ enum_names! {
     }
 }
 
-impl State {
+impl SubagentState {
     /// Returns true until it has ended.
     pub fn is_in_flight(self) -> bool {
         matches!(self, Self::Running | Self::Idle | Self::Waiting)
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for SubagentState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Waiting => "waiting for the user",
@@ -48,7 +48,7 @@ impl fmt::Display for State {
 
 /// Kind of end of a subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum SubagentEnd {
     /// It finished.
     Done,
     /// It failed.
@@ -57,13 +57,13 @@ pub enum End {
     Aborted,
 }
 
-impl End {
+impl SubagentEnd {
     /// Returns the state after this end.
-    pub fn state(self) -> State {
+    pub fn state(self) -> SubagentState {
         match self {
-            Self::Done => State::Done,
-            Self::Failed => State::Failed,
-            Self::Aborted => State::Aborted,
+            Self::Done => SubagentState::Done,
+            Self::Failed => SubagentState::Failed,
+            Self::Aborted => SubagentState::Aborted,
         }
     }
 
@@ -91,7 +91,7 @@ enum_names! {
 
 /// Start of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct SubagentStart {
     /// Its session.
     pub session: SessionRef,
     /// The session that started it; none where the host does not say.
@@ -129,7 +129,7 @@ pub struct SubagentRun {
     /// The parent's message that started the last attempt.
     pub message: Option<String>,
     /// Its state.
-    pub state: State,
+    pub state: SubagentState,
     /// The thing that it is waiting for.
     pub waiting_for: Option<Text>,
     /// Number of attempts; 0 until the parent's call was seen.
@@ -154,7 +154,7 @@ impl SubagentRun {
             Event::SubagentEnded { session, .. }
             | Event::SessionWaiting { session, .. }
             | Event::SessionPrompted { session, .. }
-            | Event::SessionTurned { session, .. }
+            | Event::TurnEnded { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionSpent { session, .. } => Some(session),
             Event::SessionDescribed(_) => Some(&recorded.session),
@@ -184,19 +184,19 @@ impl SubagentRun {
         run.active = run.active.max(at);
         match &recorded.event {
             Event::SessionPrompted { .. } => run.resumed(),
-            Event::SessionTurned { .. } if run.state.is_in_flight() => {
-                run.state = State::Idle;
+            Event::TurnEnded { .. } if run.state.is_in_flight() => {
+                run.state = SubagentState::Idle;
                 run.waiting_for = None;
             }
             // A stop says more than the failed call that follows from it.
-            Event::SessionInterrupted { .. } if run.state != State::Done => {
-                run.over(State::Aborted, at, EndedBy::Host);
+            Event::SessionInterrupted { .. } if run.state != SubagentState::Done => {
+                run.over(SubagentState::Aborted, at, EndedBy::Host);
             }
             Event::SessionWaiting { on, .. } if run.state.is_in_flight() => {
                 run.state = if on.is_some() {
-                    State::Waiting
+                    SubagentState::Waiting
                 } else {
-                    State::Running
+                    SubagentState::Running
                 };
                 run.waiting_for.clone_from(on);
             }
@@ -206,8 +206,8 @@ impl SubagentRun {
                 ended_by: by,
                 ..
             } => {
-                if (run.state, *end) == (State::Aborted, End::Failed) {
-                    run.over(State::Aborted, at, *by);
+                if (run.state, *end) == (SubagentState::Aborted, SubagentEnd::Failed) {
+                    run.over(SubagentState::Aborted, at, *by);
                 } else {
                     run.over(end.state(), at, *by);
                 }
@@ -226,7 +226,7 @@ impl SubagentRun {
             kind: None,
             task: None,
             message: None,
-            state: State::Running,
+            state: SubagentState::Running,
             waiting_for: None,
             attempts: 0,
             started: at,
@@ -237,7 +237,7 @@ impl SubagentRun {
         }
     }
 
-    fn begun(known: Option<Self>, start: &Start, recorded: &Recorded) -> Self {
+    fn begun(known: Option<Self>, start: &SubagentStart, recorded: &Recorded) -> Self {
         let mut run = match known {
             // The host mentioned it before the call that started it.
             Some(run) if run.attempts == 0 => run,
@@ -259,14 +259,14 @@ impl SubagentRun {
     }
 
     fn resumed(&mut self) {
-        self.state = State::Running;
+        self.state = SubagentState::Running;
         self.waiting_for = None;
         self.ended = None;
         self.ended_by = None;
         self.output = None;
     }
 
-    fn over(&mut self, state: State, at: Timestamp, by: EndedBy) {
+    fn over(&mut self, state: SubagentState, at: Timestamp, by: EndedBy) {
         self.state = state;
         self.ended_by = Some(by);
         self.waiting_for = None;
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn started() -> Event {
-        Event::SubagentStarted(Box::new(Start {
+        Event::SubagentStarted(Box::new(SubagentStart {
             session: child(),
             parent: "opencode:root".parse().ok(),
             goal: Title::new("Look around").unwrap(),
@@ -346,7 +346,7 @@ mod tests {
         }))
     }
 
-    fn ended(end: End) -> Event {
+    fn ended(end: SubagentEnd) -> Event {
         Event::SubagentEnded {
             session: child(),
             end,
@@ -371,7 +371,7 @@ mod tests {
     }
 
     fn turned() -> Event {
-        Event::SessionTurned {
+        Event::TurnEnded {
             session: child(),
             said: None,
         }
@@ -390,45 +390,45 @@ mod tests {
         })
     }
 
-    fn state(events: Vec<Event>) -> State {
+    fn state(events: Vec<Event>) -> SubagentState {
         fold(events).unwrap().state
     }
 
     #[test]
     fn silence_ends_nothing() {
-        assert_eq!(state(vec![started()]), State::Running);
-        assert_eq!(state(vec![started(), turned()]), State::Idle);
+        assert_eq!(state(vec![started()]), SubagentState::Running);
+        assert_eq!(state(vec![started(), turned()]), SubagentState::Idle);
         assert_eq!(
-            state(vec![started(), turned(), ended(End::Done)]),
-            State::Done
+            state(vec![started(), turned(), ended(SubagentEnd::Done)]),
+            SubagentState::Done
         );
-        let late = vec![started(), ended(End::Failed), turned()];
-        assert_eq!(state(late), State::Failed);
+        let late = vec![started(), ended(SubagentEnd::Failed), turned()];
+        assert_eq!(state(late), SubagentState::Failed);
     }
 
     #[test]
     fn waiting_ends_when_the_user_has_answered() {
         let run = fold(vec![started(), waiting(Some("bash rm"))]).unwrap();
-        assert_eq!(run.state, State::Waiting);
+        assert_eq!(run.state, SubagentState::Waiting);
         assert_eq!(run.waiting_for.unwrap().as_str(), "bash rm");
         let answered = vec![started(), waiting(Some("bash rm")), waiting(None)];
-        assert_eq!(state(answered), State::Running);
-        let over = vec![started(), ended(End::Done), waiting(Some("late"))];
-        assert_eq!(state(over), State::Done);
+        assert_eq!(state(answered), SubagentState::Running);
+        let over = vec![started(), ended(SubagentEnd::Done), waiting(Some("late"))];
+        assert_eq!(state(over), SubagentState::Done);
     }
 
     #[test]
     fn a_stop_is_distinguished_from_a_failure_in_either_order() {
         let orders = [
-            vec![started(), stopped(), ended(End::Failed)],
-            vec![started(), ended(End::Failed), stopped()],
-            vec![started(), ended(End::Aborted), stopped(), turned()],
+            vec![started(), stopped(), ended(SubagentEnd::Failed)],
+            vec![started(), ended(SubagentEnd::Failed), stopped()],
+            vec![started(), ended(SubagentEnd::Aborted), stopped(), turned()],
         ];
         for order in orders {
-            assert_eq!(state(order), State::Aborted);
+            assert_eq!(state(order), SubagentState::Aborted);
         }
-        let handed_over = vec![started(), ended(End::Done), stopped()];
-        assert_eq!(state(handed_over), State::Done);
+        let handed_over = vec![started(), ended(SubagentEnd::Done), stopped()];
+        assert_eq!(state(handed_over), SubagentState::Done);
     }
 
     #[test]
@@ -438,13 +438,16 @@ mod tests {
             assert_eq!((run.attempts, run.started), (1, Timestamp(1)));
             assert_eq!(run.parent.unwrap().id(), "root");
         }
-        assert_eq!(fold(vec![turned(), stopped(), ended(End::Done)]), None);
+        assert_eq!(
+            fold(vec![turned(), stopped(), ended(SubagentEnd::Done)]),
+            None
+        );
     }
 
     #[test]
     fn more_work_for_the_same_subagent_is_another_attempt() {
-        let run = fold(vec![started(), ended(End::Done), started()]).unwrap();
-        assert_eq!((run.state, run.attempts), (State::Running, 2));
+        let run = fold(vec![started(), ended(SubagentEnd::Done), started()]).unwrap();
+        assert_eq!((run.state, run.attempts), (SubagentState::Running, 2));
         assert_eq!((run.started, run.ended), (Timestamp(3), None));
     }
 

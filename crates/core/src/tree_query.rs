@@ -18,7 +18,7 @@ use crate::subagent::SubagentRun;
 use crate::text::{Text, Title};
 
 /// Marks the error types of [`TreeQuery`], so that `?` turns them into a
-/// [`Rejected`](crate::Rejected) in addition to refusals.
+/// [`DecideError`](crate::DecideError) in addition to refusals.
 pub trait QueryError {}
 
 impl QueryError for std::convert::Infallible {}

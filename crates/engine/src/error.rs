@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use flamestack_context::TooSmall;
 use flamestack_core::id::NotASession;
-use flamestack_core::{FrameId, Refusal, Rejected, SessionRef};
-use flamestack_store::{BadQuery, Rejection, StoreError};
+use flamestack_core::{DecideError, FrameId, Refusal, SessionRef};
+use flamestack_store::{BadQuery, CommitError, StoreError};
 
 use crate::hints::{Voice, refusal_hint};
 use crate::views::{counted, size};
@@ -200,11 +200,11 @@ impl From<Refusal> for EngineError {
     }
 }
 
-impl From<Rejection> for EngineError {
-    fn from(rejection: Rejection) -> Self {
+impl From<CommitError> for EngineError {
+    fn from(rejection: CommitError) -> Self {
         match rejection {
-            Rejected::Refused(refusal) => Self::Refused(refusal),
-            Rejected::Unreadable(error) => Self::Store(error),
+            DecideError::Refused(refusal) => Self::Refused(refusal),
+            DecideError::Unreadable(error) => Self::Store(error),
         }
     }
 }

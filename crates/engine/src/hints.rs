@@ -97,14 +97,14 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             }
             None => return None,
         },
-        Refusal::AlreadyFinished(_) | Refusal::GoalIsHistory(_) => redo(voice),
+        Refusal::AlreadyFinished(_) | Refusal::GoalFrozen(_) => redo(voice),
         Refusal::NoResultsYet(frame) => {
             format!(
                 "results are given when it ends: {}",
                 call(voice, "pop", &frame.id)
             )
         }
-        Refusal::FinishedStands(frame) => match voice {
+        Refusal::CannotInvalidateFinished(frame) => match voice {
             Voice::Cli => format!(
                 "correct its results with `flame edit {} --results TEXT`, or {}",
                 frame.id,
@@ -122,8 +122,8 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
         Refusal::NotPlanned(frame) => undeletable(frame, voice),
         Refusal::NotMovable(_) => "plan new work in the other place instead".to_owned(),
         Refusal::Cycle { .. } => "choose a place outside of it".to_owned(),
-        Refusal::BesideItself(_) => "choose another frame".to_owned(),
-        Refusal::NoRoom(_) => "move one of its siblings elsewhere and back to make room".to_owned(),
+        Refusal::MoveNextToSelf(_) => "choose another frame".to_owned(),
+        Refusal::NoRankLeft(_) => "move one of its siblings elsewhere and back to make room".to_owned(),
         Refusal::SessionBound { session, .. } | Refusal::FrameBound { session, .. } => {
             match voice {
                 Voice::Cli => format!("unbind it first: `flame unbind {session}`"),
@@ -134,12 +134,12 @@ pub fn refusal_hint(refusal: &Refusal, voice: Voice) -> Option<String> {
             Voice::Cli => format!("`flame bind ID {session}` binds it to a frame"),
             Voice::Tool => "stack_frame_activate starts work on a frame".to_owned(),
         },
-        Refusal::PopBesidePush => "call one now and the other in the next message".to_owned(),
+        Refusal::PopWithPush => "call one now and the other in the next message".to_owned(),
         Refusal::NothingToUndo(_) => voice.pick(
             "undo reverses only what this session did; `--session` undoes for another one",
             "undo reverses only what this session did",
         ),
-        Refusal::BuiltUpon { .. } | Refusal::EndedMeanwhile { .. } => voice.pick(
+        Refusal::BuiltUpon { .. } | Refusal::ParentEnded { .. } => voice.pick(
             "change the current state instead: `flame log ID` shows what happened",
             "change the current state instead: stack_frame_details shows it",
         ),
@@ -277,7 +277,7 @@ mod tests {
                 "push a new frame to do it again",
             ),
             (
-                Refusal::GoalIsHistory(done()),
+                Refusal::GoalFrozen(done()),
                 "push a new frame to do it again",
             ),
             (
@@ -323,17 +323,17 @@ mod tests {
             children: vec![planned()],
             total: 1,
         },
-        Refusal::GoalIsHistory(_) => Refusal::GoalIsHistory(done()),
+        Refusal::GoalFrozen(_) => Refusal::GoalFrozen(done()),
         Refusal::NoResultsYet(_) => Refusal::NoResultsYet(planned()),
-        Refusal::FinishedStands(_) => Refusal::FinishedStands(done()),
+        Refusal::CannotInvalidateFinished(_) => Refusal::CannotInvalidateFinished(done()),
         Refusal::NothingToEdit => Refusal::NothingToEdit,
         Refusal::EmptyPlan => Refusal::EmptyPlan,
         Refusal::PlanTooDeep => Refusal::PlanTooDeep,
         Refusal::NotPlanned(_) => Refusal::NotPlanned(frame(Status::InProgress)),
         Refusal::NotMovable(_) => Refusal::NotMovable(done()),
         Refusal::Cycle { .. } => Refusal::Cycle { frame: planned(), into: planned() },
-        Refusal::BesideItself(_) => Refusal::BesideItself(planned()),
-        Refusal::NoRoom(_) => Refusal::NoRoom(planned()),
+        Refusal::MoveNextToSelf(_) => Refusal::MoveNextToSelf(planned()),
+        Refusal::NoRankLeft(_) => Refusal::NoRankLeft(planned()),
         Refusal::SessionBound { .. } => Refusal::SessionBound { session: session(), frame: planned() },
         Refusal::FrameBound { .. } => Refusal::FrameBound { session: session(), frame: planned() },
         Refusal::NotBound(_) => Refusal::NotBound(session()),
@@ -341,11 +341,11 @@ mod tests {
         Refusal::SessionLoop { .. } => Refusal::SessionLoop { session: session(), to: session() },
         Refusal::NothingToUndo(_) => Refusal::NothingToUndo(session()),
         Refusal::BuiltUpon { .. } => Refusal::BuiltUpon { session: session(), by: session() },
-        Refusal::EndedMeanwhile { .. } => Refusal::EndedMeanwhile {
+        Refusal::ParentEnded { .. } => Refusal::ParentEnded {
             session: session(),
             frame: planned(),
         },
-        Refusal::PopBesidePush => Refusal::PopBesidePush,
+        Refusal::PopWithPush => Refusal::PopWithPush,
         Refusal::BadImport(_) => Refusal::BadImport("x".to_owned()),
     }
 
@@ -383,7 +383,7 @@ mod tests {
     fn hints_about_sessions_and_edits_name_a_call_that_works() {
         check([
             (
-                Refusal::FinishedStands(done()),
+                Refusal::CannotInvalidateFinished(done()),
                 "correct its results with `flame edit abcdefgh --results TEXT`, or push a new frame to do it again",
             ),
             (
@@ -424,7 +424,7 @@ mod tests {
                 "change the current state instead: `flame log ID` shows what happened",
             ),
             (
-                Refusal::EndedMeanwhile {
+                Refusal::ParentEnded {
                     session: session(),
                     frame: planned(),
                 },
@@ -435,7 +435,7 @@ mod tests {
                 "undo reverses only what this session did; `--session` undoes for another one",
             ),
             (
-                Refusal::PopBesidePush,
+                Refusal::PopWithPush,
                 "call one now and the other in the next message",
             ),
         ]);

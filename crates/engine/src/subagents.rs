@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use flamestack_core::id::Timestamp;
 use flamestack_core::session::Activity;
-use flamestack_core::subagent::{self, EndedBy, Framing, State, SubagentRun};
+use flamestack_core::subagent::{self, EndedBy, Framing, SubagentRun, SubagentState};
 use flamestack_core::transcript::{Entry, EntryKind, Usage};
 use flamestack_core::{Actor, Author, FrameHead, Session, SessionRef};
 use flamestack_store::Reading;
@@ -312,7 +312,7 @@ impl Engine {
             let mut idle = Vec::new();
             for run in reading.runs(true)? {
                 let long = now.0.saturating_sub(run.active.0) >= delay;
-                if run.parent.is_none() && run.state == State::Idle && long {
+                if run.parent.is_none() && run.state == SubagentState::Idle && long {
                     idle.extend(reading.session(&run.session)?);
                 }
             }

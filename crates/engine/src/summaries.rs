@@ -179,7 +179,7 @@ impl Summaries<'_> {
                 edit,
             };
             // Marks the step as observed, so that `undo` does not take it for a command.
-            let seen = Event::SessionWitnessed {
+            let seen = Event::EntriesIngested {
                 session: actor.session.clone(),
                 marks: Vec::new(),
             };

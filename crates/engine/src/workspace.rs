@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use flamestack_core::{Actor, Decision, Recorded, Rejected};
+use flamestack_core::{Actor, DecideError, Decided, Recorded};
 use flamestack_redact::Redactor;
 use flamestack_store::{
     Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Standing, Store,
@@ -142,7 +142,7 @@ impl Workspace {
     pub(crate) fn commit<T>(
         &self,
         actor: &Actor,
-        mut decide: impl FnMut(&dyn Reading) -> Result<(Decision, T)>,
+        mut decide: impl FnMut(&dyn Reading) -> Result<(Decided, T)>,
     ) -> Result<(Committed, T)> {
         self.with_current_store(|store| {
             // The store's error type has no room for ours: such an error waits here while the
@@ -155,11 +155,11 @@ impl Workspace {
                     outcome = Ok(value);
                     Ok(decision)
                 }
-                Err(EngineError::Refused(refusal)) => Err(Rejected::Refused(refusal)),
-                Err(EngineError::Store(error)) => Err(Rejected::Unreadable(error)),
+                Err(EngineError::Refused(refusal)) => Err(DecideError::Refused(refusal)),
+                Err(EngineError::Store(error)) => Err(DecideError::Unreadable(error)),
                 Err(error) => {
                     outcome = Err(error);
-                    Ok(Decision::default())
+                    Ok(Decided::default())
                 }
             })?;
             Ok((committed, outcome?))

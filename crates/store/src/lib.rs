@@ -49,6 +49,6 @@ pub use sqlite::{
     private_file, restore, set_aside, try_writing,
 };
 pub use store::{
-    Committed, Decide, Finding, NextStep, OpenStore, Rebuilt, Recovered, Rejection, Step, Store,
+    CommitError, Committed, Decide, Finding, NextStep, OpenStore, Rebuilt, Recovered, Step, Store,
     Verified, Version,
 };

@@ -26,7 +26,7 @@ use flamestack_core::session::checkpoint::{
 use flamestack_core::session::link::{Creation, LinkKind};
 use flamestack_core::session::{ActivitySnapshot, Description, Model};
 use flamestack_core::stall::Stall;
-use flamestack_core::subagent::{End, EndedBy, Start};
+use flamestack_core::subagent::{EndedBy, SubagentEnd, SubagentStart};
 use flamestack_core::text::Text;
 use flamestack_core::transcript::Usage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -92,7 +92,8 @@ tagged_record! { EventRecord, EventReader as "Event" by "kind" {
     SessionBound { session: SessionRef, frame: FrameId },
     SessionUnbound { session: SessionRef, frame: FrameId },
     SessionPrompted { session: SessionRef, queued: Option<Text> = default },
-    SessionTurned { session: SessionRef, said: Option<Text> = default },
+    #[serde(rename = "session_turned")]
+    TurnEnded { session: SessionRef, said: Option<Text> = default },
     SessionInterrupted {
         session: SessionRef,
         how: Option<Text> = default,
@@ -118,15 +119,20 @@ tagged_record! { EventRecord, EventReader as "Event" by "kind" {
         session: SessionRef,
         to: String,
         masked: Vec<Seq>,
-        stood: Option<FrameId> = default,
-        was: ActivitySnapshot,
-        seen: ActivitySnapshot
+        active_before: Option<FrameId> = default [rename = "stood"],
+        activity_before: ActivitySnapshot [rename = "was"],
+        activity_after: ActivitySnapshot [rename = "seen"]
     },
-    SessionRestored { session: SessionRef, reverted: Seq, shown: Vec<Seq>, seen: ActivitySnapshot },
-    SubagentStarted(Box<Start>),
+    SessionRestored {
+        session: SessionRef,
+        reverted: Seq,
+        unmasked: Vec<Seq> [rename = "shown"],
+        activity_after: ActivitySnapshot [rename = "seen"]
+    },
+    SubagentStarted(Box<SubagentStart>),
     SubagentEnded {
         session: SessionRef,
-        end: End,
+        end: SubagentEnd,
         output: Option<Text> = default,
         ended_by: EndedBy = default
     },
@@ -134,7 +140,8 @@ tagged_record! { EventRecord, EventReader as "Event" by "kind" {
     ResumeBegun { session: SessionRef },
     SessionStalled { session: SessionRef, stall: Option<Stall> = default },
     /// Fingerprints of 16 hex digits each, without separators.
-    SessionWitnessed { session: SessionRef, marks: Vec<Fingerprint> },
+    #[serde(rename = "session_witnessed")]
+    EntriesIngested { session: SessionRef, marks: Vec<Fingerprint> },
     FrameOpened {
         frame: FrameId,
         parent: Option<FrameId> = default,

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flamestack_core::command::Actor;
-use flamestack_core::decide::Rejected;
+use flamestack_core::decide::DecideError;
 use flamestack_core::event::Recorded;
 use flamestack_core::id::{Seq, Timestamp};
 use flamestack_redact::Redactor;
@@ -54,7 +54,7 @@ use crate::mark::{Mark, MarkFile};
 use crate::place::{FileId, Standing};
 use crate::projections::{Projections, Reading};
 use crate::store::{
-    Committed, Decide, NextStep, Rebuilt, Recovered, Rejection, Store, Verified, Version,
+    CommitError, Committed, Decide, NextStep, Rebuilt, Recovered, Store, Verified, Version,
 };
 use crate::turn::Turn;
 use crate::write::WritePath;
@@ -119,14 +119,14 @@ impl Store for SqliteStore {
         at: Timestamp,
         actor: &Actor,
         decide: &mut Decide<'_>,
-    ) -> Result<Committed, Rejection> {
+    ) -> Result<Committed, CommitError> {
         let turn = self.turn()?;
         let committed = self.writing(|path| path.commit(at, actor, decide))?;
         self.acknowledge(turn.as_ref(), &committed.events)?;
         Ok(committed)
     }
 
-    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, CommitError> {
         let turn = self.turn()?;
         let recorded = self.writing(|path| path.commit_steps(next))?;
         self.acknowledge(turn.as_ref(), &recorded)?;
@@ -272,16 +272,16 @@ impl SqliteStore {
 
     fn writing<T>(
         &self,
-        work: impl FnOnce(WritePath<'_>) -> Result<T, Rejection>,
-    ) -> Result<T, Rejection> {
+        work: impl FnOnce(WritePath<'_>) -> Result<T, CommitError>,
+    ) -> Result<T, CommitError> {
         let path = WritePath {
             journal: &SqliteJournal(&self.connection),
             projections: &SqliteView::new(&self.connection),
             redactor: &self.redactor,
         };
         work(path).map_err(|rejected| match rejected {
-            Rejected::Unreadable(error) => Rejected::Unreadable(self.judged(error)),
-            refused @ Rejected::Refused(_) => refused,
+            DecideError::Unreadable(error) => DecideError::Unreadable(self.judged(error)),
+            refused @ DecideError::Refused(_) => refused,
         })
     }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use flamestack_core::command::Actor;
-use flamestack_core::decide::{Decision, Rejected, Remark};
+use flamestack_core::decide::{DecideError, Decided, Remark};
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::Timestamp;
 use flamestack_redact::Redactor;
@@ -16,13 +16,13 @@ use crate::projections::Reading;
 use crate::sqlite::private_file;
 
 /// The reason why a command changed nothing.
-pub type Rejection = Rejected<StoreError>;
+pub type CommitError = DecideError<StoreError>;
 
 /// Decides a command on a snapshot of the projections.
-pub type Decide<'a> = dyn FnMut(&dyn Reading) -> Result<Decision, Rejection> + 'a;
+pub type Decide<'a> = dyn FnMut(&dyn Reading) -> Result<Decided, CommitError> + 'a;
 
 /// Returns the steps of a command, one after the other.
-pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, Rejection> + 'a;
+pub type NextStep<'a> = dyn FnMut(&dyn Reading) -> Result<Option<Step>, CommitError> + 'a;
 
 /// A journal with its projections.
 pub trait Store: Send {
@@ -41,12 +41,12 @@ pub trait Store: Send {
         at: Timestamp,
         actor: &Actor,
         decide: &mut Decide<'_>,
-    ) -> Result<Committed, Rejection>;
+    ) -> Result<Committed, CommitError>;
 
     /// Decides and records one command of several steps, each decided on the state after the steps
     /// before it. The steps become durable together, or not at all. `next` returns `None` when there
     /// is nothing left to do.
-    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection>;
+    fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, CommitError>;
 
     /// Returns the position of the store's file. What is written to a file that is not in its place
     /// is in no store.

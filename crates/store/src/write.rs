@@ -16,7 +16,7 @@ use flamestack_redact::Redactor;
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::projections::Projections;
-use crate::store::{Committed, Decide, NextStep, Rejection};
+use crate::store::{CommitError, Committed, Decide, NextStep};
 
 /// A journal and the projections that follow it.
 pub(crate) struct WritePath<'s> {
@@ -32,7 +32,7 @@ impl WritePath<'_> {
         at: Timestamp,
         actor: &Actor,
         decide: &mut Decide<'_>,
-    ) -> Result<Committed, Rejection> {
+    ) -> Result<Committed, CommitError> {
         let lock = self.journal.lock()?;
         let decision = decide(self.projections.reading())?;
         let events = self.append(at, actor, decision.events, None)?;
@@ -46,7 +46,10 @@ impl WritePath<'_> {
     }
 
     /// Decides and records one command of several steps.
-    pub(crate) fn commit_steps(&self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, Rejection> {
+    pub(crate) fn commit_steps(
+        &self,
+        next: &mut NextStep<'_>,
+    ) -> Result<Vec<Recorded>, CommitError> {
         let lock = self.journal.lock()?;
         let mut recorded: Vec<Recorded> = Vec::new();
         while let Some(step) = next(self.projections.reading())? {

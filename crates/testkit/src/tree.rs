@@ -58,8 +58,8 @@ impl Tree {
                 self.masked.extend(masked);
                 true
             }
-            Event::SessionRestored { shown, .. } => {
-                self.masked.retain(|seq| !shown.contains(seq));
+            Event::SessionRestored { unmasked, .. } => {
+                self.masked.retain(|seq| !unmasked.contains(seq));
                 true
             }
             _ => false,
@@ -235,7 +235,7 @@ impl Tree {
                     known.reverted = None;
                 }
             }
-            Event::SessionWitnessed { marks, .. } => self.seen.extend(marks),
+            Event::EntriesIngested { marks, .. } => self.seen.extend(marks),
             Event::StackImported { source, foreign } => {
                 self.imports.insert(source.clone(), foreign.clone());
             }

@@ -7,7 +7,7 @@ use flamestack_core::compaction::{Anchor, AnchorKind};
 use flamestack_core::compaction::{
     AnchorReport, Checkpoint, CompactionKind, Summary, SummaryClaims,
 };
-use flamestack_core::delivery::{Delivery, Reason, Sending};
+use flamestack_core::delivery::{Delivery, HeaderReason, Sending};
 use flamestack_core::event::Edit;
 use flamestack_core::frame::{LogEntry, Outcome};
 use flamestack_core::id::{BlobId, FrameId, Timestamp};
@@ -365,7 +365,7 @@ impl Wish {
             2 => (Delivery::Header(text.to_owned()), None),
             _ => {
                 let count = u32::from(self.text);
-                let after = Some(Reason::Compaction { count });
+                let after = Some(HeaderReason::Compaction { count });
                 (Delivery::Header(String::new()), after)
             }
         };

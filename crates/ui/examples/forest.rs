@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use flamestack_core::decide::Decision;
+use flamestack_core::decide::Decided;
 use flamestack_core::event::{Closing, Goal, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::id::{SessionRef, Timestamp};
@@ -120,7 +120,7 @@ impl Forest {
             by: Author::Agent,
         };
         let committed = self.store.commit(self.at, &actor, &mut |_| {
-            Ok(Decision {
+            Ok(Decided {
                 events: events.take().unwrap_or_default(),
                 remarks: Vec::new(),
             })

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use flamestack_core::delivery::Reason;
+use flamestack_core::delivery::HeaderReason;
 use flamestack_engine::context::{ContextOptions, ContextTarget, SentContext, SentText};
 use flamestack_engine::views;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ fn in_full(sent: &SentContext) -> Value {
             "text": sent.text,
             "message": sent.message,
             "event": sent.seq.0,
-            "after": sent.after.map(Reason::as_str),
+            "after": sent.after.map(HeaderReason::as_str),
         })
     };
     json!({

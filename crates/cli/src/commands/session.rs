@@ -4,7 +4,7 @@ mod migrate;
 mod resume;
 
 use clap::{Args, Subcommand, ValueEnum};
-use flamestack_core::session::forest::CareAction;
+use flamestack_core::session::forest::CleanupAction;
 use flamestack_core::session::link::LinkKind;
 use flamestack_engine::sessions::process::SystemProcesses;
 use flamestack_engine::sessions::{NewSession, json as session_json};
@@ -293,17 +293,17 @@ fn gc(ctx: &CommandContext, dry_run: bool, output: &mut Output) -> Result<(), Fa
     } else {
         sessions.reconcile(&SystemProcesses)?
     };
-    let steps = sessions.plan_care()?;
+    let steps = sessions.plan_cleanup()?;
     if !dry_run {
-        sessions.take_care(&ctx.actor, &steps)?;
+        sessions.apply_cleanup(&ctx.actor, &steps)?;
     }
     if output.is_json() {
         let steps: Vec<Value> = steps
             .iter()
             .map(|step| {
                 let (action, parent) = match &step.action {
-                    CareAction::Close => ("close", None),
-                    CareAction::Adopt(parent) => {
+                    CleanupAction::Close => ("close", None),
+                    CleanupAction::Adopt(parent) => {
                         ("adopt", parent.as_ref().map(ToString::to_string))
                     }
                 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flamestack_core::Author;
 use flamestack_core::command::Actor;
-use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, HeaderReason};
 use flamestack_engine::context::ContextOptions;
 use flamestack_engine::{Engine, Home, Project, SystemClock};
 
@@ -120,7 +120,7 @@ fn settings_reach_the_context() {
 }
 
 /// Returns what a host's session is sent with a message.
-fn deliver(project: &TestProject, message: &str, after: Option<Reason>) -> Delivery {
+fn deliver(project: &TestProject, message: &str, after: Option<HeaderReason>) -> Delivery {
     let home = Home {
         state: project.dir().join("state"),
         config: project.dir().join("config"),
@@ -181,7 +181,7 @@ fn what_was_sent_is_printed_as_it_was_sent() {
     assert_eq!(json["header"]["message"], "m1");
     assert_eq!(json["updates"], serde_json::json!([]));
     let count = 1;
-    deliver(&project, "m3", Some(Reason::Compaction { count }));
+    deliver(&project, "m3", Some(HeaderReason::Compaction { count }));
     let json: serde_json::Value = serde_json::from_str(&as_sent(&["--json"]).stdout).unwrap();
     assert_eq!(json["header"]["after"], "compaction");
     assert_eq!(json["text"], json["header"]["text"]);

@@ -22,7 +22,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             // A second pop in one message repeats the first: it means the frame that was active.
             (Some(turn), None) => match &turn.before {
                 Some(before) if !self.frame(before)?.status.is_open() => self.frame(before)?,
-                _ => return Err(Refusal::PopBesidePush.into()),
+                _ => return Err(Refusal::PopWithPush.into()),
             },
             (_, named) => self.named_or_active(named)?,
         };
@@ -173,7 +173,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         match frame.status {
             Status::Planned | Status::InProgress | Status::Blocked => {}
             Status::Completed | Status::Failed => {
-                return Err(Refusal::FinishedStands(frame).into());
+                return Err(Refusal::CannotInvalidateFinished(frame).into());
             }
             Status::Invalidated => return Err(Refusal::AlreadyFinished(frame).into()),
         }

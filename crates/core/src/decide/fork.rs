@@ -54,7 +54,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             self.focus(&frame);
         }
         let marks = fork.messages.iter();
-        self.events.push(Event::SessionWitnessed {
+        self.events.push(Event::EntriesIngested {
             marks: marks
                 .map(|(_, copy)| Entry::copied_mark(&session, copy))
                 .collect(),

@@ -97,7 +97,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         if let Some(parent) = &parent
             && !parent.status.is_open()
         {
-            return Err(Refusal::PopBesidePush.into());
+            return Err(Refusal::PopWithPush.into());
         }
         let parent = parent.map(|frame| frame.id);
         let rank = self.next_rank(parent.as_ref())?;

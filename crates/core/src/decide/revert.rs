@@ -58,7 +58,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             .collect();
         self.add_subagents(&mut passage, first)?;
         self.leave_to_others(&mut passage, first, hide)?;
-        let seen = self.activity_without(&passage, first)?;
+        let activity_after = self.activity_without(&passage, first)?;
         if passage.is_empty() {
             return Ok(());
         }
@@ -66,9 +66,9 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             session,
             to: to.clone(),
             masked: passage.keys().copied().collect(),
-            stood: self.session.active,
-            was: self.session.activity.snapshot(),
-            seen,
+            active_before: self.session.active,
+            activity_before: self.session.activity.snapshot(),
+            activity_after,
         });
         self.restore_focus(&passage)
     }
@@ -80,7 +80,10 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         };
         let found = self.tree.recorded(&[reverted])?.into_iter().next();
         let Some(Event::SessionReverted {
-            masked, stood, was, ..
+            masked,
+            active_before,
+            activity_before,
+            ..
         }) = found.map(|recorded| recorded.event)
         else {
             return Ok(());
@@ -94,11 +97,11 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         self.events.push(Event::SessionRestored {
             session: session.clone(),
             reverted,
-            shown: passage.keys().copied().collect(),
-            seen: was,
+            unmasked: passage.keys().copied().collect(),
+            activity_after: activity_before,
         });
         let counting = show(&passage);
-        let to = self.in_progress_under(&counting, stood.as_ref())?;
+        let to = self.in_progress_under(&counting, active_before.as_ref())?;
         self.set_focus(&session, self.session.active, to);
         self.leave_masked(&passage, &counting, &BTreeSet::from([session]))
     }
@@ -216,7 +219,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                     seen.interruptions = seen.interruptions.saturating_sub(1);
                     ended = true;
                 }
-                Event::SessionTurned {
+                Event::TurnEnded {
                     session: turned, ..
                 } if turned == session => ended = true,
                 _ => {}

@@ -48,7 +48,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             *by = self.actor.by;
         }
         let frame = self.named_or_active(frame)?;
-        if note.counts_once() && self.tree.has_note(&frame.id, &note)? {
+        if note.is_idempotent() && self.tree.has_note(&frame.id, &note)? {
             self.remarks.push(Remark::AlreadyRecorded);
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             return Err(Refusal::AlreadyFinished(frame).into());
         }
         if goal && !frame.status.is_open() {
-            return Err(Refusal::GoalIsHistory(frame).into());
+            return Err(Refusal::GoalFrozen(frame).into());
         }
         if results && frame.status.is_open() {
             return Err(Refusal::NoResultsYet(frame).into());
@@ -115,7 +115,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             Place::Before(sibling) | Place::After(sibling) => {
                 let sibling = self.frame(sibling)?;
                 if sibling.id == frame.id {
-                    return Err(Refusal::BesideItself(frame).into());
+                    return Err(Refusal::MoveNextToSelf(frame).into());
                 }
                 let rank = self.beside(&sibling, matches!(to, Place::Before(_)))?;
                 let parent = sibling
@@ -149,7 +149,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             (false, _, Some(higher)) => Rank::between(sibling.rank, higher),
             (false, _, None) => Some(Rank::after(Some(sibling.rank))),
         };
-        rank.ok_or_else(|| Refusal::NoRoom(sibling.clone()).into())
+        rank.ok_or_else(|| Refusal::NoRankLeft(sibling.clone()).into())
     }
 
     fn check_new_parent(&self, frame: &FrameHead, parent: &FrameHead) -> DecideResult<(), N> {
@@ -295,7 +295,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
                 .is_none_or(|above| matches!(above.status, Status::Completed | Status::Failed));
             if ended {
                 let session = self.actor.session.clone();
-                return Err(Refusal::EndedMeanwhile {
+                return Err(Refusal::ParentEnded {
                     session,
                     frame: frame.clone(),
                 }

@@ -1,7 +1,7 @@
 //! Frames that wait for a summary, and their end once it arrives.
 
 use super::{DecideResult, Decider, Remark};
-use crate::Rejected;
+use crate::DecideError;
 use crate::compaction::{AnchorReport, Summary, SummaryClaims};
 use crate::event::{Event, Results};
 use crate::frame::{Awaiting, FrameHead, Outcome, Status};
@@ -170,7 +170,7 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         let decided = self.events.len();
         match self.pop(Some(&frame.id), outcome, &results) {
             // Work was begun below it meanwhile: the frame keeps its summary and continues.
-            Err(Rejected::Refused(refusal)) => {
+            Err(DecideError::Refused(refusal)) => {
                 self.events.truncate(decided);
                 self.remarks.push(Remark::NotEnded(refusal));
                 Ok(())

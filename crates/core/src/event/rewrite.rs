@@ -11,7 +11,7 @@ use crate::session::checkpoint::{
 use crate::session::link::Creation;
 use crate::session::{ActivitySnapshot, Description, Model};
 use crate::stall::Stall;
-use crate::subagent::Start;
+use crate::subagent::SubagentStart;
 use crate::text::Rewrite;
 
 /// Implements [`Rewrite`] by rewriting these fields.
@@ -34,7 +34,7 @@ rewrite_fields! {
     LogEntry: label;
     Invalidation: reason;
     ActivitySnapshot: said;
-    Start: goal, kind;
+    SubagentStart: goal, kind;
     Description: directory, host_version, agent, language, governance, phase;
     Creation: purpose, agent, phase;
     CallStart: tool, input, paths;
@@ -63,7 +63,7 @@ impl Rewrite for Delivery {
 impl Rewrite for Event {
     fn rewrite(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
-            Self::SessionTurned { said: text, .. }
+            Self::TurnEnded { said: text, .. }
             | Self::SessionInterrupted { how: text, .. }
             | Self::SubagentEnded { output: text, .. }
             | Self::SessionWaiting { on: text, .. }
@@ -71,11 +71,15 @@ impl Rewrite for Event {
             | Self::SessionClosed { why: text, .. } => {
                 text.rewrite(change);
             }
-            Self::SessionReverted { was, seen, .. } => {
-                was.rewrite(change);
-                seen.rewrite(change);
+            Self::SessionReverted {
+                activity_before,
+                activity_after,
+                ..
+            } => {
+                activity_before.rewrite(change);
+                activity_after.rewrite(change);
             }
-            Self::SessionRestored { seen, .. } => seen.rewrite(change),
+            Self::SessionRestored { activity_after, .. } => activity_after.rewrite(change),
             Self::SessionStalled { stall, .. } => stall.rewrite(change),
             Self::SubagentStarted(start) => start.rewrite(change),
             Self::FrameOpened { goal, .. } => goal.rewrite(change),
@@ -118,7 +122,7 @@ impl Rewrite for Event {
             | Self::CallEnded { .. }
             | Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
-            | Self::SessionWitnessed { .. }
+            | Self::EntriesIngested { .. }
             | Self::FrameStarted { .. }
             | Self::FrameUnblocked { .. }
             | Self::FrameReopened { .. }

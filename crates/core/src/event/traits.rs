@@ -126,7 +126,7 @@ impl Event {
             Self::SessionOpened { session, .. } => of(UNDOABLE).session(session),
             Self::SessionFocused { .. }
             | Self::SessionPrompted { .. }
-            | Self::SessionTurned { .. }
+            | Self::TurnEnded { .. }
             | Self::SessionInterrupted { .. } => of(REVERTS | UNDOABLE),
             Self::SessionCompacted { .. }
             | Self::SessionSpent { .. }
@@ -143,7 +143,7 @@ impl Event {
             | Self::SubagentEnded { .. }
             | Self::ResumeBegun { .. }
             | Self::SessionStalled { .. }
-            | Self::SessionWitnessed { .. }
+            | Self::EntriesIngested { .. }
             | Self::StackImported { .. }
             | Self::CommandUndone { .. }
             | Self::BlobDropped { .. }

@@ -1,4 +1,4 @@
-//! The tree of sessions: parents, levels, leaves, and the care of orphans.
+//! The tree of sessions: parents, levels, leaves, and the clean-up of orphans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,18 +108,18 @@ impl Forest {
 
 /// A step that cleans up a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CareStep {
+pub struct CleanupStep {
     /// The session.
     pub session: SessionRef,
     /// The step.
-    pub action: CareAction,
+    pub action: CleanupAction,
     /// Reason, for the user.
     pub why: String,
 }
 
 /// Kind of a clean-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CareAction {
+pub enum CleanupAction {
     /// It gets another parent, or none.
     Adopt(Option<SessionRef>),
     /// It is closed.
@@ -135,13 +135,13 @@ pub enum CareAction {
 /// |                                             | ancestor that is not closed  |         |
 /// | ended, and silent for longer than           | stays                        | closed  |
 /// | `stale_after`                               |                              |         |
-pub fn care(
+pub fn cleanup_steps(
     lives: &BTreeMap<SessionRef, Life>,
     forest: &Forest,
     now: Timestamp,
     thresholds: &Thresholds,
     has_open_work: &dyn Fn(&SessionRef) -> bool,
-) -> Vec<CareStep> {
+) -> Vec<CleanupStep> {
     let mut steps = Vec::new();
     for life in lives.values() {
         let Some(parent) = &life.parent else {
@@ -155,7 +155,7 @@ pub fn care(
                 .get(session)
                 .is_none_or(|life| life.state == SessionState::Closed)
         };
-        let step = |action, why| CareStep {
+        let step = |action, why| CleanupStep {
             session: life.session.clone(),
             action,
             why,
@@ -171,9 +171,9 @@ pub fn care(
             steps.push(if is_open {
                 let ancestors = forest.ancestors(&life.session);
                 let heir = ancestors.into_iter().find(|session| !is_closed(session));
-                step(CareAction::Adopt(heir), why)
+                step(CleanupAction::Adopt(heir), why)
             } else {
-                step(CareAction::Close, why)
+                step(CleanupAction::Close, why)
             });
             continue;
         }
@@ -183,7 +183,7 @@ pub fn care(
         );
         if has_ended && !is_open && life.status(now, thresholds).is_stale {
             let why = format!("it is {} and was silent for long", life.state.as_str());
-            steps.push(step(CareAction::Close, why));
+            steps.push(step(CleanupAction::Close, why));
         }
     }
     steps
@@ -286,7 +286,7 @@ mod tests {
         let forest = Forest::of(lives.values());
         let open = |session: &SessionRef| matches!(session.id(), "unfinished" | "stray");
         let plan = |now| {
-            let steps = care(
+            let steps = cleanup_steps(
                 &lives,
                 &forest,
                 Timestamp(now),
@@ -296,8 +296,8 @@ mod tests {
             steps
                 .into_iter()
                 .map(|step| match step.action {
-                    CareAction::Close => format!("close {}", step.session.id()),
-                    CareAction::Adopt(heir) => {
+                    CleanupAction::Close => format!("close {}", step.session.id()),
+                    CleanupAction::Adopt(heir) => {
                         let heir = heir.map_or("none".to_owned(), |heir| heir.id().to_owned());
                         format!("{} to {heir}", step.session.id())
                     }

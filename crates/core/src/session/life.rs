@@ -8,10 +8,10 @@ use super::checkpoint::{
 };
 use super::link::{Creation, LinkKind};
 use super::state::{SessionState, Signal, rule};
-use crate::delivery::Reason;
+use crate::delivery::HeaderReason;
 use crate::event::{Event, Recorded};
 use crate::id::{Seq, SessionRef, Timestamp};
-use crate::subagent::End;
+use crate::subagent::SubagentEnd;
 use crate::text::{Text, condense};
 use crate::transcript::CallKind;
 
@@ -147,7 +147,7 @@ impl Life {
         let session = match &recorded.event {
             Event::SessionOpened { session, .. }
             | Event::SessionPrompted { session, .. }
-            | Event::SessionTurned { session, .. }
+            | Event::TurnEnded { session, .. }
             | Event::SessionInterrupted { session, .. }
             | Event::SessionCompacted { session, .. }
             | Event::SessionSpent { session, .. }
@@ -164,7 +164,7 @@ impl Life {
             | Event::SessionHosted(_)
             | Event::CallBegun(_)
             | Event::CallEnded { .. } => &recorded.session,
-            Event::ContextSent(sending) if sending.after == Some(Reason::Resume) => {
+            Event::ContextSent(sending) if sending.after == Some(HeaderReason::Resume) => {
                 &recorded.session
             }
             Event::FrameInvalidated { reason, .. } if reason.as_str() == SESSION_DELETED => {
@@ -436,12 +436,12 @@ fn signal(event: &Event) -> Option<(Signal, Option<Text>)> {
         Event::SessionSpent { .. } => plain(Signal::ModelCalled),
         Event::SessionWaiting { on: Some(on), .. } => Some((Signal::Asked, Some(on.clone()))),
         Event::SessionWaiting { on: None, .. } => plain(Signal::Answered),
-        Event::SessionTurned { said, .. } if is_failure(said.as_ref()) => {
+        Event::TurnEnded { said, .. } if is_failure(said.as_ref()) => {
             let words = said.as_ref().map(Text::as_str).unwrap_or_default();
             let error = words.strip_prefix(ENDED_BY_ERROR).unwrap_or(words);
             Some((Signal::TurnFailed, Text::new(error).ok()))
         }
-        Event::SessionTurned { .. } => plain(Signal::TurnEnded),
+        Event::TurnEnded { .. } => plain(Signal::TurnEnded),
         Event::SessionInterrupted { how, cause, .. } => {
             let words = how.as_ref().map(Text::as_str).unwrap_or_default();
             let signal = match cause {
@@ -459,9 +459,9 @@ fn signal(event: &Event) -> Option<(Signal, Option<Text>)> {
         Event::SessionCompacted { .. } => plain(Signal::Compacted),
         Event::SessionReverted { .. } | Event::SessionRestored { .. } => plain(Signal::Reverted),
         Event::SubagentEnded { end, .. } => plain(match end {
-            End::Done => Signal::Finished,
-            End::Failed => Signal::TurnFailed,
-            End::Aborted => Signal::Aborted,
+            SubagentEnd::Done => Signal::Finished,
+            SubagentEnd::Failed => Signal::TurnFailed,
+            SubagentEnd::Aborted => Signal::Aborted,
         }),
         Event::SessionClosed { why, .. } => Some((Signal::Closed, why.clone())),
         Event::FrameInvalidated { reason, .. } => Some((Signal::Closed, Some(reason.clone()))),
@@ -474,7 +474,7 @@ fn signal(event: &Event) -> Option<(Signal, Option<Text>)> {
 fn is_sign_of_life(event: &Event) -> bool {
     match event {
         Event::SessionPrompted { .. }
-        | Event::SessionTurned { .. }
+        | Event::TurnEnded { .. }
         | Event::SessionCompacted { .. }
         | Event::CompactionBegun(_)
         | Event::SessionSpent { .. }

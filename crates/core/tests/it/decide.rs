@@ -18,7 +18,7 @@ use flamestack_core::id::{FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::note::Note;
 use flamestack_core::refusal::Refusal;
 use flamestack_core::text::{Text, Title};
-use flamestack_core::{Rejected, Remark, TreeQuery, decide};
+use flamestack_core::{DecideError, Remark, TreeQuery, decide};
 use flamestack_testkit::{Tree, prose, results};
 
 /// A goal without criteria.
@@ -150,8 +150,8 @@ impl Story {
 
     fn does_as(&mut self, actor: &Actor, command: &Command) -> Answer {
         let decision = decide(&self.tree, actor, command).map_err(|rejected| match rejected {
-            Rejected::Refused(refusal) => refusal,
-            Rejected::Unreadable(never) => match never {},
+            DecideError::Refused(refusal) => refusal,
+            DecideError::Unreadable(never) => match never {},
         })?;
         let batch = Seq(i64::try_from(self.tree.journal().len()).unwrap() + 1);
         for (place, event) in (0..).zip(decision.events) {
@@ -542,7 +542,7 @@ fn moving_between_the_same_two_ends_when_there_is_no_room() {
         assert!(moves < 100, "room should end");
     };
     assert!(moves > 20, "{moves}");
-    assert!(matches!(*refusal, Refusal::NoRoom(_)), "{refusal}");
+    assert!(matches!(*refusal, Refusal::NoRankLeft(_)), "{refusal}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use flamestack_core::session::life::{CUT_OFF, Life, Transition};
 use flamestack_core::session::link::Creation;
 use flamestack_core::session::state::{SessionState, SessionState as S, Signal};
 use flamestack_core::session::status::Thresholds;
-use flamestack_core::subagent::{End, EndedBy, Start};
+use flamestack_core::subagent::{EndedBy, SubagentEnd, SubagentStart};
 use flamestack_core::text::{Text, Title};
 use flamestack_core::transcript::{CallKind, Usage};
 use flamestack_testkit::Tree;
@@ -44,14 +44,14 @@ fn prompted() -> Event {
 }
 
 fn turned() -> Event {
-    Event::SessionTurned {
+    Event::TurnEnded {
         session: me(),
         said: None,
     }
 }
 
 fn failed() -> Event {
-    Event::SessionTurned {
+    Event::TurnEnded {
         session: me(),
         said: Some(text("Ended by an error: overloaded")),
     }
@@ -121,7 +121,7 @@ fn compacted() -> Event {
 }
 
 fn child_started(child: &SessionRef, parent: &SessionRef) -> Event {
-    Event::SubagentStarted(Box::new(Start {
+    Event::SubagentStarted(Box::new(SubagentStart {
         session: child.clone(),
         parent: Some(parent.clone()),
         goal: Title::new("Look").unwrap(),
@@ -130,7 +130,7 @@ fn child_started(child: &SessionRef, parent: &SessionRef) -> Event {
     }))
 }
 
-fn child_ended(child: &SessionRef, end: End) -> Event {
+fn child_ended(child: &SessionRef, end: SubagentEnd) -> Event {
     Event::SubagentEnded {
         session: child.clone(),
         end,
@@ -210,7 +210,12 @@ fn streams() -> Vec<Stream> {
         ),
         stream(
             at_work(),
-            vec![child_ended(&me(), End::Done), turned(), spent(4), failed()],
+            vec![
+                child_ended(&me(), SubagentEnd::Done),
+                turned(),
+                spent(4),
+                failed(),
+            ],
             SessionState::Completed,
         ),
         // The answer may be lost.
@@ -272,9 +277,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         compacted(),
         child_started(&me(), &parent()),
         child_started(&other, &me()),
-        child_ended(&me(), End::Done),
-        child_ended(&me(), End::Failed),
-        child_ended(&other, End::Aborted),
+        child_ended(&me(), SubagentEnd::Done),
+        child_ended(&me(), SubagentEnd::Failed),
+        child_ended(&other, SubagentEnd::Aborted),
         Event::SessionClosed {
             session: me(),
             why: None,
@@ -482,12 +487,12 @@ fn a_parent_waits_until_its_last_child_has_ended() {
         fold(&events),
         (SessionState::WaitingChild, SessionState::Executing)
     );
-    events.push(child_ended(&a, End::Done));
+    events.push(child_ended(&a, SubagentEnd::Done));
     assert_eq!(
         fold(&events),
         (SessionState::WaitingChild, SessionState::Completed)
     );
-    events.push(child_ended(&b, End::Failed));
+    events.push(child_ended(&b, SubagentEnd::Failed));
     assert_eq!(fold(&events).0, SessionState::Executing);
 }
 

@@ -4,9 +4,9 @@
 //! host adapter puts the text into a prompt.
 
 use flamestack_context::deliver;
-use flamestack_core::delivery::{Delivery, Reason, Sending};
+use flamestack_core::delivery::{Delivery, HeaderReason, Sending};
 use flamestack_core::id::Seq;
-use flamestack_core::{Actor, Command, Decision, Event, Recorded, SessionRef, decide};
+use flamestack_core::{Actor, Command, Decided, Event, Recorded, SessionRef, decide};
 use flamestack_store::{Reading, StoreError};
 
 use super::{ContextOptions, Contexts};
@@ -28,7 +28,7 @@ pub struct SentText {
     /// Sequence number of the delivery.
     pub seq: Seq,
     /// Reason for sending the whole context again, if there was one.
-    pub after: Option<Reason>,
+    pub after: Option<HeaderReason>,
 }
 
 /// Everything that a session was sent since its last header.
@@ -68,7 +68,7 @@ impl Contexts<'_> {
     pub fn deliver(
         &self,
         actor: &Actor,
-        after: Option<Reason>,
+        after: Option<HeaderReason>,
         options: &ContextOptions,
     ) -> Result<Delivery> {
         let workspace = &self.engine.workspace;
@@ -96,8 +96,8 @@ impl Contexts<'_> {
                     let command = Command::Send(Box::new(sending));
                     (decide(reading, actor, &command)?, Delivery::Nothing)
                 }
-                Next::Again(delivery) => (Decision::default(), delivery),
-                Next::Unchanged => (Decision::default(), Delivery::Nothing),
+                Next::Again(delivery) => (Decided::default(), delivery),
+                Next::Unchanged => (Decided::default(), Delivery::Nothing),
             })
         })?;
         for recorded in &committed.events {
@@ -122,7 +122,7 @@ impl Contexts<'_> {
         &self,
         reading: &dyn Reading,
         actor: &Actor,
-        after: Option<Reason>,
+        after: Option<HeaderReason>,
         options: &ContextOptions,
     ) -> Result<Next> {
         let session = &actor.session;
@@ -162,7 +162,7 @@ impl Contexts<'_> {
 fn sent_already(
     reading: &dyn Reading,
     actor: &Actor,
-    after: Option<Reason>,
+    after: Option<HeaderReason>,
 ) -> Result<Option<Delivery>, StoreError> {
     let session = &actor.session;
     let Some(reason) = after else {
@@ -174,7 +174,7 @@ fn sent_already(
     let header = reading.sent(session)?.into_iter().next();
     let same = |header: &Recorded| {
         let same_message = actor.message.is_some() && header.message == actor.message;
-        let is_counted = matches!(reason, Reason::Compaction { .. });
+        let is_counted = matches!(reason, HeaderReason::Compaction { .. });
         let Event::ContextSent(sending) = &header.event else {
             return false;
         };
@@ -225,7 +225,7 @@ fn since(reading: &dyn Reading, point: Seq) -> Result<Vec<Recorded>, StoreError>
                 events.extend(of_batch(reading, *batch)?);
             }
             Event::SessionReverted { masked: seqs, .. }
-            | Event::SessionRestored { shown: seqs, .. } => {
+            | Event::SessionRestored { unmasked: seqs, .. } => {
                 let known: Vec<Seq> = seqs.iter().copied().filter(|seq| *seq <= point).collect();
                 events.extend(reading.recorded(&known)?);
             }

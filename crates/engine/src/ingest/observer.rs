@@ -28,7 +28,7 @@ use flamestack_core::id::{Fingerprint, Timestamp};
 use flamestack_core::stall::StallWatch;
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, CallKind, Entry, EntryKind, Speaker};
-use flamestack_core::{Actor, Author, Decision, Event, FrameId, Rejected, SessionRef, TreeQuery};
+use flamestack_core::{Actor, Author, DecideError, Decided, Event, FrameId, SessionRef, TreeQuery};
 use flamestack_extract::state::watch_call;
 
 use super::recorder::EntryRecorder;
@@ -111,7 +111,7 @@ pub struct Observation {
     /// Time of the entry, where it is known.
     pub at: Option<Timestamp>,
     /// The events.
-    pub decision: Decision,
+    pub decision: Decided,
 }
 
 /// Raw text of a session that has been written to the store.
@@ -184,7 +184,7 @@ impl Observer {
         actor: &Actor,
         entry: &Entry,
         draw: &mut dyn FnMut() -> FrameId,
-    ) -> Result<Vec<Observation>, Rejected<N::Error>> {
+    ) -> Result<Vec<Observation>, DecideError<N::Error>> {
         let mark = entry.mark(&actor.session);
         let known = match mark {
             Some(mark) => self.marks.contains(&mark) || tree.is_seen(mark)?,
@@ -220,7 +220,7 @@ impl Observer {
         match recorder.record(entry, call.as_ref()) {
             Ok(()) => {}
             // The user has rearranged the tree, so this no longer applies.
-            Err(Rejected::Refused(_)) => return Ok(Vec::new()),
+            Err(DecideError::Refused(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Err(unreadable),
         }
         if is_answer {
@@ -260,7 +260,7 @@ impl Observer {
     pub fn finish_batch(&mut self, session: &SessionRef) -> Option<Event> {
         let marks: Vec<Fingerprint> = std::mem::take(&mut self.marks).into_iter().collect();
         let recorded = std::mem::take(&mut self.recorded);
-        (recorded || !marks.is_empty()).then(|| Event::SessionWitnessed {
+        (recorded || !marks.is_empty()).then(|| Event::EntriesIngested {
             session: session.clone(),
             marks,
         })
@@ -273,11 +273,11 @@ impl Observer {
         tree: &N,
         actor: &Actor,
         draw: &mut dyn FnMut() -> FrameId,
-    ) -> Result<Option<Observation>, Rejected<N::Error>> {
+    ) -> Result<Option<Observation>, DecideError<N::Error>> {
         let mut recorder = self.recorder(tree, &actor.session, actor, self.latest, draw)?;
         match recorder.settle() {
             Ok(()) => {}
-            Err(Rejected::Refused(_)) => return Ok(None),
+            Err(DecideError::Refused(_)) => return Ok(None),
             Err(unreadable) => return Err(unreadable),
         }
         let mut decision = recorder.decider.into_decision();
@@ -306,7 +306,7 @@ impl Observer {
         actor: &Actor,
         text: &StoredText,
         draw: &mut dyn FnMut() -> FrameId,
-    ) -> Result<Observation, Rejected<N::Error>> {
+    ) -> Result<Observation, DecideError<N::Error>> {
         let acting = Actor {
             session: text.thread.clone(),
             worktree: actor.worktree.clone(),
@@ -319,7 +319,7 @@ impl Observer {
                 frame: frame.id,
                 entry: text.entry.clone(),
             }),
-            Err(Rejected::Refused(_)) => recorder.decider.events.clear(),
+            Err(DecideError::Refused(_)) => recorder.decider.events.clear(),
             Err(unreadable) => return Err(unreadable),
         }
         let decision = recorder.decider.into_decision();

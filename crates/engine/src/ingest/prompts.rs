@@ -11,7 +11,7 @@ use flamestack_core::frame::Origin;
 use flamestack_core::id::Fingerprint;
 use flamestack_core::session::Activity;
 use flamestack_core::transcript::Speaker;
-use flamestack_core::{Decision, Event, FrameHead, Note, Rejected, Status, Text, TreeQuery};
+use flamestack_core::{DecideError, Decided, Event, FrameHead, Note, Status, Text, TreeQuery};
 
 impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     pub(super) fn prompt(&mut self, speaker: Speaker, text: &str) -> DecideResult<(), N> {
@@ -151,7 +151,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let (closing, results) = self.ending(seen);
         // Pushed work below it continues; then the prompt stays open above it.
         match self.decider.close(prompt, closing, &results) {
-            Err(Rejected::Refused(_)) => Ok(()),
+            Err(DecideError::Refused(_)) => Ok(()),
             other => other,
         }
     }
@@ -169,7 +169,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             &words::goal(title),
         )?;
         let opened = self.decider.events.pop();
-        let opening = Decision {
+        let opening = Decided {
             events: opened.into_iter().collect(),
             remarks: Vec::new(),
         };

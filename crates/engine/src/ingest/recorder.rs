@@ -12,7 +12,7 @@ use flamestack_core::stall::Stall;
 use flamestack_core::subagent::{EndedBy, Framing};
 use flamestack_core::transcript::{Call, Entry, EntryKind};
 use flamestack_core::{
-    Decision, Event, FrameHead, FrameId, Note, Refusal, Rejected, SessionRef, Status, Title,
+    DecideError, Decided, Event, FrameHead, FrameId, Note, Refusal, SessionRef, Status, Title,
     TreeQuery,
 };
 
@@ -50,7 +50,7 @@ pub(super) struct EntryRecorder<'a, 't, N: TreeQuery + ?Sized> {
     /// The turn before this entry.
     pub(super) turn: ObservedTurn,
     /// Events to record first, under the message that they began in.
-    pub(super) opening: Option<(Option<String>, Decision)>,
+    pub(super) opening: Option<(Option<String>, Decided)>,
     /// Fingerprints for later entries: a failure seen for the first time, a session that changes
     /// files.
     pub(super) noticed: Vec<Fingerprint>,
@@ -261,7 +261,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             } => *of == frame && *other == note,
             _ => false,
         };
-        let is_known = note.counts_once()
+        let is_known = note.is_idempotent()
             && (self.decider.events.iter().any(is_same)
                 || self.decider.tree.has_note(&frame, &note)?);
         if !is_known {
@@ -365,7 +365,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let session = self.session();
         let said = self.said.as_deref();
         let said = said.and_then(|said| prose(said, results::LAST_WORDS));
-        self.emit(Event::SessionTurned { session, said });
+        self.emit(Event::TurnEnded { session, said });
     }
 
     /// Returns the frame that receives this session's observations: the pushed frame that the
@@ -384,7 +384,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         match decider.frame(own) {
             Ok(own) => Ok(Some(own)),
-            Err(Rejected::Refused(refusal)) if matches!(*refusal, Refusal::NoSuchFrame(_)) => {
+            Err(DecideError::Refused(refusal)) if matches!(*refusal, Refusal::NoSuchFrame(_)) => {
                 Ok(None)
             }
             Err(error) => Err(error),

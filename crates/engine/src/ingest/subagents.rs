@@ -8,7 +8,7 @@ use flamestack_core::decide::{Beginning, DecideResult};
 use flamestack_core::event::{Closing, Edit, Goal};
 use flamestack_core::frame::Origin;
 use flamestack_core::session::Activity;
-use flamestack_core::subagent::{self, End, Start, SubagentRun};
+use flamestack_core::subagent::{self, SubagentEnd, SubagentRun, SubagentStart};
 use flamestack_core::{Event, FrameHead, FrameId, SessionRef, Status, Text, Title, TreeQuery};
 
 use super::recorder::{EntryRecorder, TITLE_LENGTH};
@@ -50,7 +50,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let Some(goal) = name else {
             return Ok(());
         };
-        let start = Event::SubagentStarted(Box::new(Start {
+        let start = Event::SubagentStarted(Box::new(SubagentStart {
             session: child.clone(),
             parent: Some(me.clone()).filter(|me| *me != child),
             goal: goal.clone(),
@@ -201,9 +201,9 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         let error = said.filter(|said| text.trim().is_empty() && is_error(said));
         let text = error.unwrap_or(text);
         let end = match ok && error.is_none() {
-            true => End::Done,
-            false if interrupted => End::Aborted,
-            false => End::Failed,
+            true => SubagentEnd::Done,
+            false if interrupted => SubagentEnd::Aborted,
+            false => SubagentEnd::Failed,
         };
         let output = match (&own, &known.run) {
             (None, None) => return Ok(()),
@@ -211,7 +211,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             (Some(frame), _) if frame.origin != Origin::Subagent && child != me => None,
             // A failure is worth a frame, however short the run was.
             (Some(frame), Some(run))
-                if end != End::Failed
+                if end != SubagentEnd::Failed
                     && self.is_short(run, &known.activity)
                     && self.withdraw(&child, frame)? =>
             {
@@ -232,7 +232,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
     fn end_run(
         &mut self,
         session: &SessionRef,
-        end: End,
+        end: SubagentEnd,
         output: Option<Text>,
         depth: usize,
     ) -> DecideResult<(), N> {
@@ -247,7 +247,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         }
         for run in self.decider.tree.runs_of(session)? {
             if run.state.is_in_flight() {
-                self.end_run(&run.session, End::Aborted, None, depth - 1)?;
+                self.end_run(&run.session, SubagentEnd::Aborted, None, depth - 1)?;
             }
         }
         Ok(())
@@ -257,7 +257,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
         &mut self,
         child: &SessionRef,
         frame: &FrameHead,
-        end: End,
+        end: SubagentEnd,
         text: &str,
     ) -> DecideResult<(), N> {
         match frame.status {
@@ -273,8 +273,8 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
             None => plain(WORDLESS),
         };
         let closing = match end {
-            End::Done => Closing::Completed,
-            End::Failed | End::Aborted => Closing::Failed,
+            SubagentEnd::Done => Closing::Completed,
+            SubagentEnd::Failed | SubagentEnd::Aborted => Closing::Failed,
         };
         // The subagent is gone, and with it everything that is open below its frame.
         let mut below: Vec<FrameHead> = self.decider.below(frame, Status::Planned)?;

@@ -10,7 +10,7 @@ use flamestack_core::decide::{Beginning, DecideResult};
 use flamestack_core::event::{Closing, Results};
 use flamestack_core::frame::{Origin, Rank};
 use flamestack_core::transcript::{Todo, TodoStatus};
-use flamestack_core::{Event, FrameHead, FrameId, Rejected, Status, Text, Title, TreeQuery};
+use flamestack_core::{DecideError, Event, FrameHead, FrameId, Status, Text, Title, TreeQuery};
 
 /// Results of an item that is done.
 const TICKED_OFF: &str = "Ticked off on the to-do list.";
@@ -138,7 +138,7 @@ impl<N: TreeQuery + ?Sized> EntryRecorder<'_, '_, N> {
                 // Pushed work below it goes on; then the item stays open above it.
                 let results = self.ticked_off();
                 match self.decider.close(known, Closing::Completed, &results) {
-                    Err(Rejected::Refused(_)) => Ok(()),
+                    Err(DecideError::Refused(_)) => Ok(()),
                     other => other,
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flamestack_core::session::forest::{CareAction, CareStep, Forest, care};
+use flamestack_core::session::forest::{CleanupAction, CleanupStep, Forest, cleanup_steps};
 use flamestack_core::session::life::Life;
 use flamestack_core::session::link::LinkKind;
 use flamestack_core::{Actor, Command, SessionRef, Text};
@@ -13,7 +13,7 @@ use crate::error::Result;
 
 impl Sessions<'_> {
     /// Plans the clean-up of sessions. Changes nothing.
-    pub fn plan_care(&self) -> Result<Vec<CareStep>> {
+    pub fn plan_cleanup(&self) -> Result<Vec<CleanupStep>> {
         let thresholds = self.thresholds()?;
         let now = self.engine.clock().now();
         self.engine.read(|reading| {
@@ -25,22 +25,22 @@ impl Sessions<'_> {
             let forest = Forest::of(lives.values());
             // A session that cannot be read keeps its place.
             let is_open = |session: &SessionRef| has_open_work(reading, session).unwrap_or(true);
-            Ok(care(&lives, &forest, now, &thresholds, &is_open))
+            Ok(cleanup_steps(&lives, &forest, now, &thresholds, &is_open))
         })
     }
 
     /// Takes the steps of a plan.
-    pub fn take_care(&self, actor: &Actor, steps: &[CareStep]) -> Result<()> {
+    pub fn apply_cleanup(&self, actor: &Actor, steps: &[CleanupStep]) -> Result<()> {
         for step in steps {
             let session = step.session.clone();
             let command = match &step.action {
-                CareAction::Adopt(parent) => Command::LinkSession {
+                CleanupAction::Adopt(parent) => Command::LinkSession {
                     session,
                     kind: LinkKind::Parent,
                     to: parent.clone(),
                     removed: false,
                 },
-                CareAction::Close => Command::CloseSession {
+                CleanupAction::Close => Command::CloseSession {
                     session,
                     why: Text::new(&step.why).ok(),
                 },

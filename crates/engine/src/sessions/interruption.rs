@@ -99,7 +99,7 @@ impl Sessions<'_> {
     pub(crate) fn keep_interruptions(&self, recorded: &[Recorded]) -> Result<Vec<Recorded>> {
         let mut kept = Vec::new();
         for entry in recorded {
-            let (Event::SessionInterrupted { session, .. } | Event::SessionTurned { session, .. }) =
+            let (Event::SessionInterrupted { session, .. } | Event::TurnEnded { session, .. }) =
                 &entry.event
             else {
                 continue;

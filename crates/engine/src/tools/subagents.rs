@@ -1,7 +1,7 @@
 //! Tools about subagents: their state, their cost, and the rules for tracking them.
 
 use flamestack_core::id::Timestamp;
-use flamestack_core::subagent::{EndedBy, State};
+use flamestack_core::subagent::{EndedBy, SubagentState};
 use flamestack_core::text::quoted;
 use flamestack_core::{Actor, Outcome, SessionRef};
 use schemars::JsonSchema;
@@ -198,7 +198,7 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
     }
     text.push('\n');
     let count = |wanted: &dyn Fn(&Listed) -> bool| all.iter().filter(|one| wanted(one)).count();
-    for state in State::ALL {
+    for state in SubagentState::ALL {
         let count = count(&|one| one.run.state == state);
         if count > 0 {
             text.push_str(&format!("  {count} {state}\n"));
@@ -207,7 +207,7 @@ fn figures(family: &Family, since: Option<Timestamp>) -> String {
     text.push_str(&ends(&all));
     let framed = count(&|one| one.frame.is_some());
     let ended = count(&|one| !one.run.state.is_in_flight());
-    let done = count(&|one| one.run.state == State::Done);
+    let done = count(&|one| one.run.state == SubagentState::Done);
     let attempts = all.iter().map(|one| one.run.attempts.saturating_sub(1));
     let again: u64 = attempts.sum();
     let rate = percent(framed, all.len());

@@ -1,7 +1,7 @@
 //! Sessions as text: lists, one in full, and the tree of all.
 
 use flamestack_core::session::checkpoint::InterruptionCheckpoint;
-use flamestack_core::session::forest::{CareAction, CareStep};
+use flamestack_core::session::forest::{CleanupAction, CleanupStep};
 use flamestack_core::session::link::SessionLink;
 use flamestack_core::session::state::SessionState;
 use flamestack_core::text::condense;
@@ -242,12 +242,12 @@ pub fn tree(rows: &[SessionRow], links: &[SessionLink], canvas: &Canvas<'_>) -> 
 }
 
 /// Renders a step of a clean-up.
-pub fn care_line(step: &CareStep, dry_run: bool) -> String {
+pub fn care_line(step: &CleanupStep, dry_run: bool) -> String {
     let would = if dry_run { "would be " } else { "" };
     let what = match &step.action {
-        CareAction::Close => format!("{would}closed"),
-        CareAction::Adopt(Some(parent)) => format!("{would}adopted by {parent}"),
-        CareAction::Adopt(None) => format!("{would}made a session of its own"),
+        CleanupAction::Close => format!("{would}closed"),
+        CleanupAction::Adopt(Some(parent)) => format!("{would}adopted by {parent}"),
+        CleanupAction::Adopt(None) => format!("{would}made a session of its own"),
     };
     format!("{} {what}: {}", step.session, step.why)
 }

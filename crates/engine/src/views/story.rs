@@ -55,7 +55,7 @@ pub fn happened(event: &Event) -> String {
             Some(words) => format!("the user queued a prompt for {session}: {}", brief(words)),
             None => format!("the user prompted {session}"),
         },
-        Event::SessionTurned { said, .. } => with_words("turn ended", said.as_ref()),
+        Event::TurnEnded { said, .. } => with_words("turn ended", said.as_ref()),
         Event::SessionInterrupted { how, cause, .. } => {
             let what = match cause {
                 InterruptionCause::Abort => "interrupted by the user",
@@ -95,8 +95,13 @@ pub fn happened(event: &Event) -> String {
             "{session} was reverted: {} events no longer count",
             masked.len()
         ),
-        Event::SessionRestored { session, shown, .. } => {
-            format!("{session} was restored: {} events count again", shown.len())
+        Event::SessionRestored {
+            session, unmasked, ..
+        } => {
+            format!(
+                "{session} was restored: {} events count again",
+                unmasked.len()
+            )
         }
         Event::SessionSpent { session, usage } => format!(
             "{session} spent {} tokens in, {} out",
@@ -119,7 +124,7 @@ pub fn happened(event: &Event) -> String {
             Some(stall) => format!("{session} repeats itself: {}", stall.sentence()),
             None => format!("{session} no longer repeats itself"),
         },
-        Event::SessionWitnessed { session, marks } => {
+        Event::EntriesIngested { session, marks } => {
             format!("{} items of {session} observed", marks.len())
         }
         Event::FrameOpened { planned, goal, .. } => {

@@ -1,6 +1,6 @@
 //! Deliveries to sessions, message by message, and their record.
 
-use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, HeaderReason};
 use flamestack_core::id::Seq;
 use flamestack_engine::context::{ContextOptions, ContextTarget};
 use flamestack_engine::request::NoteInput;
@@ -140,7 +140,7 @@ fn after_a_compaction_or_a_resume_there_is_a_new_header_once() {
     let ground = Ground::new();
     ground.push(ME, "Ship the login");
     ground.deliver(ME, Some("m1"), None);
-    let second = Some(Reason::Compaction { count: 2 });
+    let second = Some(HeaderReason::Compaction { count: 2 });
     let header = text(ground.deliver(ME, None, second));
     assert!(header.contains("compactions=\"2\""), "{header}");
     ground.push(ME, "Verify tokens");
@@ -150,10 +150,10 @@ fn after_a_compaction_or_a_resume_there_is_a_new_header_once() {
     }
     assert_eq!(ground.deliver(ME, Some("m2"), None), Delivery::Nothing);
     assert_eq!(as_sent(&ground.engine), header);
-    let resumed = text(ground.deliver(ME, Some("m3"), Some(Reason::Resume)));
+    let resumed = text(ground.deliver(ME, Some("m3"), Some(HeaderReason::Resume)));
     assert!(resumed.contains("Verify tokens"), "{resumed}");
     // The steps of the same turn.
-    for after in [None, Some(Reason::Resume)] {
+    for after in [None, Some(HeaderReason::Resume)] {
         let again = ground.deliver(ME, Some("m3"), after);
         assert_eq!(again, Delivery::Header(resumed.clone()));
     }

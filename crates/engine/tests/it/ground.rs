@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, HeaderReason};
 use flamestack_core::{Actor, Author, SessionRef};
 use flamestack_engine::clock::StoryClock;
 use flamestack_engine::context::ContextOptions;
@@ -67,7 +67,7 @@ impl Ground {
         &self,
         session: &str,
         message: Option<&str>,
-        after: Option<Reason>,
+        after: Option<HeaderReason>,
     ) -> Delivery {
         deliver(&self.engine, session, message, after)
     }
@@ -102,7 +102,7 @@ pub(crate) fn deliver(
     engine: &Engine,
     session: &str,
     message: Option<&str>,
-    after: Option<Reason>,
+    after: Option<HeaderReason>,
 ) -> Delivery {
     let actor = Actor {
         message: message.map(str::to_owned),

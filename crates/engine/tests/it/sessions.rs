@@ -1,9 +1,9 @@
 //! Sessions through the engine: states of a live session, interruptions, levels, orphans.
 
 use flamestack_core::delegation::DelegationVerdict;
-use flamestack_core::delivery::Reason;
+use flamestack_core::delivery::HeaderReason;
 use flamestack_core::session::checkpoint::ProcessIdentity;
-use flamestack_core::session::forest::CareAction;
+use flamestack_core::session::forest::CleanupAction;
 use flamestack_core::session::link::LinkKind;
 use flamestack_core::session::state::SessionState;
 use flamestack_core::transcript::{Answer, Call, CallKind, Entry, EntryKind, Speaker, Usage};
@@ -357,16 +357,16 @@ fn levels_follow_from_parents_and_a_parent_waits_for_its_child() {
         .run(&actor(child), &archive)
         .unwrap();
     assert_eq!(ground.state(child), "closed");
-    let steps = ground.engine.sessions().plan_care().unwrap();
+    let steps = ground.engine.sessions().plan_cleanup().unwrap();
     assert_eq!(steps.len(), 1);
-    assert_eq!(steps[0].action, CareAction::Close);
+    assert_eq!(steps[0].action, CleanupAction::Close);
     ground
         .engine
         .sessions()
-        .take_care(&actor("shell:main"), &steps)
+        .apply_cleanup(&actor("shell:main"), &steps)
         .unwrap();
     assert_eq!(ground.state(leaf), "closed");
-    assert_eq!(ground.engine.sessions().plan_care().unwrap(), []);
+    assert_eq!(ground.engine.sessions().plan_cleanup().unwrap(), []);
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn a_session_that_is_resumed_differs_from_a_new_one() {
     };
     send(None);
     assert_eq!(ground.shown(SESSION)["resumedAt"], Value::Null);
-    send(Some(Reason::Resume));
+    send(Some(HeaderReason::Resume));
     assert!(ground.shown(SESSION)["resumedAt"].is_string());
 }
 

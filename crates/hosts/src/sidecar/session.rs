@@ -9,7 +9,7 @@ use flamestack_brief::Mode;
 use flamestack_core::Author;
 use flamestack_core::autonomy::suggestion_line;
 use flamestack_core::command::Actor;
-use flamestack_core::delivery::{Delivery, Reason};
+use flamestack_core::delivery::{Delivery, HeaderReason};
 use flamestack_core::folding::{Folding, MessageKind, PromptMessage, PromptMessages};
 use flamestack_core::id::{Seq, SessionRef, Timestamp};
 use flamestack_core::session::Activity;
@@ -177,7 +177,7 @@ impl ServedSession<'_> {
             if is_resumed {
                 append.extend(self.resume_brief()?);
             }
-            let reason = is_resumed.then_some(Reason::Resume);
+            let reason = is_resumed.then_some(HeaderReason::Resume);
             match self.deliver(Some(&params.message.id), reason)? {
                 Delivery::Update(text) => append.push(text),
                 Delivery::Header(text) => self.prompt.header = Some(text),
@@ -228,7 +228,7 @@ impl ServedSession<'_> {
     fn deliver(
         &self,
         message: Option<&str>,
-        reason: Option<Reason>,
+        reason: Option<HeaderReason>,
     ) -> Result<Delivery, EngineError> {
         let actor = self.actor(message);
         let contexts = self.engine.contexts();
@@ -409,7 +409,7 @@ impl ServedSession<'_> {
             return Ok(());
         }
         let count = u32::try_from(seen.compactions).unwrap_or(u32::MAX);
-        let reason = Some(Reason::Compaction { count });
+        let reason = Some(HeaderReason::Compaction { count });
         if let Delivery::Header(text) = self.deliver(None, reason)? {
             self.prompt.header = Some(text);
         }

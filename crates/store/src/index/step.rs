@@ -276,7 +276,7 @@ fn frames_to_index(reading: &dyn Reading, recorded: &Recorded) -> Result<Vec<Fra
     match &recorded.event {
         Event::CommandUndone { batch } => frames_of_batch(reading, *batch),
         Event::SessionReverted { masked: seqs, .. }
-        | Event::SessionRestored { shown: seqs, .. } => {
+        | Event::SessionRestored { unmasked: seqs, .. } => {
             let mut frames = Vec::new();
             for seqs in seqs.chunks(STEP) {
                 let changed = reading.recorded(seqs)?;

@@ -15,7 +15,7 @@ use flamestack_core::frame::{Origin, Outcome, Rank, Span, Status};
 use flamestack_core::id::{BlobId, Fingerprint, FrameId, Seq, SessionRef, Timestamp};
 use flamestack_core::session::DiffTotals;
 use flamestack_core::stall::StallKind;
-use flamestack_core::subagent::{End, EndedBy};
+use flamestack_core::subagent::{EndedBy, SubagentEnd};
 use flamestack_core::text::{Text, Title};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -247,7 +247,7 @@ stored_as! {
             Some(Outcome::Failed) => Ok(Self::Failed),
             _ => Err(format!("a frame does not close as `{name}`")),
         };
-    End as String: |end| end.state().as_str(),
+    SubagentEnd as String: |end| end.state().as_str(),
         |name| known(Self::from_name(&name), &name, "an end");
     EndedBy as String: |by| by.as_str(),
         |name| known(Self::from_name(&name), &name, "a source of an end"),

@@ -3,12 +3,12 @@
 
 use flamestack_core::autonomy::{AdviceKind, Boundary, Heuristic, Suggestion};
 use flamestack_core::compaction::{Anchor, AnchorReport, Checkpoint, Compaction, CompactionKind};
-use flamestack_core::delivery::{Delivery, Reason, Sending};
+use flamestack_core::delivery::{Delivery, HeaderReason, Sending};
 use flamestack_core::frame::Outcome;
 use flamestack_core::id::{Fingerprint, FrameId, SessionRef, Timestamp};
 use flamestack_core::session::{ActivitySnapshot, Description, DiffTotals, Model};
 use flamestack_core::stall::{Stall, StallKind};
-use flamestack_core::subagent::Start;
+use flamestack_core::subagent::SubagentStart;
 use flamestack_core::text::{Text, Title};
 use flamestack_core::transcript::Usage;
 use serde::de::Error as _;
@@ -33,7 +33,7 @@ records! {
         name: Title,
         window: Option<u64> = default,
     }
-    StartRecord for Start as "Start" {
+    StartRecord for SubagentStart as "SubagentStart" {
         session: SessionRef,
         parent: Option<SessionRef> = default,
         goal: Title,
@@ -80,7 +80,7 @@ records! {
     }
     SendingRecord for Sending as "Sending" {
         delivery: Delivery [flatten],
-        after: Option<Reason> = default,
+        after: Option<HeaderReason> = default,
         frame: Option<FrameId> = default,
         known: Vec<FrameId> = default,
     }
@@ -138,7 +138,7 @@ stored_as! {
         (None, Some(text)) => Self::Update(text),
         (None, None) => Self::Nothing,
     });
-    Reason as ReasonRecord: |reason| match reason {
+    HeaderReason as ReasonRecord: |reason| match reason {
         Self::Compaction { count } => ReasonRecord::Compaction(*count),
         Self::Resume => ReasonRecord::Resume,
     }, |record| Ok(match record {

@@ -44,8 +44,8 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         Event::SessionReverted { masked, .. } => {
             revert::project(connection, recorded, masked, true)?;
         }
-        Event::SessionRestored { shown, .. } => {
-            revert::project(connection, recorded, shown, false)?;
+        Event::SessionRestored { unmasked, .. } => {
+            revert::project(connection, recorded, unmasked, false)?;
         }
         Event::StackImported { source, foreign } => {
             connection.write(

@@ -207,10 +207,10 @@ fn shift_references(event: &mut Event, moved: &BTreeMap<i64, i64>) {
         Event::CommandUndone { batch } => drop(shift(batch)),
         Event::SessionReverted { masked, .. } => masked.retain_mut(shift),
         Event::SessionRestored {
-            reverted, shown, ..
+            reverted, unmasked, ..
         } => {
             shift(reverted);
-            shown.retain_mut(shift);
+            unmasked.retain_mut(shift);
         }
         _ => {}
     }

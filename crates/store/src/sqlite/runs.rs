@@ -4,7 +4,7 @@
 
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::id::{Fingerprint, SessionRef, Timestamp};
-use flamestack_core::subagent::{EndedBy, State, SubagentRun};
+use flamestack_core::subagent::{EndedBy, SubagentRun, SubagentState};
 use flamestack_core::text::{Text, Title};
 use rusqlite::{Connection, Row, params};
 
@@ -70,7 +70,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SubagentRun> {
             .map(|task| Fingerprint(task.cast_unsigned())),
         message: row.get(5)?,
         // An unknown name was written by a newer version.
-        state: State::from_name(&state).unwrap_or(State::Idle),
+        state: SubagentState::from_name(&state).unwrap_or(SubagentState::Idle),
         waiting_for: rows::prose(row, 7)?,
         attempts: row.get::<_, i64>(8)?.cast_unsigned(),
         started: Timestamp(row.get(9)?),

@@ -54,7 +54,7 @@ pub(super) fn project(connection: &Connection, recorded: &Recorded) -> Result<()
         Event::SessionRestored { session, .. } | Event::SessionPrompted { session, .. } => {
             wound_back(connection, session, None)?;
         }
-        Event::SessionWitnessed { marks, .. } => {
+        Event::EntriesIngested { marks, .. } => {
             connection.write(
                 "INSERT OR IGNORE INTO ingested VALUES (?1)",
                 [recorded.batch.0],

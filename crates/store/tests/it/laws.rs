@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use flamestack_core::command::Actor;
-use flamestack_core::decide::Rejected;
+use flamestack_core::decide::DecideError;
 use flamestack_core::delivery::Delivery;
 use flamestack_core::event::{Event, Recorded};
 use flamestack_core::frame::Status;
@@ -209,7 +209,7 @@ fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, w
                     tree.apply(recorded);
                 }
             }
-            (Err(Rejected::Refused(expected)), Err(Rejected::Refused(answer))) => {
+            (Err(DecideError::Refused(expected)), Err(DecideError::Refused(answer))) => {
                 assert_eq!(answer, expected);
             }
             (expected, answer) => panic!("{command:?}: {expected:?} but {answer:?}"),

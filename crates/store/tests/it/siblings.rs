@@ -1,6 +1,6 @@
 //! Parents with more finished children than are ranked.
 
-use flamestack_core::decide::Decision;
+use flamestack_core::decide::Decided;
 use flamestack_core::event::{Closing, Event};
 use flamestack_core::frame::{Origin, Rank, Status};
 use flamestack_core::id::{FrameId, Timestamp};
@@ -38,7 +38,7 @@ fn finish(store: &mut SqliteStore, numbers: std::ops::Range<u64>) {
     let mut events = Some(events);
     store
         .commit(Timestamp(1), &shell("main"), &mut |_| {
-            Ok(Decision {
+            Ok(Decided {
                 events: events.take().unwrap_or_default(),
                 remarks: Vec::new(),
             })

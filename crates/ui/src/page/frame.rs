@@ -120,7 +120,7 @@ fn note(note: &Note) -> Value {
     let (why, by, good) = match note {
         Note::Decision { why, by, .. } => (why.as_ref(), Some(*by), None),
         Note::FailedAttempt { why, .. } => (why.as_ref(), None, None),
-        Note::Evidence(evidence) => (None, None, Some(Evidence::speaks_for(evidence))),
+        Note::Evidence(evidence) => (None, None, Some(Evidence::is_positive(evidence))),
         Note::Artifact(_) | Note::Directive(_) => (None, None, None),
     };
     let detail = match note {

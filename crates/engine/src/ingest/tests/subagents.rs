@@ -5,7 +5,7 @@ use crate::ingest::Observer;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{BlobId, Timestamp};
 use flamestack_core::session::Description;
-use flamestack_core::subagent::{Framing, State, SubagentRun};
+use flamestack_core::subagent::{Framing, SubagentRun, SubagentState};
 use flamestack_core::transcript::{EntryKind, Usage};
 use flamestack_core::{Command, SessionRef, Title};
 
@@ -59,7 +59,7 @@ impl TestSession {
         self.tree.sessions()[session].run.as_ref().unwrap()
     }
 
-    fn state(&self, id: &str) -> State {
+    fn state(&self, id: &str) -> SubagentState {
         let session: SessionRef = format!("opencode:{id}").parse().unwrap();
         self.run(&session).state
     }
@@ -100,7 +100,7 @@ fn a_resumed_subagent_continues_in_its_frame_with_its_new_instructions() {
     session.saw(started("ses_2", "Look", "Look at the queries"));
     session.saw(ended("ses_2", true, "An index is missing"));
     session.saw(started("ses_2", "Go on", "Add the index"));
-    assert_eq!(session.state("ses_2"), State::Running);
+    assert_eq!(session.state("ses_2"), SubagentState::Running);
     session.saw(ended("ses_2", true, "Added"));
     insta::assert_snapshot!(session.tree(), @"
     ▶ Why is it slow? [session] ←
@@ -109,7 +109,7 @@ fn a_resumed_subagent_continues_in_its_frame_with_its_new_instructions() {
         = Added
     ");
     let run = session.run(&"opencode:ses_2".parse().unwrap());
-    assert_eq!((run.attempts, run.state), (2, State::Done));
+    assert_eq!((run.attempts, run.state), (2, SubagentState::Done));
     let frame = session
         .tree
         .frames()
@@ -228,7 +228,7 @@ fn a_run_that_is_too_short_is_logged_where_it_was_started() {
     let child = "opencode:ses_2".parse().unwrap();
     let run = session.run(&child);
     assert_eq!(run.output.as_ref().unwrap().as_str(), "The query");
-    assert_eq!(run.state, State::Done);
+    assert_eq!(run.state, SubagentState::Done);
     assert_eq!(session.tree.sessions()[&child].active, None);
     // What is still to come of it belongs there too, and opens nothing.
     let parent = session.inside("ses_2", "ses_1");
@@ -332,7 +332,14 @@ fn a_stop_goes_down_the_tree() {
     });
     session.saw(ended("ses_2", false, "Task cancelled"));
     let states = ["ses_2", "ses_3", "ses_4"].map(|id| session.state(id));
-    assert_eq!(states, [State::Aborted, State::Aborted, State::Done]);
+    assert_eq!(
+        states,
+        [
+            SubagentState::Aborted,
+            SubagentState::Aborted,
+            SubagentState::Done
+        ]
+    );
     insta::assert_snapshot!(session.tree(), @"
     ▶ Why is it slow? [session] ←
       directive: Why is it slow?
@@ -358,9 +365,9 @@ fn every_session_that_was_seen_waits() {
     let parent = session.inside("ses_2", "ses_1");
     session.user("Look");
     session.saw(waits());
-    assert_eq!(session.state("ses_2"), State::Waiting);
+    assert_eq!(session.state("ses_2"), SubagentState::Waiting);
     session.saw(EntryKind::Waiting { on: None });
-    assert_eq!(session.state("ses_2"), State::Running);
+    assert_eq!(session.state("ses_2"), SubagentState::Running);
     session.back(parent);
 }
 
@@ -370,9 +377,9 @@ fn a_session_without_a_known_parent_can_be_a_subagent() {
     session.turn("Look at the queries", "An index is missing");
     session.saw(started("ses_1", "Look (@explore subagent)", ""));
     session.saw(EntryKind::TurnEnded);
-    assert_eq!(session.state("ses_1"), State::Idle);
+    assert_eq!(session.state("ses_1"), SubagentState::Idle);
     session.saw(ended("ses_1", true, "An index is missing"));
-    assert_eq!(session.state("ses_1"), State::Done);
+    assert_eq!(session.state("ses_1"), SubagentState::Done);
     insta::assert_snapshot!(session.tree(), @"
     ✓ Look at the queries [session]
       = An index is missing
@@ -413,8 +420,8 @@ fn the_subagents_of_one_that_failed_end_with_it() {
     session.saw(started("ses_3", "Read", "Read the log"));
     session.back(outer);
     session.saw(ended("ses_2", false, "out of quota"));
-    assert_eq!(session.state("ses_2"), State::Failed);
-    assert_eq!(session.state("ses_3"), State::Aborted);
+    assert_eq!(session.state("ses_2"), SubagentState::Failed);
+    assert_eq!(session.state("ses_3"), SubagentState::Aborted);
 }
 
 #[test]
@@ -429,7 +436,7 @@ fn a_refused_subagent_that_its_host_calls_completed_has_failed() {
     });
     session.back(outer);
     session.saw(ended("ses_2", true, ""));
-    assert_eq!(session.state("ses_2"), State::Failed);
+    assert_eq!(session.state("ses_2"), SubagentState::Failed);
     insta::assert_snapshot!(session.tree(), @"
     ▶ Why is it slow? [session] ←
       directive: Why is it slow?

@@ -225,7 +225,7 @@ impl Ledger {
                 self.charge(session, &one);
                 self.mark(session, at, MarkKind::Prompt);
             }
-            Event::SessionTurned { session, .. } | Event::SubagentEnded { session, .. } => {
+            Event::TurnEnded { session, .. } | Event::SubagentEnded { session, .. } => {
                 self.rest(session, at, None);
             }
             Event::SessionInterrupted { session, .. } => {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use flamestack_core::command::{PlanItem, Under};
 use flamestack_core::event::Goal;
 use flamestack_core::{
-    Actor, Command, Frame, FrameHead, FrameId, Rejected, Text, Title, TreeQuery as _, decide,
+    Actor, Command, DecideError, Frame, FrameHead, FrameId, Text, Title, TreeQuery as _, decide,
 };
 use flamestack_orchestrator::{RunStack, StackError};
 
@@ -59,10 +59,10 @@ impl SimStack {
     }
 }
 
-fn refused(rejected: Rejected<Infallible>) -> StackError {
+fn refused(rejected: DecideError<Infallible>) -> StackError {
     match rejected {
-        Rejected::Refused(refusal) => StackError::Refused(refusal),
-        Rejected::Unreadable(never) => match never {},
+        DecideError::Refused(refusal) => StackError::Refused(refusal),
+        DecideError::Unreadable(never) => match never {},
     }
 }
 
