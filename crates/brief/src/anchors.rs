@@ -202,7 +202,7 @@ mod tests {
             title: title("Look around"),
             frame: None,
             seen: Seq(1),
-            standing: None,
+            state_and_start: None,
         });
         let sources = Sources {
             around: Some(around),

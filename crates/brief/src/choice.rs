@@ -58,14 +58,14 @@ pub fn plan_reading<'n>(
 
 /// A commit says nothing about a session that has another subject.
 fn mention_counts(facts: &Facts<'_>, candidate: &Candidate) -> bool {
-    candidate.trust != Trust::Committed || !facts.have_a_subject()
+    candidate.trust != Trust::Committed || !facts.has_subject()
 }
 
 /// Returns true if files alone make a workflow active: nothing else says what the session is about, or
 /// one of its stages is named firmly.
 fn files_count(facts: &Facts<'_>, workflow: &Workflow, named: Option<&StageMention<'_>>) -> bool {
     let is_named = named.is_none_or(|named| named.workflow == workflow);
-    is_named && (!facts.have_a_subject() || named.is_some_and(StageMention::is_firm))
+    is_named && (!facts.has_subject() || named.is_some_and(StageMention::is_firm))
 }
 
 pub(crate) fn choose<'a>(facts: &Facts<'a>) -> Choice<'a> {

@@ -38,7 +38,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns true if frames, todos or the log say what the session is about.
-    pub(crate) fn have_a_subject(&self) -> bool {
+    pub(crate) fn has_subject(&self) -> bool {
         let newest = self.newest_entry();
         self.sources.around.is_some()
             || newest.is_some_and(|entry| entry.has_open_work() || entry.focus.is_some())

@@ -44,7 +44,7 @@ pub(super) fn assemble_after(
         tokenizer: tokenizer.name(),
         position: around.position,
     };
-    if after.is_none() && !around.has_something_to_tell() {
+    if after.is_none() && !around.adds_information() {
         return context(Vec::new(), String::new(), 0);
     }
     let counter = TokenCounter { tokenizer };

@@ -8,7 +8,7 @@ use crate::guidance::Guidance;
 use crate::section_draft::{Measured, SectionDraft};
 use crate::surroundings::Surroundings;
 use crate::xml::Element;
-use crate::{ContextSettings, Omission, Provenance, Section, SectionKind, Why, calls};
+use crate::{ContextSettings, Omission, OmissionReason, Provenance, Section, SectionKind, calls};
 use flamestack_core::delivery::HeaderReason;
 
 /// Tokens that the parent and the current frame get before the rest is divided.
@@ -190,7 +190,7 @@ impl<'a> Attempt<'a> {
             let wants_more = if everything {
                 draft.has_irrelevant()
             } else {
-                omitted.any(|omission| omission.why == Why::Budget)
+                omitted.any(|omission| omission.why == OmissionReason::Budget)
             };
             if left < LOAN || !wants_more {
                 continue;
@@ -239,7 +239,7 @@ impl<'a> Attempt<'a> {
                 let omission = Omission {
                     what: format!("{} guidance", asked.as_str()),
                     count: 1,
-                    why: Why::Budget,
+                    why: OmissionReason::Budget,
                     call: "flame context --budget N".to_owned(),
                 };
                 let omitted = (level < asked).then_some(omission).into_iter().collect();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::budget::{Claim, share};
 use crate::xml::{Content, Element, Separator};
 use flamestack_core::Author;
-use flamestack_extract::tokens::{Tokenizer, prefix, surely_over};
+use flamestack_extract::tokens::{Tokenizer, certainly_exceeds, prefix};
 
 /// Mark after a text that was cut.
 const CUT_MARK: char = '…';
@@ -170,7 +170,7 @@ impl<'a> ElementDraft<'a> {
         limit: usize,
         counter: TokenCounter<'_>,
     ) -> Option<MeasuredElement<'_>> {
-        if surely_over(self.inside.bytes(), limit) {
+        if certainly_exceeds(self.inside.bytes(), limit) {
             return None;
         }
         let measured = counter.measure(self.inside.fill(self.shell()), false);
@@ -234,7 +234,7 @@ impl<'a> Field<'a> {
     }
 
     fn claim(&self, room: usize, counter: TokenCounter<'_>) -> Claim {
-        let wants = if surely_over(self.inside.bytes(), room) {
+        let wants = if certainly_exceeds(self.inside.bytes(), room) {
             room + 1
         } else {
             counter.element(&self.whole())
@@ -306,7 +306,7 @@ fn cut_list<'e>(
     let mut left = limit.checked_sub(counter.element(&with(&[])))?;
     let mut from = items.len();
     for item in items.iter().rev() {
-        if surely_over(item.len(), left) {
+        if certainly_exceeds(item.len(), left) {
             break;
         }
         let mut line = String::from(separator.as_str());

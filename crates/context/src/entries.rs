@@ -319,7 +319,7 @@ impl<'a> SectionBuilder<'a, '_> {
                 ("title", title),
             ];
             attributes.extend(cut.then_some(("truncated", Cow::Borrowed("true"))));
-            if let Some((state, started)) = subagent.standing {
+            if let Some((state, started)) = subagent.state_and_start {
                 attributes.push(("status", state.as_str().into()));
                 attributes.push(("started", started.to_string().into()));
             }

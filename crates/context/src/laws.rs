@@ -253,7 +253,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
                 title,
                 frame: None,
                 seen: Seq(1),
-                standing: Some((
+                state_and_start: Some((
                     flamestack_core::subagent::SubagentState::Waiting,
                     flamestack_core::id::Timestamp(1),
                 )),

@@ -225,7 +225,7 @@ pub struct Omission {
     /// Number of things left out.
     pub count: usize,
     /// Reason.
-    pub why: Why,
+    pub why: OmissionReason,
     /// The call that shows it.
     pub call: String,
 }
@@ -233,7 +233,7 @@ pub struct Omission {
 enum_names! {
     /// Reason for leaving something out.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Why {
+    pub enum OmissionReason {
         /// The budget is too small.
         Budget = "budget",
         /// A setting limits the number.
@@ -241,6 +241,6 @@ enum_names! {
         /// It is not relevant enough.
         Relevance = "relevance",
         /// There are too many to rank them all.
-        Crowd = "crowd",
+        TooMany = "crowd",
     }
 }

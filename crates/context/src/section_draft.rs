@@ -3,7 +3,7 @@
 use crate::budget::{Claim, share};
 use crate::draft::{ElementDraft, MeasuredElement, TokenCounter};
 use crate::xml::{Content, Element};
-use crate::{Omission, Provenance, Section, SectionKind, Why, calls};
+use crate::{Omission, OmissionReason, Provenance, Section, SectionKind, calls};
 use flamestack_core::id::FrameId;
 
 /// Minimum number of tokens for a frame to be worth showing.
@@ -341,7 +341,7 @@ impl SectionDraft<'_> {
         Omission {
             what: format!("part of {what}"),
             count: 1,
-            why: Why::Budget,
+            why: OmissionReason::Budget,
             call,
         }
     }
@@ -353,10 +353,10 @@ impl SectionDraft<'_> {
         let irrelevant = self.items.len().saturating_sub(relevant.max(shown));
         let known = shown + no_room + self.over_limit + irrelevant;
         let reasons = [
-            (no_room, Why::Budget),
-            (self.over_limit, Why::Limit),
-            (irrelevant, Why::Relevance),
-            (self.total.saturating_sub(known), Why::Crowd),
+            (no_room, OmissionReason::Budget),
+            (self.over_limit, OmissionReason::Limit),
+            (irrelevant, OmissionReason::Relevance),
+            (self.total.saturating_sub(known), OmissionReason::TooMany),
         ];
         let some = reasons.into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, why)| Omission {

@@ -1,7 +1,7 @@
 //! Shortage of room: the sections that are cut, and the omissions that are reported.
 
 use crate::fixtures::{O200k, around, directive};
-use crate::{Budget, ContextSettings, SectionKind, Surroundings, Why, assemble};
+use crate::{Budget, ContextSettings, OmissionReason, SectionKind, Surroundings, assemble};
 use flamestack_core::Author;
 use flamestack_core::id::SessionRef;
 
@@ -128,5 +128,5 @@ fn a_crowd_is_not_the_budgets_fault() {
         .iter()
         .map(|omission| (omission.count, omission.why))
         .collect();
-    assert_eq!(reasons, [(9_970, Why::Crowd)]);
+    assert_eq!(reasons, [(9_970, OmissionReason::TooMany)]);
 }

@@ -222,7 +222,7 @@ fn work_under_way() {
         title: Title::new("Port the Linux tests").unwrap(),
         frame: Some(around.open.frames[1].id),
         seen: Seq(9),
-        standing: Some((SubagentState::Running, Timestamp(1_794_770_142_810))),
+        state_and_start: Some((SubagentState::Running, Timestamp(1_794_770_142_810))),
     });
     around.planned.total = 9;
     assert_snapshot!(shown(&around, 4_000));
@@ -321,7 +321,7 @@ fn in_a_shortage_relevance_decides() {
     let [omission] = &siblings.omitted[..] else {
         panic!("{:?}", siblings.omitted)
     };
-    assert_eq!(omission.why, crate::Why::Relevance);
+    assert_eq!(omission.why, crate::OmissionReason::Relevance);
     assert_eq!(siblings.shown + omission.count, 41);
     // With enough of it, everything is there.
     let context = assemble(&around, &quiet(8_000), &O200k);

@@ -43,7 +43,7 @@ pub struct Subagent {
     /// Last event of its frame.
     pub seen: Seq,
     /// Its state and the time of its start, if known.
-    pub standing: Option<(SubagentState, Timestamp)>,
+    pub state_and_start: Option<(SubagentState, Timestamp)>,
 }
 
 /// Position of a frame among its siblings. Status counts exclude the frame itself.
@@ -166,7 +166,7 @@ impl Surroundings {
     ///
     /// A root without criteria, plan, children or decisions adds nothing: its title is the user's
     /// last message, and the model itself changed its files.
-    pub fn has_something_to_tell(&self) -> bool {
+    pub fn adds_information(&self) -> bool {
         let given_elsewhere = |directive: &Directive| !directive.is_said_in(self.session.as_ref());
         let learned = |note: &Note| match note {
             Note::Decision { .. } | Note::FailedAttempt { .. } => true,

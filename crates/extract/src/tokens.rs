@@ -95,7 +95,7 @@ const BYTES_PER_TOKEN: usize = 8;
 const MAX_BYTES_PER_TOKEN: usize = 64;
 
 /// Returns true if a text is so long that it exceeds a limit without being counted.
-pub fn surely_over(bytes: usize, limit: usize) -> bool {
+pub fn certainly_exceeds(bytes: usize, limit: usize) -> bool {
     bytes > limit.saturating_mul(BYTES_PER_TOKEN)
 }
 

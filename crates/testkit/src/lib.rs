@@ -3,19 +3,19 @@
 //!
 //! Nothing here is part of the product.
 
+mod arbitrary_command;
 mod frames;
 pub mod secrets;
 mod tree;
-mod wish;
 
 use flamestack_core::Author;
 use flamestack_core::command::Actor;
 use flamestack_core::event::{Goal, Results};
 use flamestack_core::text::{Text, Title};
 
+pub use arbitrary_command::{ArbitraryCommand, arbitrary_commands, rewinding};
 pub use frames::{finished, frame};
 pub use tree::Tree;
-pub use wish::{Wish, rewinding, wishes};
 
 /// The shell session of a worktree.
 pub fn shell(worktree: &str) -> Actor {

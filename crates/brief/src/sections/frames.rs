@@ -142,7 +142,7 @@ fn write_status(draft: &mut Draft, around: &Surroundings) {
     // What a subagent is doing need not be started again.
     for subagent in &around.subagents {
         let mut text = format!("Subagent {}: “{}”", subagent.session, subagent.title);
-        if let Some((state, started)) = subagent.standing {
+        if let Some((state, started)) = subagent.state_and_start {
             text.push_str(&format!(", {state}, started {started}"));
         }
         let source = subagent.frame.map_or(LineSource::Host, |frame| {

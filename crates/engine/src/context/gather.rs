@@ -162,7 +162,7 @@ impl Gatherer<'_> {
                         title: child.title.clone(),
                         frame: Some(child.id),
                         seen: child.changed,
-                        standing: run.map(|run| (run.state, run.started)),
+                        state_and_start: run.map(|run| (run.state, run.started)),
                     });
                 }
             }
@@ -194,7 +194,7 @@ impl Gatherer<'_> {
                     .unwrap_or_else(|| Title::recorded(listed.goal().to_owned())),
                 frame: frame.map(|frame| frame.id),
                 seen: Seq(0),
-                standing: Some((run.state, run.started)),
+                state_and_start: Some((run.state, run.started)),
             });
         }
         Ok(())

@@ -10,7 +10,7 @@ use flamestack_core::{FrameId, Status, decide};
 use flamestack_engine::context::{ContextOptions, ContextTarget, surroundings};
 use flamestack_extract::tokens::{Estimate, Tokenizer};
 use flamestack_store::{OpenOptions, SqliteStore, Store};
-use flamestack_testkit::{Tree, Wish, wishes};
+use flamestack_testkit::{ArbitraryCommand, Tree, arbitrary_commands};
 use flamestack_tokens::O200k;
 use proptest::prelude::*;
 use serde_json::json;
@@ -242,16 +242,16 @@ fn the_root_is_there_however_deep_the_work_is() {
 }
 
 /// Plays commands on a store and on a tree in memory.
-fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
+fn play(store: &mut SqliteStore, tree: &mut Tree, commands: &[ArbitraryCommand]) {
     let mut known: Vec<FrameId> = Vec::new();
     let drawn = Cell::new(0_u64);
-    for (step, wish) in (1..).zip(wishes) {
+    for (step, arbitrary) in (1..).zip(commands) {
         let mut fresh = || {
             drawn.set(drawn.get() + 1);
             FrameId::from_entropy(drawn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
-        let command = wish.command(&known, &mut fresh);
-        let actor = wish.actor();
+        let command = arbitrary.command(&known, &mut fresh);
+        let actor = arbitrary.actor();
         let committed = store.commit(Timestamp(step), &actor, &mut |reading| {
             decide(reading, &actor, &command)
         });
@@ -282,7 +282,7 @@ fn in_memory(tree: &Tree, frame: &FrameId) -> Surroundings {
                 title: child.title.clone(),
                 frame: Some(child.id),
                 seen: child.changed,
-                standing: run.map(|run| (run.state, run.started)),
+                state_and_start: run.map(|run| (run.state, run.started)),
             });
         }
     }
@@ -294,11 +294,11 @@ proptest! {
 
     /// The answers of the store's indexes make the same context as the whole tree.
     #[test]
-    fn store_and_tree_make_the_same_context(wishes in wishes(80), total in 256usize..2_000) {
+    fn store_and_tree_make_the_same_context(commands in arbitrary_commands(80), total in 256usize..2_000) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
-        play(&mut store, &mut tree, &wishes);
+        play(&mut store, &mut tree, &commands);
         let settings = ContextSettings {
             budget: flamestack_context::Budget::new(total).unwrap(),
             ..ContextSettings::default()

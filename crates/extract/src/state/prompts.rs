@@ -147,7 +147,7 @@ fn without_tags(text: &str) -> String {
 }
 
 /// Returns true for "yes", "continue", "2", "ok, do it": words that ask for nothing of their own.
-pub(super) fn only_goes_on(text: &str) -> bool {
+pub(super) fn only_asks_to_continue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '_';
     let mut words = lower
@@ -176,7 +176,7 @@ pub(super) fn request(entries: &[Entry]) -> (Option<Said>, Option<Said>) {
     let mut after = None;
     for (entry, text) in said(entries).rev() {
         let said = Said { entry, text };
-        if !only_goes_on(&said.text) {
+        if !only_asks_to_continue(&said.text) {
             return (Some(said), after);
         }
         after.get_or_insert(said);
@@ -188,14 +188,16 @@ pub(super) fn request(entries: &[Entry]) -> (Option<Said>, Option<Said>) {
 pub(super) fn request_before(entries: &[Entry], entry: usize) -> Option<Said> {
     let before = entries.get(..entry)?;
     let mut earlier = said(before).rev().take(MAX_EARLIER);
-    let found = earlier.find(|(_, text)| text.len() >= MIN_EARLIER && !only_goes_on(text));
+    let found = earlier.find(|(_, text)| text.len() >= MIN_EARLIER && !only_asks_to_continue(text));
     found.map(|(entry, text)| Said { entry, text })
 }
 
 /// Returns the number of requests after an entry.
 pub(super) fn requests_after(entries: &[Entry], entry: usize) -> usize {
     let newer = said(entries).rev().take_while(|(at, _)| *at > entry);
-    newer.filter(|(_, text)| !only_goes_on(text)).count()
+    newer
+        .filter(|(_, text)| !only_asks_to_continue(text))
+        .count()
 }
 
 fn said(entries: &[Entry]) -> impl DoubleEndedIterator<Item = (usize, String)> {
@@ -297,7 +299,7 @@ fn order(sentence: &str) -> Option<&str> {
 fn is_momentary(order: &str) -> bool {
     let lower = order.to_lowercase().replace('’', "'");
     let is_there = |phrase: &str| lower.contains(phrase);
-    only_goes_on(order) || section(PROMPTS, "momentary").any(is_there)
+    only_asks_to_continue(order) || section(PROMPTS, "momentary").any(is_there)
 }
 
 fn looks_pasted(sentence: &str) -> bool {
@@ -436,10 +438,10 @@ mod tests {
             "Sounds good, do it",
             "👍",
         ] {
-            assert!(only_goes_on(text), "{text}");
+            assert!(only_asks_to_continue(text), "{text}");
         }
         for text in ["yes, but rename it", "fix the tests", "なぜですか"] {
-            assert!(!only_goes_on(text), "{text}");
+            assert!(!only_asks_to_continue(text), "{text}");
         }
         let entries = [
             said(Speaker::Person, "Rename the parser"),

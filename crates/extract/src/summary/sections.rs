@@ -3,7 +3,7 @@
 use super::SummaryInput;
 use super::story::printable;
 use crate::state::typed;
-use crate::tokens::{Tokenizer, prefix, surely_over};
+use crate::tokens::{Tokenizer, certainly_exceeds, prefix};
 use crate::utterance::{Source, Utterance};
 use flamestack_core::note::Note;
 use flamestack_core::text::condense;
@@ -50,7 +50,7 @@ pub(super) fn prompts(
         .map(|(utterance, text)| (utterance, without_beginning(&text, known)))
         .map(|(utterance, text)| {
             let text = format!("#{} {text}\n", utterance.entry + 1);
-            let cost = if surely_over(text.len(), limit) {
+            let cost = if certainly_exceeds(text.len(), limit) {
                 usize::MAX / MAX_PROMPTS / 4
             } else {
                 tokenizer.count(&text)

@@ -17,7 +17,7 @@ use flamestack_extract::relevance::Query;
 use flamestack_store::{
     Ended, OpenOptions, Reading, Scored, SiblingIndex, SqliteStore, Step, Store,
 };
-use flamestack_testkit::{Tree, Wish, rewinding, wishes};
+use flamestack_testkit::{ArbitraryCommand, Tree, arbitrary_commands, rewinding};
 use proptest::prelude::*;
 
 fn journal(store: &SqliteStore) -> Vec<Recorded> {
@@ -159,21 +159,26 @@ fn assert_sound(tree: &Tree) {
 }
 
 /// Plays commands on the store and on the tree in memory, and compares their answers.
-fn play(store: &mut SqliteStore, tree: &mut Tree, wishes: &[Wish]) {
-    play_on(store, tree, &mut Vec::new(), wishes);
+fn play(store: &mut SqliteStore, tree: &mut Tree, commands: &[ArbitraryCommand]) {
+    play_on(store, tree, &mut Vec::new(), commands);
 }
 
 /// The same, after what was played before.
-fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, wishes: &[Wish]) {
+fn play_on(
+    store: &mut SqliteStore,
+    tree: &mut Tree,
+    known: &mut Vec<FrameId>,
+    commands: &[ArbitraryCommand],
+) {
     let drawn = Cell::new(1000 * tree.journal().len() as u64);
     let mut observers: BTreeMap<SessionRef, Observer> = BTreeMap::new();
-    for (step, wish) in (1..).zip(wishes) {
+    for (step, arbitrary) in (1..).zip(commands) {
         let mut fresh = || {
             drawn.set(drawn.get() + 1);
             FrameId::from_entropy(drawn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
-        let actor = wish.actor();
-        if let Some(entries) = wish.seen() {
+        let actor = arbitrary.actor();
+        if let Some(entries) = arbitrary.seen() {
             let observer = observers.entry(actor.session.clone());
             let observer = observer.or_insert_with(|| {
                 let mut observer = Observer::live(None);
@@ -190,7 +195,7 @@ fn play_on(store: &mut SqliteStore, tree: &mut Tree, known: &mut Vec<FrameId>, w
             ingest(store, tree, observer, &actor, &entries, &mut fresh);
             continue;
         }
-        let command = wish.command(known, &mut fresh);
+        let command = arbitrary.command(known, &mut fresh);
         let expected = decide(tree, &actor, &command);
         let answer = store.commit(Timestamp(step), &actor, &mut |reading| {
             decide(reading, &actor, &command)
@@ -271,13 +276,13 @@ proptest! {
     /// An index that was brought along step by step scores as one that is made at once, and as
     /// the frames themselves do.
     #[test]
-    fn siblings_are_scored_as_if_they_were_read(wishes in wishes(60), step in 1usize..20) {
+    fn siblings_are_scored_as_if_they_were_read(commands in arbitrary_commands(60), step in 1usize..20) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
         let mut known = Vec::new();
         let kept = SiblingIndex::new(dir.path());
-        for some in wishes.chunks(step) {
+        for some in commands.chunks(step) {
             play_on(&mut store, &mut tree, &mut known, some);
             for parent in tree.frames().values() {
                 let interest = Query::of(parent);
@@ -315,12 +320,12 @@ proptest! {
     /// The same where sessions are reverted and restored, and no session is left on a frame that no
     /// longer counts.
     #[test]
-    fn what_is_wound_back_is_the_fold_of_what_counts(wishes in rewinding(60)) {
+    fn what_is_wound_back_is_the_fold_of_what_counts(commands in rewinding(60)) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
         let mut known = Vec::new();
-        for some in wishes.chunks(7) {
+        for some in commands.chunks(7) {
             play_on(&mut store, &mut tree, &mut known, some);
             assert_sound(&tree);
             assert_same(&store, &tree);
@@ -335,11 +340,11 @@ proptest! {
     /// Store and tree decide alike, and what the store projects step by step is what its journal
     /// folds to, in memory and by a rebuild.
     #[test]
-    fn projections_are_the_fold_of_the_journal(wishes in wishes(60)) {
+    fn projections_are_the_fold_of_the_journal(commands in arbitrary_commands(60)) {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OpenOptions::default().open(dir.path()).unwrap();
         let mut tree = Tree::default();
-        play(&mut store, &mut tree, &wishes);
+        play(&mut store, &mut tree, &commands);
         assert_sound(&tree);
         assert_same(&store, &tree);
         assert_same(&store, &Tree::fold(journal(&store)));

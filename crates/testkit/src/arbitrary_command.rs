@@ -21,7 +21,7 @@ use crate::{goal, prose, results, shell};
 
 /// A command in the abstract: a session and a request, with frames given by number.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct ArbitraryCommand {
     /// Number of the session, one of three.
     who: u8,
     verb: u8,
@@ -32,23 +32,23 @@ pub struct Wish {
 }
 
 /// Sequences of commands between which sessions are reverted and restored again and again.
-pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    (wishes(most), any::<u64>()).prop_map(|(mut wishes, bits)| {
-        for (place, wish) in wishes.iter_mut().enumerate() {
+pub fn rewinding(most: usize) -> impl Strategy<Value = Vec<ArbitraryCommand>> {
+    (arbitrary_commands(most), any::<u64>()).prop_map(|(mut commands, bits)| {
+        for (place, arbitrary) in commands.iter_mut().enumerate() {
             if (bits >> (place % 64)).trailing_zeros() >= 2 {
-                wish.verb = 19;
-            } else if wish.verb < 22 && wish.verb > 13 {
-                wish.verb = 22 + wish.verb % 8;
+                arbitrary.verb = 19;
+            } else if arbitrary.verb < 22 && arbitrary.verb > 13 {
+                arbitrary.verb = 22 + arbitrary.verb % 8;
             }
         }
-        wishes
+        commands
     })
 }
 
 /// Sequences of commands.
-pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
-    let wish = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
-        |(who, verb, a, b, text)| Wish {
+pub fn arbitrary_commands(most: usize) -> impl Strategy<Value = Vec<ArbitraryCommand>> {
+    let arbitrary = (0..3u8, 0..30u8, any::<u16>(), any::<u16>(), any::<u8>()).prop_map(
+        |(who, verb, a, b, text)| ArbitraryCommand {
             who,
             verb,
             a,
@@ -56,10 +56,10 @@ pub fn wishes(most: usize) -> impl Strategy<Value = Vec<Wish>> {
             text,
         },
     );
-    proptest::collection::vec(wish, 1..most)
+    proptest::collection::vec(arbitrary, 1..most)
 }
 
-impl Wish {
+impl ArbitraryCommand {
     /// The session that issues the command.
     pub fn actor(&self) -> Actor {
         let name = ["main", "feature", "review"]
