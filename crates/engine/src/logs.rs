@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::{Actor, Frame, FrameId, Refusal, Title};
-use flamestack_store::{Kept, StoreError, TextHold, transcript};
+use flamestack_store::{StoreError, StoredBlob, TextHold, transcript};
 
 use crate::Engine;
 use crate::commands::Receipt;
@@ -72,7 +72,7 @@ impl Logs<'_> {
     }
 
     /// Stores a raw text that some frame refers to, or will before the hold ends.
-    pub fn keep_text(&self, hold: &TextHold, text: &str) -> Result<Kept> {
+    pub fn keep_text(&self, hold: &TextHold, text: &str) -> Result<StoredBlob> {
         Ok(self.engine.blobs().put(hold, text)?)
     }
 

@@ -1,7 +1,7 @@
 //! Resolution of the names that users and models type.
 
 use flamestack_core::{FrameId, SessionRef};
-use flamestack_store::{Named, Reading};
+use flamestack_store::{NameMatch, Reading};
 
 use crate::error::{EngineError, Result};
 use crate::views::level;
@@ -38,16 +38,16 @@ pub(crate) fn resolve(reading: &dyn Reading, name: &str) -> Result<FrameId> {
     }
     let named = match reading.named(name)? {
         // Ids are lower case, but users may type them in upper case.
-        Named::Unknown => reading.named(&name.to_lowercase())?,
+        NameMatch::Unknown => reading.named(&name.to_lowercase())?,
         found => found,
     };
     match named {
-        Named::Frame(id) => Ok(id),
-        Named::Ambiguous(candidates) => one_of(name, candidates),
-        Named::Unbound(session) => Err(EngineError::UnboundSession(session)),
-        Named::Gone(id) => Err(EngineError::GoneFrame(id)),
-        Named::Unknown if name.chars().count() < MIN_TITLE => unknown(reading, name),
-        Named::Unknown => match reading.titled(name, true)? {
+        NameMatch::Frame(id) => Ok(id),
+        NameMatch::Ambiguous(candidates) => one_of(name, candidates),
+        NameMatch::Unbound(session) => Err(EngineError::UnboundSession(session)),
+        NameMatch::Gone(id) => Err(EngineError::GoneFrame(id)),
+        NameMatch::Unknown if name.chars().count() < MIN_TITLE => unknown(reading, name),
+        NameMatch::Unknown => match reading.titled(name, true)? {
             longer if longer.is_empty() => unknown(reading, name),
             longer => one_of(name, longer),
         },

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use flamestack_core::{Actor, DecideError, Decided, Recorded};
 use flamestack_redact::Redactor;
 use flamestack_store::{
-    Blobs, Committed, Index, Kept, NextStep, OpenStore, Reading, SiblingIndex, Standing, Store,
-    StoreError, TextHold, TokenCounts, set_aside,
+    Blobs, Committed, Index, NextStep, OpenStore, Reading, SiblingIndex, Store, StoreError,
+    StoreFileState, StoredBlob, TextHold, TokenCounts, set_aside,
 };
 
 use crate::clock::Clock;
@@ -85,7 +85,7 @@ impl Workspace {
     }
 
     /// Stores raw texts in one transaction.
-    pub(crate) fn keep_texts(&self, hold: &TextHold, texts: &[&str]) -> Result<Vec<Kept>> {
+    pub(crate) fn keep_texts(&self, hold: &TextHold, texts: &[&str]) -> Result<Vec<StoredBlob>> {
         Ok(self.blobs().put_all(hold, texts)?)
     }
 
@@ -323,19 +323,19 @@ impl Workspace {
 }
 
 fn refresh_slot(slot: &mut Option<Box<dyn Store>>) -> Result<()> {
-    let standing = match slot {
-        Some(store) => store.standing()?,
-        None => Standing::InPlace,
+    let file_state = match slot {
+        Some(store) => store.file_state()?,
+        None => StoreFileState::InPlace,
     };
-    if standing == Standing::InPlace {
+    if file_state == StoreFileState::InPlace {
         return Ok(());
     }
     let events = match slot.take() {
         Some(store) => store.retire()?,
         None => 0,
     };
-    match standing {
-        Standing::Gone if events > 0 => {
+    match file_state {
+        StoreFileState::Gone if events > 0 => {
             tracing::error!("The store was deleted while it was open, with {events} events");
             Err(EngineError::StoreGone(events))
         }

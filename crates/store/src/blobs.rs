@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 use flamestack_core::id::BlobId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use crate::ack_mark::Mark;
 use crate::error::{Result, StoreError};
+use crate::file_identity::FileId;
 use crate::identity::StoreId;
-use crate::mark::Mark;
-use crate::place::FileId;
 use crate::sqlite::{cannot_be_written, private_file};
-use crate::turn::{self, Turn};
 use crate::unpack::unpack;
+use crate::write_queue::{self, Turn};
 use flamestack_redact::Redactor;
 
 /// Compression level: good for text at a negligible cost.
@@ -65,7 +65,7 @@ pub struct Blobs {
 
 /// A text that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredBlob {
     /// Its id.
     pub id: BlobId,
     /// Its size in bytes, redacted but not compressed.
@@ -96,24 +96,24 @@ impl Blobs {
     pub fn hold(&self) -> Result<TextHold> {
         let file = self.lock_file()?;
         let deadline = Instant::now().checked_add(PATIENCE);
-        turn::poll(deadline, || file.try_lock_shared())?;
+        write_queue::poll(deadline, || file.try_lock_shared())?;
         Ok(TextHold { _file: file })
     }
 
     /// Waits until the journal refers to every text that is being stored, but not for long.
     pub fn sweep(&self, patience: Duration) -> Result<TextSweep> {
         let file = self.lock_file()?;
-        turn::poll(Instant::now().checked_add(patience), || file.try_lock())?;
+        write_queue::poll(Instant::now().checked_add(patience), || file.try_lock())?;
         let hold = TextHold { _file: file };
         Ok(TextSweep { hold })
     }
 
     fn lock_file(&self) -> Result<File> {
-        turn::open(&self.path.with_file_name("blobs.lock"))
+        write_queue::open(&self.path.with_file_name("blobs.lock"))
     }
 
     /// Stores a text, redacted. Equal texts are stored once.
-    pub fn put(&self, hold: &TextHold, text: &str) -> Result<Kept> {
+    pub fn put(&self, hold: &TextHold, text: &str) -> Result<StoredBlob> {
         let mut kept = self.put_all(hold, &[text])?;
         // One text in, one name out.
         kept.pop()
@@ -121,12 +121,12 @@ impl Blobs {
     }
 
     /// Stores several texts in one transaction, redacted.
-    pub fn put_all(&self, _hold: &TextHold, texts: &[&str]) -> Result<Vec<Kept>> {
+    pub fn put_all(&self, _hold: &TextHold, texts: &[&str]) -> Result<Vec<StoredBlob>> {
         let mut packed = Vec::with_capacity(texts.len());
         let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
         for text in texts {
             let text = self.redactor.redact(text);
-            let kept = Kept {
+            let kept = StoredBlob {
                 id: name(text.as_bytes()),
                 bytes: text.len() as u64,
             };
@@ -144,7 +144,7 @@ impl Blobs {
 
     /// Writes texts. Another process may move a damaged database away at the same time; what was
     /// written to that one is written again.
-    fn insert(&self, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+    fn insert(&self, texts: &[(StoredBlob, Vec<u8>)]) -> Result<()> {
         for _ in 0..MAX_REPLACEMENTS {
             let file = FileId::of(&self.path)?;
             self.insert_once(texts)?;
@@ -155,7 +155,7 @@ impl Blobs {
         Err(StoreError::Replaced)
     }
 
-    fn insert_once(&self, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+    fn insert_once(&self, texts: &[(StoredBlob, Vec<u8>)]) -> Result<()> {
         let store = Mark::read(self.dir())?.map(|mark| mark.store);
         let mut connection = self.open()?;
         let mut insert = || -> rusqlite::Result<()> {
@@ -185,7 +185,7 @@ impl Blobs {
         let kept = texts.into_iter().filter_map(|(hash, bytes, packed)| {
             let id = BlobId::from_hex(&hash)?;
             let bytes = bytes.unsigned_abs();
-            Some((Kept { id, bytes }, packed))
+            Some((StoredBlob { id, bytes }, packed))
         });
         self.insert(&kept.collect::<Vec<_>>())
     }
@@ -196,7 +196,7 @@ impl Blobs {
 
     /// Moves a damaged database away, copies what can still be read of it, and writes texts to the
     /// new one.
-    fn begin_anew(&self, problem: &str, texts: &[(Kept, Vec<u8>)]) -> Result<()> {
+    fn begin_anew(&self, problem: &str, texts: &[(StoredBlob, Vec<u8>)]) -> Result<()> {
         let _turn = Turn::take(self.dir(), PATIENCE)?;
         // Another process may have done it meanwhile.
         match self.insert(texts) {
@@ -227,7 +227,7 @@ impl Blobs {
                     && self.unpack(&id, bytes, &packed).is_ok()
                 {
                     let bytes = bytes.unsigned_abs();
-                    self.insert(&[(Kept { id, bytes }, packed)])?;
+                    self.insert(&[(StoredBlob { id, bytes }, packed)])?;
                 }
             }
             Ok(())

@@ -21,7 +21,7 @@ use flamestack_core::id::{BlobId, FrameId, SessionRef, Timestamp};
 use flamestack_core::text::Rewrite;
 
 pub(crate) use self::names::{rename, renamed};
-use crate::blobs::{Blobs, Kept, PATIENCE};
+use crate::blobs::{Blobs, PATIENCE, StoredBlob};
 use crate::error::{Result, StoreError};
 use crate::sqlite::{Erased, exclusively, surveyed};
 
@@ -123,7 +123,7 @@ pub fn forget(
 
 impl Forget<'_> {
     /// Rewrites the texts of an event and returns the number of places.
-    fn event(&self, event: &mut Event, renamed: &BTreeMap<BlobId, Kept>) -> u64 {
+    fn event(&self, event: &mut Event, renamed: &BTreeMap<BlobId, StoredBlob>) -> u64 {
         let whole = self.is_whole(event);
         let mut places = 0;
         event.rewrite(&mut |text| {
@@ -204,7 +204,7 @@ fn rewritten_texts(
 }
 
 /// Gives the references of an event to raw text their new names.
-fn rename_blobs(event: &mut Event, renamed: &BTreeMap<BlobId, Kept>) {
+fn rename_blobs(event: &mut Event, renamed: &BTreeMap<BlobId, StoredBlob>) {
     let entries = match event {
         Event::Logged { entry, .. } => std::slice::from_mut(entry),
         Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => {

@@ -5,30 +5,32 @@
 //! one write path, on which everything is redacted. [`SqliteStore`] is the embedded store. The
 //! format of raw transcripts is in [`transcript`]; the rules of the stack are in `flamestack-core`.
 
+mod ack_mark;
 mod blobs;
 mod counts;
 mod disposable;
 mod error;
+mod file_identity;
 mod forget;
 mod gc;
 mod identity;
 mod index;
 mod journal;
-mod mark;
-mod place;
 mod projections;
 mod record;
 mod sibling_index;
 mod sqlite;
 mod store;
 pub mod transcript;
-mod turn;
 mod unpack;
 mod write;
+mod write_queue;
 
-pub use blobs::{BlobReader, Blobs, Kept, TextHold, TextSweep};
+pub use ack_mark::Mark;
+pub use blobs::{BlobReader, Blobs, StoredBlob, TextHold, TextSweep};
 pub use counts::TokenCounts;
 pub use error::StoreError;
+pub use file_identity::StoreFileState;
 pub use forget::{EraseText, FORGOTTEN, Forget, Forgotten, forget, survey};
 pub use gc::{Collected, Orphans, Retention, Shortfall, Sizes, collect, sizes};
 pub use identity::{StoreId, store_id};
@@ -37,11 +39,9 @@ pub use index::{
     WORD_LIMIT, WORDS_LIMIT,
 };
 pub use journal::{Journal, JournalLock};
-pub use mark::Mark;
-pub use place::Standing;
 pub use projections::{
-    Ended, FinishedSpan, FrameRow, LifeReading, LogEnd, LoggedTurn, Named, OutlineRow, Projections,
-    Reading, Slice, SuggestionReading, Totals, WantedTurns,
+    EndedFrame, FinishedSpan, FrameRow, LifeReading, LogEnd, LoggedTurn, NameMatch, OutlineRow,
+    Projections, Reading, Slice, SuggestionReading, Totals, WantedTurns,
 };
 pub use sibling_index::{Scored, SiblingIndex};
 pub use sqlite::{

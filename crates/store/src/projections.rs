@@ -35,7 +35,7 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     fn position(&self) -> Result<Seq>;
     /// Resolves a typed name: a frame id or a prefix of one, a former id, or a session (`host:id` or
     /// its bare id), which means the frame bound to it.
-    fn named(&self, name: &str) -> Result<Named>;
+    fn named(&self, name: &str) -> Result<NameMatch>;
     /// Returns the first few frames with a title, in any case (of the letters A to Z), or with a title
     /// that begins like that: open ones first.
     fn titled(&self, title: &str, or_longer: bool) -> Result<Vec<(FrameId, String)>>;
@@ -82,7 +82,7 @@ pub trait Reading: TreeQuery<Error = StoreError> + LifeReading + SuggestionReadi
     ) -> Result<Vec<Frame>>;
     /// Returns the children of a frame that ended with a status, most recently ended first, at most
     /// `limit`.
-    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<Ended>>;
+    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<EndedFrame>>;
     /// Returns the same children as [`Reading::ended`], as frames with their notes.
     fn ended_with_notes(
         &self,
@@ -242,7 +242,7 @@ pub struct FinishedSpan {
 
 /// A frame that ended. Ordered by the time of its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ended {
+pub struct EndedFrame {
     /// The event that ended it, or the last one that changed it if that is unknown.
     pub at: Seq,
     /// Its rank among its siblings, which orders frames ended by one command.
@@ -253,7 +253,7 @@ pub struct Ended {
 
 /// The meaning of a typed name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum NameMatch {
     /// One frame.
     Frame(FrameId),
     /// Several frames have this prefix; the first few of them.

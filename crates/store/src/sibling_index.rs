@@ -24,7 +24,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use crate::disposable::{DisposableDb, Format};
 use crate::error::{Result, StoreError};
-use crate::projections::{Ended, Reading};
+use crate::projections::{EndedFrame, Reading};
 
 /// The file and its tables. A context must not wait for an index: without it, it reads the frames.
 const FORMAT: Format = Format {
@@ -62,7 +62,7 @@ pub struct Scored {
     /// Its score.
     pub score: i64,
     /// The frame, and when it ended, which breaks ties.
-    pub frame: Ended,
+    pub frame: EndedFrame,
 }
 
 impl SiblingIndex {
@@ -186,7 +186,7 @@ fn rank(
     siblings.scores(connection, parent, status, query).map(Some)
 }
 
-/// A frame that ended, with its id as stored in the file. Ordered as [`Ended`].
+/// A frame that ended, with its id as stored in the file. Ordered as [`EndedFrame`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     at: i64,
@@ -208,9 +208,9 @@ impl EndKey {
         })
     }
 
-    fn named(self) -> Result<Ended> {
+    fn named(self) -> Result<EndedFrame> {
         let id = std::str::from_utf8(&self.id).map_err(|_| damaged())?;
-        Ok(Ended {
+        Ok(EndedFrame {
             at: Seq(self.at),
             rank: Rank(self.rank),
             id: id.parse().map_err(|_| damaged())?,

@@ -7,7 +7,7 @@
 mod backup;
 mod batch;
 mod erase;
-mod glance;
+mod inspect;
 mod journal;
 mod lives;
 mod logs;
@@ -42,22 +42,22 @@ use rusqlite::Connection;
 
 pub use self::backup::{Backup, backup, restore};
 pub(crate) use self::erase::{Erased, exclusively, surveyed};
-pub use self::glance::{Glance, glance, is_in_use};
+pub use self::inspect::{Glance, glance, is_in_use};
 use self::journal::SqliteJournal;
 pub(crate) use self::open::cannot_be_written;
 pub use self::open::{OpenOptions, move_aside, private_dir, private_file, set_aside, try_writing};
 use self::view::SqliteView;
+use crate::ack_mark::{Mark, MarkFile};
 use crate::error::{Result, StoreError};
+use crate::file_identity::{FileId, StoreFileState};
 use crate::identity::StoreId;
 use crate::journal::JournalLock;
-use crate::mark::{Mark, MarkFile};
-use crate::place::{FileId, Standing};
 use crate::projections::{Projections, Reading};
 use crate::store::{
     CommitError, Committed, Decide, NextStep, Rebuilt, Recovered, Store, Verified, Version,
 };
-use crate::turn::Turn;
 use crate::write::WritePath;
+use crate::write_queue::Turn;
 
 // Older versions can corrupt a database when a checkpoint and a WAL reset coincide.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -133,15 +133,15 @@ impl Store for SqliteStore {
         Ok(recorded)
     }
 
-    fn standing(&self) -> Result<Standing> {
+    fn file_state(&self) -> Result<StoreFileState> {
         let Some(file) = self.file else {
-            return Ok(Standing::InPlace);
+            return Ok(StoreFileState::InPlace);
         };
         match FileId::of(&self.path)? {
-            Some(now) if now == file => Ok(Standing::InPlace),
-            Some(_) => Ok(Standing::Replaced),
-            None if file.is_set_aside(self.dir())? => Ok(Standing::Replaced),
-            None => Ok(Standing::Gone),
+            Some(now) if now == file => Ok(StoreFileState::InPlace),
+            Some(_) => Ok(StoreFileState::Replaced),
+            None if file.is_set_aside(self.dir())? => Ok(StoreFileState::Replaced),
+            None => Ok(StoreFileState::Gone),
         }
     }
 
@@ -150,7 +150,7 @@ impl Store for SqliteStore {
         open::leave_as_it_is(&self.connection, true)?;
         // What is deleted can still be read while it is open.
         let last = journal::last_seq(&self.connection)?;
-        if let (Standing::Gone, Some(id)) = (self.standing()?, &self.id) {
+        if let (StoreFileState::Gone, Some(id)) = (self.file_state()?, &self.id) {
             private_dir(self.dir())?;
             let store = id.clone();
             Mark { store, last }.write(self.dir())?;
@@ -241,9 +241,9 @@ impl SqliteStore {
             }
             other => other?,
         };
-        match self.standing()? {
-            Standing::InPlace => Ok(Some(turn)),
-            Standing::Replaced | Standing::Gone => Err(StoreError::Replaced),
+        match self.file_state()? {
+            StoreFileState::InPlace => Ok(Some(turn)),
+            StoreFileState::Replaced | StoreFileState::Gone => Err(StoreError::Replaced),
         }
     }
 
@@ -253,7 +253,7 @@ impl SqliteStore {
             return Ok(());
         };
         self.written += 1;
-        if self.standing()? != Standing::InPlace {
+        if self.file_state()? != StoreFileState::InPlace {
             return Err(StoreError::LostCommit);
         }
         self.note_mark(turn, last.seq);

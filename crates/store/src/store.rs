@@ -11,7 +11,7 @@ use flamestack_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};
-use crate::place::Standing;
+use crate::file_identity::StoreFileState;
 use crate::projections::Reading;
 use crate::sqlite::private_file;
 
@@ -50,7 +50,7 @@ pub trait Store: Send {
 
     /// Returns the position of the store's file. What is written to a file that is not in its place
     /// is in no store.
-    fn standing(&self) -> Result<Standing>;
+    fn file_state(&self) -> Result<StoreFileState>;
 
     /// Closes a store whose file is not in its place, without touching the files there. If the file
     /// is gone, a mark is left, so that the loss is reported. Returns the number of its events.

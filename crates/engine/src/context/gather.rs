@@ -13,7 +13,7 @@ use flamestack_core::frame::Rank;
 use flamestack_core::id::Seq;
 use flamestack_core::{Frame, FrameId, Note, SessionRef, Status, Title};
 use flamestack_extract::relevance::Query;
-use flamestack_store::{Ended, Reading, Scored, SiblingIndex, StoreError, Totals};
+use flamestack_store::{EndedFrame, Reading, Scored, SiblingIndex, StoreError, Totals};
 
 use crate::error::{EngineError, Result};
 use crate::subagents::family;
@@ -127,7 +127,7 @@ impl Gatherer<'_> {
     fn load_children(&mut self) -> Result<()> {
         let id = self.around.current.id;
         let totals = self.child_totals(0);
-        let mut finished: Vec<Ended> = Vec::new();
+        let mut finished: Vec<EndedFrame> = Vec::new();
         for status in [Status::Completed, Status::Failed] {
             if totals.of(status) > 0 {
                 finished.extend(self.reading.ended(&id, status, CANDIDATES)?);

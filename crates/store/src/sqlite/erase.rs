@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serializer as _;
 use serde_json::Value;
 
-use super::glance::exclusive;
+use super::inspect::exclusive;
 use super::open::{self, database};
 use super::{OpenOptions, SqliteStore, journal, verify};
 use crate::error::{Result, StoreError};

@@ -14,16 +14,16 @@ use flamestack_redact::Redactor;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::glance::exclusive;
+use super::inspect::exclusive;
 use super::{SqliteStore, journal, verify};
+use crate::ack_mark::{self, Mark, MarkFile};
 use crate::blobs::Blobs;
 use crate::error::{Result, StoreError};
+use crate::file_identity::FileId;
 use crate::identity::StoreId;
 use crate::index::Index;
-use crate::mark::{self, Mark, MarkFile};
-use crate::place::FileId;
 use crate::store::{OpenStore, Recovered, Store};
-use crate::turn::Turn;
+use crate::write_queue::Turn;
 
 /// Number of bytes that a command needs to write, at least.
 const PROBE: usize = 64 * 1024;
@@ -218,7 +218,7 @@ fn check_mark(
     if id.is_some_and(|id| *id != mark.store) {
         return Err(StoreError::OtherStore {
             path: path.to_owned(),
-            mark: path.with_file_name(mark::FILE),
+            mark: path.with_file_name(ack_mark::FILE),
         });
     }
     let last = journal::last_seq(connection)?;
@@ -506,7 +506,7 @@ fn report_missing(dir: &Path) -> Result<()> {
         ..Recovered::default()
     };
     lost.note(&place)?;
-    fs_err::rename(dir.join(mark::FILE), place.join(mark::FILE))?;
+    fs_err::rename(dir.join(ack_mark::FILE), place.join(ack_mark::FILE))?;
     tracing::error!(place = %place.display(), "The journal is missing");
     Ok(())
 }
@@ -539,7 +539,7 @@ fn move_files(dir: &Path, name: &str) -> Result<PathBuf> {
         }
     }
     // The mark of a store that was cut short says how much is missing.
-    match fs_err::rename(dir.join(mark::FILE), place.join(mark::FILE)) {
+    match fs_err::rename(dir.join(ack_mark::FILE), place.join(ack_mark::FILE)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(place),
     }

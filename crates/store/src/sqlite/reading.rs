@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::identity::StoreId;
 use crate::journal::Journal;
 use crate::projections::{
-    Ended, FinishedSpan, FrameRow, LoggedTurn, Named, OutlineRow, Reading, Slice, Totals,
+    EndedFrame, FinishedSpan, FrameRow, LoggedTurn, NameMatch, OutlineRow, Reading, Slice, Totals,
     WantedTurns,
 };
 
@@ -74,24 +74,24 @@ impl Reading for SqliteView<'_> {
         journal::last_seq(self.connection)
     }
 
-    fn named(&self, name: &str) -> Result<Named> {
+    fn named(&self, name: &str) -> Result<NameMatch> {
         if let Ok(id) = name.parse::<FrameId>() {
             if self.frame(&id)?.is_some() {
-                return Ok(Named::Frame(id));
+                return Ok(NameMatch::Frame(id));
             }
             if self.is_taken(&id)? {
-                return Ok(Named::Gone(id));
+                return Ok(NameMatch::Gone(id));
             }
         }
         if let Some(id) = self.alias(name)? {
-            return Ok(Named::Frame(id));
+            return Ok(NameMatch::Frame(id));
         }
         let sessions = self.sessions_where("WHERE key = ?1 OR id = ?1", params![name])?;
         if let Some(own) = sessions.iter().find_map(|known| known.own) {
-            return Ok(Named::Frame(own));
+            return Ok(NameMatch::Frame(own));
         }
         if let Some(known) = sessions.into_iter().next() {
-            return Ok(Named::Unbound(known.key));
+            return Ok(NameMatch::Unbound(known.key));
         }
         self.by_prefix(name)
     }
@@ -271,14 +271,14 @@ impl Reading for SqliteView<'_> {
         )
     }
 
-    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<Ended>> {
+    fn ended(&self, parent: &FrameId, status: Status, limit: usize) -> Result<Vec<EndedFrame>> {
         self.connection.many(
             "SELECT f.closed, f.rank, f.id FROM frames f
              WHERE f.parent = ?1 AND f.status = ?2 AND f.status IN ('completed', 'failed')
              ORDER BY f.closed DESC, f.rank DESC, f.id DESC LIMIT ?3",
             params![parent.as_str(), status.as_str(), statements::limit(limit)],
             |row| {
-                Ok(Ended {
+                Ok(EndedFrame {
                     at: Seq(row.get(0)?),
                     rank: Rank(row.get(1)?),
                     id: rows::id(row, 2)?,
@@ -582,9 +582,9 @@ impl SqliteView<'_> {
     }
 
     /// Resolves a prefix of an id or a former id.
-    fn by_prefix(&self, prefix: &str) -> Result<Named> {
+    fn by_prefix(&self, prefix: &str) -> Result<NameMatch> {
         if prefix.is_empty() {
-            return Ok(Named::Unknown);
+            return Ok(NameMatch::Unknown);
         }
         // The highest character ends the range of everything with this prefix.
         let end = format!("{prefix}\u{10ffff}");
@@ -598,9 +598,9 @@ impl SqliteView<'_> {
             |row| Ok((rows::id(row, 0)?, row.get::<_, String>(1)?)),
         )?;
         Ok(match candidates.as_slice() {
-            [] => Named::Unknown,
-            [(id, _)] => Named::Frame(*id),
-            _ => Named::Ambiguous(candidates),
+            [] => NameMatch::Unknown,
+            [(id, _)] => NameMatch::Frame(*id),
+            _ => NameMatch::Ambiguous(candidates),
         })
     }
 }

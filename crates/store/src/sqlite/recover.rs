@@ -30,9 +30,9 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::open::database;
 use super::pages::{self, PAGE};
 use super::{journal, project};
+use crate::ack_mark::Mark;
 use crate::error::Result;
 use crate::identity::StoreId;
-use crate::mark::Mark;
 use crate::store::Recovered;
 
 /// Name of the ids of recovered stores in the table `meta`, before the id.

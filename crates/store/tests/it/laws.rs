@@ -15,7 +15,7 @@ use flamestack_core::{TreeQuery, decide};
 use flamestack_engine::ingest::Observer;
 use flamestack_extract::relevance::Query;
 use flamestack_store::{
-    Ended, OpenOptions, Reading, Scored, SiblingIndex, SqliteStore, Step, Store,
+    EndedFrame, OpenOptions, Reading, Scored, SiblingIndex, SqliteStore, Step, Store,
 };
 use flamestack_testkit::{ArbitraryCommand, Tree, arbitrary_commands, rewinding};
 use proptest::prelude::*;
@@ -292,7 +292,7 @@ proptest! {
                         .filter(|child| child.status == status)
                         .map(|child| Scored {
                             score: interest.comparison().with(child).score,
-                            frame: Ended {
+                            frame: EndedFrame {
                                 at: child.closed.unwrap_or(child.changed),
                                 rank: child.rank,
                                 id: child.id,
@@ -307,7 +307,7 @@ proptest! {
                             let ended = reading.ended(&parent.id, status, 100)?;
                             let mut by_end = expected.clone();
                             by_end.sort_by(|one, other| other.frame.cmp(&one.frame));
-                            let by_end: Vec<Ended> = by_end.into_iter().map(|it| it.frame).collect();
+                            let by_end: Vec<EndedFrame> = by_end.into_iter().map(|it| it.frame).collect();
                             assert_eq!(ended, by_end);
                             Ok(())
                         })

@@ -1,4 +1,4 @@
-//! Looking at a store from outside: a glance at its size, and whether a process has it open.
+//! Inspects a store from outside: its size and last use, and whether a process has it open.
 
 use std::path::Path;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use flamestack_core::id::Seq;
 
 use crate::error::Result;
 use crate::identity::StoreId;
-use crate::turn;
+use crate::write_queue;
 
 /// Name of the file.
 pub(crate) const FILE: &str = "journal.mark";
@@ -76,7 +76,7 @@ impl MarkFile {
         let text = format!("{} {:>20}\n", mark.store, mark.last.0);
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(turn::open(&self.path)?),
+            None => self.file.insert(write_queue::open(&self.path)?),
         };
         write_at_start(file, text.as_bytes())?;
         Ok(())

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::error::Result;
 
-/// Position of a store's database file.
+/// State of the database file that a store has open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum StoreFileState {
     /// It is the file of its folder.
     InPlace,
     /// It was set aside, or another file has taken its place.
