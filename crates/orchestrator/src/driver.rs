@@ -3,10 +3,10 @@
 //! One loop owns the state. Each move is an intent in the run's journal, a call, and an outcome in the
 //! journal; whatever a crash leaves without an outcome is looked up before anything else happens.
 
-mod hear;
 mod moves;
 mod observe;
 mod settle;
+mod user_input;
 mod worktrees;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,13 +17,13 @@ use flamestack_core::{Actor, Author, FrameId, SessionRef};
 use flamestack_engine::Clock;
 
 use crate::error::RunError;
-use crate::host::{Ask, Host, HostError, Reply, Seat, SessionKey, SessionWanted, Wake};
+use crate::host::{Ask, Host, HostError, Reply, SessionKey, SessionLocation, SessionWanted, Wake};
 use crate::inbox::Inbox;
 use crate::journal::RunJournal;
-use crate::next::{NextMove, Outlook, next, place};
+use crate::next::{NextMove, RunConditions, next, place};
 use crate::options::RunOptions;
 use crate::policy::PermissionPolicy;
-use crate::record::{Act, Done, RunRecord};
+use crate::record::{ActionOutcome, RunAction, RunRecord};
 use crate::report::{RunActivity, RunEnding, RunEvent, RunSummary};
 use crate::stack::{RunStack, RunTree};
 use crate::state::RunState;
@@ -129,7 +129,7 @@ pub struct DriverMemory {
     dirty: BTreeSet<String>,
     all_dirty: bool,
     /// Time at which the host's provider is asked again, by frame.
-    holding: BTreeMap<FrameId, i64>,
+    provider_waits: BTreeMap<FrameId, i64>,
     /// Progress of running turns: the figure, its last change, and the last report of quiet.
     progress: BTreeMap<FrameId, (u64, i64, i64)>,
     /// Running turns, for the user.
@@ -185,7 +185,7 @@ impl RunDriver<'_> {
 
     fn drive(&mut self) -> Result<RunEnding, RunError> {
         loop {
-            self.hear()?;
+            self.read_user_input()?;
             if self.memory.halt == Halt::Stop {
                 return self.stop_now();
             }
@@ -199,7 +199,7 @@ impl RunDriver<'_> {
                 drop(summary.check_evidence(|frame| stack.standing(frame)));
                 summary
             });
-            match next(&self.memory.state, &tree, self.outlook()) {
+            match next(&self.memory.state, &tree, self.conditions()) {
                 NextMove::Wait => self.wait()?,
                 NextMove::Finish(ending) => {
                     let at = self.now();
@@ -244,11 +244,15 @@ impl RunDriver<'_> {
         }
     }
 
-    fn outlook(&self) -> Outlook {
+    fn conditions(&self) -> RunConditions {
         let now = self.now();
         let since = (now - self.memory.last_record).max(0);
-        Outlook {
-            holding: self.memory.holding.values().any(|until| *until > now),
+        RunConditions {
+            waits_for_provider: self
+                .memory
+                .provider_waits
+                .values()
+                .any(|until| *until > now),
             paused: self.memory.halt != Halt::No,
             wall_ms: self.memory.state.wall_ms + since.unsigned_abs(),
         }
@@ -331,7 +335,7 @@ impl RunDriver<'_> {
         Ok(())
     }
 
-    fn intend(&mut self, frame: FrameId, act: Act) -> Result<u64, RunError> {
+    fn intend(&mut self, frame: FrameId, act: RunAction) -> Result<u64, RunError> {
         let state = &self.memory.state;
         let step = state.next_step;
         let attempt = state.frame(&frame).map_or(1, |run| run.attempt.max(1));
@@ -346,7 +350,7 @@ impl RunDriver<'_> {
         Ok(step)
     }
 
-    fn conclude(&mut self, step: u64, done: Done) -> Result<(), RunError> {
+    fn conclude(&mut self, step: u64, done: ActionOutcome) -> Result<(), RunError> {
         let at = self.now();
         self.record(&RunRecord::Outcome { step, at, done })
     }
@@ -371,13 +375,13 @@ impl RunDriver<'_> {
         Some(PathBuf::from(folder))
     }
 
-    fn seat(&self, tree: &RunTree, frame: &FrameId) -> Result<Seat, RunError> {
+    fn location(&self, tree: &RunTree, frame: &FrameId) -> Result<SessionLocation, RunError> {
         let run = self.memory.state.frame(frame);
         let session = run.and_then(|run| run.session.clone());
         let session = session.ok_or_else(|| HostError::NoSession {
             session: frame.to_string(),
         })?;
-        Ok(Seat {
+        Ok(SessionLocation {
             session,
             directory: self.directory(tree, frame),
         })

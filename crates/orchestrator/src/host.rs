@@ -26,17 +26,17 @@ pub trait Host {
     fn find(&mut self, wanted: &SessionWanted) -> Result<Option<String>, HostError>;
     /// Stores a message and, unless it wants no reply, starts a turn. Sending the newest message of a
     /// session once more changes nothing, except that a turn that is not running is started.
-    fn send(&mut self, seat: &Seat, message: &Outgoing) -> Result<(), HostError>;
+    fn send(&mut self, location: &SessionLocation, message: &Outgoing) -> Result<(), HostError>;
     /// Returns true if a message is stored.
-    fn has(&mut self, seat: &Seat, message: &str) -> Result<bool, HostError>;
+    fn has(&mut self, location: &SessionLocation, message: &str) -> Result<bool, HostError>;
     /// Returns the messages of a session as the host stores them, for the record of the work.
-    fn stored(&mut self, seat: &Seat) -> Result<Vec<Value>, HostError>;
+    fn stored(&mut self, location: &SessionLocation) -> Result<Vec<Value>, HostError>;
     /// Returns the state of the turn that a message started.
-    fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError>;
+    fn turn(&mut self, location: &SessionLocation, message: &str) -> Result<TurnView, HostError>;
     /// Deletes the unfinished answer to a message, which used no tools.
-    fn discard(&mut self, seat: &Seat, message: &str) -> Result<(), HostError>;
+    fn discard(&mut self, location: &SessionLocation, message: &str) -> Result<(), HostError>;
     /// Stops the turn of a session. Stopping an idle session changes nothing.
-    fn stop(&mut self, seat: &Seat) -> Result<(), HostError>;
+    fn stop(&mut self, location: &SessionLocation) -> Result<(), HostError>;
     /// Lists permissions and questions that sessions wait for.
     fn asks(&mut self) -> Result<Vec<Ask>, HostError>;
     /// Answers one of them.
@@ -73,7 +73,7 @@ pub struct SessionWanted {
 
 /// A session and the folder that it works in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct SessionLocation {
     /// The host's id of the session.
     pub session: String,
     /// Its folder; the host's own if none.
@@ -139,12 +139,12 @@ pub enum TurnView {
         spent: Spending,
     },
     /// The turn ended.
-    Ended(Box<ReplyEnd>),
+    Ended(Box<EndedTurn>),
 }
 
 /// End of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReplyEnd {
+pub struct EndedTurn {
     /// Kind of end.
     pub finish: TurnFinish,
     /// Text of the final message.

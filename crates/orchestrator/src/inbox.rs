@@ -10,7 +10,7 @@ use crate::error::RunError;
 
 /// A message of the user to a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spoken {
+pub struct UserMessage {
     /// Id, by which it is accepted once.
     pub id: String,
     /// The frame's id.
@@ -36,7 +36,7 @@ impl Inbox {
     }
 
     /// Appends a message.
-    pub fn put(&self, message: &Spoken) -> Result<(), RunError> {
+    pub fn put(&self, message: &UserMessage) -> Result<(), RunError> {
         let put = || -> std::io::Result<()> {
             let mut options = OpenOptions::new();
             let mut file = options.create(true).append(true).open(&self.path)?;
@@ -52,7 +52,7 @@ impl Inbox {
 
     /// Returns the messages that arrived since the last call. A line that is still being written, or
     /// makes no sense, is left out.
-    pub fn take(&mut self) -> Vec<Spoken> {
+    pub fn take(&mut self) -> Vec<UserMessage> {
         let text = fs_err::read_to_string(&self.path).unwrap_or_default();
         let new = text.get(self.read..).unwrap_or_default();
         let whole = new.rfind('\n').map_or(0, |end| end + 1);

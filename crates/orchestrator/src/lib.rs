@@ -41,16 +41,18 @@ pub use budget::{BudgetLimit, Limits, Spending};
 pub use driver::{Choice, DriverMemory, Front, FrontInput, RunDriver};
 pub use error::RunError;
 pub use host::{
-    Ask, AskKind, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionKey, SessionWanted,
-    ToolUse, TurnFault, TurnFinish, TurnView, Wake,
+    Ask, AskKind, EndedTurn, Host, HostError, Outgoing, Reply, SessionKey, SessionLocation,
+    SessionWanted, ToolUse, TurnFault, TurnFinish, TurnView, Wake,
 };
-pub use inbox::{Inbox, Spoken};
+pub use inbox::{Inbox, UserMessage};
 pub use journal::{FileJournal, MemoryJournal, Redaction, RunJournal};
-pub use next::{NextMove, Outlook, Verdict, limit_reached, next};
-pub use options::{FrameOptions, FrameSetup, Interrupted, ModelName, Placed, RunOptions, Strategy};
+pub use next::{NextMove, RunConditions, Verdict, limit_reached, next};
+pub use options::{
+    ContextPlacement, FrameOptions, FrameSetup, InterruptedPolicy, ModelName, RunOptions, Strategy,
+};
 pub use policy::{PermissionPolicy, PolicyError};
 pub use prompt::PromptKind;
-pub use record::{Act, Done, RunRecord, TurnReport};
+pub use record::{ActionOutcome, RunAction, RunRecord, TurnReport};
 pub use report::{FrameCost, RunActivity, RunEnding, RunEvent, RunSummary};
 pub use runs::{RunPaths, UnfinishedRun};
 pub use signal::{FrameSignal, signals};

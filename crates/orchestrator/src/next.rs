@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{BudgetLimit, Limits, Spending, compare};
 use crate::keys;
-use crate::options::{Placed, Strategy};
+use crate::options::{ContextPlacement, Strategy};
 use crate::prompt::PromptKind;
 use crate::report::RunEnding;
 use crate::stack::RunTree;
@@ -115,11 +115,11 @@ pub enum Verdict {
     Stopped,
 }
 
-/// Circumstances of the moment.
+/// Conditions under which the next move is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outlook {
+pub struct RunConditions {
     /// True if the host waits for its provider: nothing more is dispatched.
-    pub holding: bool,
+    pub waits_for_provider: bool,
     /// True if the user paused the run.
     pub paused: bool,
     /// Time during which the run was driven, in milliseconds.
@@ -127,7 +127,7 @@ pub struct Outlook {
 }
 
 /// Returns the next move.
-pub fn next(state: &RunState, tree: &RunTree, outlook: Outlook) -> NextMove {
+pub fn next(state: &RunState, tree: &RunTree, conditions: RunConditions) -> NextMove {
     if let Some(step) = state.open.keys().next() {
         return NextMove::Settle(*step);
     }
@@ -141,13 +141,13 @@ pub fn next(state: &RunState, tree: &RunTree, outlook: Outlook) -> NextMove {
     if let Some(tidy) = tidied(state, tree) {
         return tidy;
     }
-    if outlook.paused || state.parked.is_some() {
-        return idle(state, tree, outlook);
+    if conditions.paused || state.parked.is_some() {
+        return idle(state, tree, conditions);
     }
-    if outlook.holding {
+    if conditions.waits_for_provider {
         return NextMove::Wait;
     }
-    dispatch(state, tree, outlook)
+    dispatch(state, tree, conditions)
 }
 
 /// Returns the next move that needs no model.
@@ -185,15 +185,15 @@ fn tidied(state: &RunState, tree: &RunTree) -> Option<NextMove> {
 }
 
 /// Waits for what is going on, or ends.
-fn idle(state: &RunState, tree: &RunTree, outlook: Outlook) -> NextMove {
+fn idle(state: &RunState, tree: &RunTree, conditions: RunConditions) -> NextMove {
     if state.frames.values().any(|run| run.turn.is_some()) {
         return NextMove::Wait;
     }
-    NextMove::Finish(ending(state, tree, outlook))
+    NextMove::Finish(ending(state, tree, conditions))
 }
 
 /// Returns the state in which a run that does nothing more is.
-fn ending(state: &RunState, tree: &RunTree, outlook: Outlook) -> RunEnding {
+fn ending(state: &RunState, tree: &RunTree, conditions: RunConditions) -> RunEnding {
     let root = state.root.and_then(|root| tree.get(&root));
     let parked = || {
         let run = state.parked.clone();
@@ -209,7 +209,7 @@ fn ending(state: &RunState, tree: &RunTree, outlook: Outlook) -> RunEnding {
         None => RunEnding::Gone,
         Some(_) => match parked() {
             Some((reason, until)) => RunEnding::Parked { reason, until },
-            None if outlook.paused => RunEnding::Paused,
+            None if conditions.paused => RunEnding::Paused,
             None => RunEnding::Blocked {
                 on: waits(state, tree),
             },
@@ -249,13 +249,13 @@ fn waits(state: &RunState, tree: &RunTree) -> Vec<String> {
 }
 
 /// A frame whose session can be prompted.
-struct Due {
+struct PromptDue {
     frame: FrameId,
     why: PromptKind,
     children: Vec<FrameId>,
 }
 
-fn dispatch(state: &RunState, tree: &RunTree, outlook: Outlook) -> NextMove {
+fn dispatch(state: &RunState, tree: &RunTree, conditions: RunConditions) -> NextMove {
     let Some(root) = state.root else {
         return NextMove::Finish(RunEnding::Gone);
     };
@@ -269,14 +269,14 @@ fn dispatch(state: &RunState, tree: &RunTree, outlook: Outlook) -> NextMove {
     visit(state, tree, &root, &mut due);
     match due.into_iter().next() {
         Some(due) if busy < jobs => {
-            budget(state, tree, &due.frame, outlook).unwrap_or_else(|| stage(state, tree, due))
+            budget(state, tree, &due.frame, conditions).unwrap_or_else(|| stage(state, tree, due))
         }
-        _ => idle(state, tree, outlook),
+        _ => idle(state, tree, conditions),
     }
 }
 
 /// Collects the frames below `id` that can be prompted, in order.
-fn visit(state: &RunState, tree: &RunTree, id: &FrameId, due: &mut Vec<Due>) {
+fn visit(state: &RunState, tree: &RunTree, id: &FrameId, due: &mut Vec<PromptDue>) {
     let Some(head) = tree.get(id) else { return };
     let run = state.frame(id);
     let is_workable = matches!(head.status, Status::Planned | Status::InProgress);
@@ -351,7 +351,7 @@ fn busy_below(state: &RunState, tree: &RunTree, id: &FrameId) -> bool {
 }
 
 /// Decides if a frame's own session is to be prompted now.
-fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) -> Option<Due> {
+fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) -> Option<PromptDue> {
     if busy_below(state, tree, id) {
         return None;
     }
@@ -372,7 +372,7 @@ fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) ->
     let startable = !startable(state, tree, id).is_empty();
     let open = tree.open_children(id).next().is_some();
     let due = |why: PromptKind| {
-        Some(Due {
+        Some(PromptDue {
             frame: *id,
             why,
             children: children.clone(),
@@ -402,8 +402,8 @@ fn prompt_due(state: &RunState, tree: &RunTree, id: &FrameId, troubled: bool) ->
 }
 
 /// Returns the step that brings a frame's session nearer to its prompt.
-fn stage(state: &RunState, tree: &RunTree, due: Due) -> NextMove {
-    let Due {
+fn stage(state: &RunState, tree: &RunTree, due: PromptDue) -> NextMove {
+    let PromptDue {
         frame,
         why,
         children,
@@ -422,7 +422,7 @@ fn stage(state: &RunState, tree: &RunTree, due: Due) -> NextMove {
     if !is_adopted {
         return NextMove::Adopt(frame);
     }
-    if !run.has_context && state.options.placed == Placed::Message {
+    if !run.has_context && state.options.placed == ContextPlacement::Message {
         return NextMove::SendContext(frame);
     }
     NextMove::Prompt {
@@ -433,7 +433,12 @@ fn stage(state: &RunState, tree: &RunTree, due: Due) -> NextMove {
 }
 
 /// Returns a warning or a park if the frame, or one above it, has spent its budget.
-fn budget(state: &RunState, tree: &RunTree, frame: &FrameId, outlook: Outlook) -> Option<NextMove> {
+fn budget(
+    state: &RunState,
+    tree: &RunTree,
+    frame: &FrameId,
+    conditions: RunConditions,
+) -> Option<NextMove> {
     for above in tree.path(frame) {
         let is_root = state.root == Some(above);
         let limits = limits_of(state, &above);
@@ -443,7 +448,7 @@ fn budget(state: &RunState, tree: &RunTree, frame: &FrameId, outlook: Outlook) -
             let below = tree.below(&above);
             below.iter().filter_map(|id| state.frame(id)?.since).min()
         };
-        let wall = since.map_or(0, |since| outlook.wall_ms.saturating_sub(since));
+        let wall = since.map_or(0, |since| conditions.wall_ms.saturating_sub(since));
         let (near, over) = compare(&limits, &subtree(state, tree, &above), wall);
         if let Some(limit) = over.first() {
             let reason = format!("budget: {}", limit.sentence());

@@ -25,7 +25,7 @@ pub enum Strategy {
 /// Place of a frame's context in its session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Placed {
+pub enum ContextPlacement {
     /// A first message that the model does not answer.
     #[default]
     Message,
@@ -36,7 +36,7 @@ pub enum Placed {
 /// Treatment of a turn that a crash cut off after it had begun to use tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Interrupted {
+pub enum InterruptedPolicy {
     /// The user is asked; without a user the frame is blocked.
     #[default]
     Ask,
@@ -91,9 +91,9 @@ pub struct RunOptions {
     /// is taken as the result.
     pub reminders: u32,
     /// Place of the context.
-    pub placed: Placed,
+    pub placed: ContextPlacement,
     /// Treatment of interrupted turns.
-    pub interrupted: Interrupted,
+    pub interrupted: InterruptedPolicy,
     /// Gives each of several frames that run concurrently a git worktree.
     pub worktrees: bool,
     /// The model, if not the host's default.
@@ -110,8 +110,8 @@ impl Default for RunOptions {
             limits: Limits::default(),
             retries: 1,
             reminders: 0,
-            placed: Placed::default(),
-            interrupted: Interrupted::default(),
+            placed: ContextPlacement::default(),
+            interrupted: InterruptedPolicy::default(),
             worktrees: false,
             model: None,
             agent: None,

@@ -55,7 +55,7 @@ pub enum RunRecord {
         /// Number of the attempt at the frame, from 1.
         attempt: u32,
         /// The call.
-        act: Act,
+        act: RunAction,
     },
     /// A call was made.
     Outcome {
@@ -64,7 +64,7 @@ pub enum RunRecord {
         /// Time, in milliseconds.
         at: i64,
         /// Its outcome.
-        done: Done,
+        done: ActionOutcome,
     },
     /// The turn that a prompt started has ended.
     TurnEnded {
@@ -161,10 +161,10 @@ impl RunRecord {
     }
 }
 
-/// A call.
+/// A call to the host, or a step with git.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "act")]
-pub enum Act {
+pub enum RunAction {
     /// Give the frame a worktree.
     Worktree {
         /// Its folder.
@@ -211,10 +211,10 @@ pub enum Act {
     Merge,
 }
 
-/// Outcome of a call.
+/// Outcome of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "done")]
-pub enum Done {
+pub enum ActionOutcome {
     /// The call had its effect.
     Made,
     /// The session has this id.

@@ -21,7 +21,7 @@ const TITLE: usize = 180;
 /// Maximum length of a text, in bytes.
 const TEXT: usize = 60_000;
 /// Number of times that a session may continue after its message was cut off.
-const CUT_OFF: u32 = 3;
+const MAX_CONTINUATIONS: u32 = 3;
 /// Maximum number of artifacts recorded for one turn.
 const ARTIFACTS: usize = 200;
 
@@ -29,14 +29,14 @@ const ARTIFACTS: usize = 200;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ruling {
     /// Changes of frames, in order.
-    pub(crate) writes: Vec<Ruled>,
+    pub(crate) writes: Vec<ConditionalCommand>,
     /// Consequence for the frame itself.
     pub(crate) verdict: Verdict,
 }
 
 /// A change of frames.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ruled {
+pub(crate) enum ConditionalCommand {
     /// Open this frame, unless it exists.
     Open(FrameId, Command),
     /// Execute this while the frame is open.
@@ -53,17 +53,17 @@ pub(crate) fn rule(
     report: &TurnReport,
 ) -> Ruling {
     let run = state.frame(frame).cloned().unwrap_or_default();
-    let judge = Judge {
+    let context = RulingContext {
         state,
         tree,
         id: *frame,
         run: &run,
         report,
     };
-    judge.rule()
+    context.rule()
 }
 
-struct Judge<'a> {
+struct RulingContext<'a> {
     state: &'a RunState,
     tree: &'a RunTree,
     id: FrameId,
@@ -71,7 +71,7 @@ struct Judge<'a> {
     report: &'a TurnReport,
 }
 
-impl Judge<'_> {
+impl RulingContext<'_> {
     fn rule(&self) -> Ruling {
         let is_open = self.tree.status(&self.id).is_some_and(Status::is_open);
         if !is_open {
@@ -112,7 +112,7 @@ impl Judge<'_> {
             },
             TurnFinish::Cut { go_on: false } => self
                 .blocked("interrupted by a crash: the effects of its last tool calls are unknown"),
-            TurnFinish::Length if self.run.reminders < CUT_OFF => Ruling {
+            TurnFinish::Length if self.run.reminders < MAX_CONTINUATIONS => Ruling {
                 writes: self.artifacts(),
                 verdict: Verdict::Again {
                     why: PromptKind::CutOff,
@@ -177,7 +177,7 @@ impl Judge<'_> {
     /// Closes the frame. Children that are blocked, or planned below a failed frame, end with it.
     fn close(
         &self,
-        mut writes: Vec<Ruled>,
+        mut writes: Vec<ConditionalCommand>,
         outcome: Outcome,
         results: &str,
         inferred: bool,
@@ -191,7 +191,7 @@ impl Judge<'_> {
                 frame: Some(child.id),
                 reason,
             };
-            writes.push(Ruled::WhileOpen(child.id, given_up));
+            writes.push(ConditionalCommand::WhileOpen(child.id, given_up));
         }
         let status = outcome.status();
         writes.push(self.own(Command::Pop {
@@ -280,7 +280,7 @@ impl Judge<'_> {
                                 reason: text(reason),
                             };
                             given_up.push(child.id);
-                            writes.push(Ruled::WhileOpen(child.id, command));
+                            writes.push(ConditionalCommand::WhileOpen(child.id, command));
                         }
                         None => remarks.push(unknown(frame)),
                     }
@@ -334,7 +334,7 @@ impl Judge<'_> {
     /// The session said something, but not that it is finished.
     fn unfinished(
         &self,
-        writes: Vec<Ruled>,
+        writes: Vec<ConditionalCommand>,
         started: Vec<FrameId>,
         remarks: Vec<String>,
         waits: bool,
@@ -345,7 +345,7 @@ impl Judge<'_> {
                 verdict: Verdict::Waits { started, remarks },
             };
         }
-        if self.run.reminders < CUT_OFF {
+        if self.run.reminders < MAX_CONTINUATIONS {
             return Ruling {
                 writes,
                 verdict: Verdict::Again {
@@ -360,7 +360,7 @@ impl Judge<'_> {
     fn push(
         &self,
         (id, title, criteria): (&FrameId, &str, Option<&str>),
-        writes: &mut Vec<Ruled>,
+        writes: &mut Vec<ConditionalCommand>,
         started: &mut Vec<FrameId>,
         remarks: &mut Vec<String>,
     ) {
@@ -390,12 +390,12 @@ impl Judge<'_> {
             under: Under::Frame(self.id),
             items: vec![item],
         };
-        writes.push(Ruled::Open(*id, plan));
+        writes.push(ConditionalCommand::Open(*id, plan));
         started.push(*id);
     }
 
     /// Returns the reason for which no further frame fits the limits of the frames above.
-    fn too_large(&self, writes: &[Ruled]) -> Option<String> {
+    fn too_large(&self, writes: &[ConditionalCommand]) -> Option<String> {
         // After a crash some of the frames of this turn are there, and count only once.
         let of_this_turn = |id: &FrameId| {
             let mut signals = self.report.signals.iter();
@@ -403,7 +403,7 @@ impl Judge<'_> {
         };
         let new = writes
             .iter()
-            .filter(|write| matches!(write, Ruled::Open(..)))
+            .filter(|write| matches!(write, ConditionalCommand::Open(..)))
             .count();
         for (levels, above) in self.tree.path(&self.id).iter().enumerate() {
             let limits = limits_of(self.state, above);
@@ -422,7 +422,7 @@ impl Judge<'_> {
     fn activate(
         &self,
         name: &str,
-        writes: &mut Vec<Ruled>,
+        writes: &mut Vec<ConditionalCommand>,
         started: &mut Vec<FrameId>,
         remarks: &mut Vec<String>,
     ) {
@@ -433,7 +433,7 @@ impl Judge<'_> {
         match child.status {
             Status::Blocked => {
                 let unblock = Command::Unblock(child.id);
-                writes.push(Ruled::WhileBlocked(child.id, unblock));
+                writes.push(ConditionalCommand::WhileBlocked(child.id, unblock));
                 started.push(child.id);
             }
             Status::Planned | Status::InProgress => started.push(child.id),
@@ -444,11 +444,11 @@ impl Judge<'_> {
         }
     }
 
-    fn own(&self, command: Command) -> Ruled {
-        Ruled::WhileOpen(self.id, command)
+    fn own(&self, command: Command) -> ConditionalCommand {
+        ConditionalCommand::WhileOpen(self.id, command)
     }
 
-    fn artifacts(&self) -> Vec<Ruled> {
+    fn artifacts(&self) -> Vec<ConditionalCommand> {
         let all = self.report.artifacts.iter().take(ARTIFACTS);
         let notes = all.filter_map(|path| Text::new(path).ok());
         notes

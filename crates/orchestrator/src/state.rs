@@ -8,7 +8,7 @@ use crate::budget::Spending;
 use crate::next::{LAST_MERGE, Verdict};
 use crate::options::{FrameOptions, RunOptions};
 use crate::prompt::PromptKind;
-use crate::record::{Act, Done, RunRecord, TurnReport};
+use crate::record::{ActionOutcome, RunAction, RunRecord, TurnReport};
 use crate::report::RunEnding;
 
 /// Longest time between two records during which the driver counts as at work, in milliseconds.
@@ -32,7 +32,7 @@ pub struct RunState {
     /// Number of the next step.
     pub next_step: u64,
     /// Calls whose outcome is not recorded, by step.
-    pub open: BTreeMap<u64, (FrameId, u32, Act)>,
+    pub open: BTreeMap<u64, (FrameId, u32, RunAction)>,
     /// Reason for which the whole run is parked, and the end of that.
     pub parked: Option<(String, Option<i64>)>,
     /// Warnings given, as frame and name of the limit.
@@ -82,7 +82,7 @@ pub struct FrameRun {
     /// Folder and branch of its worktree.
     pub worktree: Option<(String, String)>,
     /// Outcome of the last merge of its worktree.
-    pub merged: Option<Done>,
+    pub merged: Option<ActionOutcome>,
     /// Number of merges that met conflicts.
     pub conflicts: u32,
 }
@@ -90,7 +90,7 @@ pub struct FrameRun {
 impl FrameRun {
     /// Returns true if it has a worktree whose work is not merged.
     pub fn is_unmerged(&self) -> bool {
-        self.worktree.is_some() && self.merged != Some(Done::Made)
+        self.worktree.is_some() && self.merged != Some(ActionOutcome::Made)
     }
 }
 
@@ -171,7 +171,7 @@ impl RunState {
                     frame.conflicts = frame.conflicts.min(LAST_MERGE);
                     frame
                         .merged
-                        .take_if(|done| is_left || matches!(done, Done::Failed { .. }));
+                        .take_if(|done| is_left || matches!(done, ActionOutcome::Failed { .. }));
                 }
             }
             RunRecord::Intent {
@@ -231,14 +231,14 @@ impl RunState {
         self.last_at = Some(at);
     }
 
-    fn intend(&mut self, step: u64, frame: FrameId, attempt: u32, act: &Act) {
+    fn intend(&mut self, step: u64, frame: FrameId, attempt: u32, act: &RunAction) {
         self.next_step = self.next_step.max(step + 1);
         self.open.insert(step, (frame, attempt, act.clone()));
         let wall = self.wall_ms;
         let run = self.frames.entry(frame).or_default();
         run.since.get_or_insert(wall);
         run.attempt = run.attempt.max(attempt);
-        if let Act::Prompt {
+        if let RunAction::Prompt {
             message,
             parts,
             why,
@@ -264,7 +264,7 @@ impl RunState {
         }
     }
 
-    fn conclude(&mut self, step: u64, done: &Done) {
+    fn conclude(&mut self, step: u64, done: &ActionOutcome) {
         let Some((frame, _, act)) = self.open.remove(&step) else {
             return;
         };
@@ -275,9 +275,9 @@ impl RunState {
             .collect();
         let run = self.frames.entry(frame).or_default();
         match (&act, done) {
-            (Act::Session, Done::Session { id }) => run.session = Some(id.clone()),
-            (Act::Context { .. }, Done::Made) => run.has_context = true,
-            (Act::Prompt { children, .. }, Done::Made) => {
+            (RunAction::Session, ActionOutcome::Session { id }) => run.session = Some(id.clone()),
+            (RunAction::Context { .. }, ActionOutcome::Made) => run.has_context = true,
+            (RunAction::Prompt { children, .. }, ActionOutcome::Made) => {
                 run.prompts += 1;
                 run.spent.turns += 1;
                 for child in children {
@@ -292,21 +292,21 @@ impl RunState {
                 }
             }
             // The frame was given up before its prompt was stored.
-            (Act::Prompt { .. }, _) => {
+            (RunAction::Prompt { .. }, _) => {
                 run.turn = None;
                 run.last = Some(Verdict::Stopped);
             }
-            (Act::Stop, _) => {
+            (RunAction::Stop, _) => {
                 if let Some(turn) = &mut run.turn {
                     turn.stopped = true;
                 }
             }
-            (Act::Say { spoken, .. }, _) => run.spoken.retain(|(id, _)| id != spoken),
-            (Act::Worktree { folder, branch }, Done::Made) => {
+            (RunAction::Say { spoken, .. }, _) => run.spoken.retain(|(id, _)| id != spoken),
+            (RunAction::Worktree { folder, branch }, ActionOutcome::Made) => {
                 run.worktree = Some((folder.clone(), branch.clone()));
             }
-            (Act::Merge, done) => {
-                run.conflicts += u32::from(matches!(done, Done::Conflicts { .. }));
+            (RunAction::Merge, done) => {
+                run.conflicts += u32::from(matches!(done, ActionOutcome::Conflicts { .. }));
                 run.merged = Some(done.clone());
             }
             _ => {}
@@ -361,7 +361,7 @@ impl RunState {
     }
 
     /// Returns true if a call of this kind is open for a frame.
-    pub fn is_open(&self, frame: &FrameId, kind: fn(&Act) -> bool) -> bool {
+    pub fn is_open(&self, frame: &FrameId, kind: fn(&RunAction) -> bool) -> bool {
         self.open
             .values()
             .any(|(of, _, act)| of == frame && kind(act))

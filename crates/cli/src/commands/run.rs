@@ -19,9 +19,9 @@ use flamestack_hosts::install::program;
 use flamestack_hosts::opencode::stored_entries;
 use flamestack_orchestrator::opencode::{Login, OpenCodeHost, ServerPlan, guard};
 use flamestack_orchestrator::{
-    DriverMemory, EngineStack, FileJournal, HostError, Inbox, Interrupted, Limits, ModelName,
-    PermissionPolicy, Placed, Redaction, RunDriver, RunEnding, RunError, RunEvent, RunOptions,
-    RunPaths, RunRecord, Spoken, Strategy, Worktrees, serve_tools,
+    ContextPlacement, DriverMemory, EngineStack, FileJournal, HostError, Inbox, InterruptedPolicy,
+    Limits, ModelName, PermissionPolicy, Redaction, RunDriver, RunEnding, RunError, RunEvent,
+    RunOptions, RunPaths, RunRecord, Strategy, UserMessage, Worktrees, serve_tools,
 };
 
 use serde_json::Value;
@@ -193,7 +193,7 @@ impl Run {
         let frame: FrameId = ctx.engine.frame_named(name)?;
         let run = run_of(&ctx.engine, paths, frame)?;
         let at = ctx.engine.clock().now().0;
-        Inbox::new(&paths.inbox(&run.name)).put(&Spoken {
+        Inbox::new(&paths.inbox(&run.name)).put(&UserMessage {
             id: format!("s{at}-{}", std::process::id()),
             frame: frame.to_string(),
             text: ctx.engine.redactor().redact(text).into_owned(),
@@ -244,13 +244,13 @@ impl Run {
             Ok(u32::try_from(settings.number(key)?).unwrap_or(u32::MAX))
         };
         let placed = match settings.get("run.context")?.text.as_str() {
-            "system" => Placed::System,
-            _ => Placed::Message,
+            "system" => ContextPlacement::System,
+            _ => ContextPlacement::Message,
         };
         let interrupted = match settings.get("run.interrupted")?.text.as_str() {
-            "stop" => Interrupted::Stop,
-            "continue" => Interrupted::Continue,
-            _ => Interrupted::Ask,
+            "stop" => InterruptedPolicy::Stop,
+            "continue" => InterruptedPolicy::Continue,
+            _ => InterruptedPolicy::Ask,
         };
         Ok(self.changed(&RunOptions {
             retries: count("run.retries")?,

@@ -6,11 +6,11 @@ use super::RunDriver;
 use crate::error::RunError;
 use crate::host::{HostError, Outgoing};
 use crate::next::{NextMove, Verdict};
-use crate::options::Placed;
+use crate::options::ContextPlacement;
 use crate::prompt::{self, PromptInput, PromptKind};
-use crate::record::{Act, Done, RunRecord};
+use crate::record::{ActionOutcome, RunAction, RunRecord};
 use crate::report::RunEvent;
-use crate::ruling::{Ruled, rule, text};
+use crate::ruling::{ConditionalCommand, rule, text};
 use crate::stack::{RunTree, StackError};
 use crate::state::{Phase, TurnRun};
 
@@ -20,9 +20,9 @@ impl RunDriver<'_> {
         match next {
             NextMove::Apply(frame) => self.apply(frame, tree),
             NextMove::Stop(frame) => {
-                let step = self.intend(frame, Act::Stop)?;
-                self.host.stop(&self.seat(tree, &frame)?)?;
-                self.conclude(step, Done::Made)
+                let step = self.intend(frame, RunAction::Stop)?;
+                self.host.stop(&self.location(tree, &frame)?)?;
+                self.conclude(step, ActionOutcome::Made)
             }
             NextMove::Abandon(frame) => {
                 let reason = text("a frame above it was given up");
@@ -35,12 +35,12 @@ impl RunDriver<'_> {
             }
             NextMove::Worktree(frame) => self.worktree(frame, tree),
             NextMove::Merge(frame) => {
-                let step = self.intend(frame, Act::Merge)?;
+                let step = self.intend(frame, RunAction::Merge)?;
                 self.merge(step, &frame, tree)
             }
             NextMove::Conflict(frame) => self.open_conflict(&frame, tree),
             NextMove::OpenSession(frame) => {
-                let step = self.intend(frame, Act::Session)?;
+                let step = self.intend(frame, RunAction::Session)?;
                 self.create(step, &frame, tree)
             }
             NextMove::Adopt(frame) => self.adopt(&frame, tree),
@@ -103,7 +103,7 @@ impl RunDriver<'_> {
             frame: *frame,
             session: id.clone(),
         });
-        self.conclude(step, Done::Session { id })
+        self.conclude(step, ActionOutcome::Session { id })
     }
 
     /// Parks the frame of a call that will never succeed, so that it is not retried forever.
@@ -117,7 +117,7 @@ impl RunDriver<'_> {
         self.park((!is_root).then_some(*frame), reason, None)?;
         self.conclude(
             step,
-            Done::Failed {
+            ActionOutcome::Failed {
                 reason: reason.to_owned(),
             },
         )
@@ -125,8 +125,8 @@ impl RunDriver<'_> {
 
     /// Binds the session to the frame and starts the frame.
     fn adopt(&mut self, frame: &FrameId, tree: &RunTree) -> Result<(), RunError> {
-        let seat = self.seat(tree, frame)?;
-        let actor = self.session_actor(&seat.session);
+        let location = self.location(tree, frame)?;
+        let actor = self.session_actor(&location.session);
         let head = tree.get(frame).cloned();
         let bound = head.as_ref().and_then(|head| head.session.clone());
         if bound.as_ref() != Some(&actor.session) {
@@ -160,7 +160,7 @@ impl RunDriver<'_> {
     fn send_context(&mut self, frame: FrameId, tree: &RunTree) -> Result<(), RunError> {
         let (message, parts) = self.ids(1);
         let part = parts.into_iter().next().unwrap_or_default();
-        let act = Act::Context {
+        let act = RunAction::Context {
             message: message.clone(),
             part: part.clone(),
         };
@@ -190,7 +190,7 @@ impl RunDriver<'_> {
         let (message, parts) = self.ids(prompt::count(children.len()));
         let run = self.memory.state.frame(&frame);
         let spoken = run.map(|run| run.spoken.iter().map(|(id, _)| id.clone()).collect());
-        let act = Act::Prompt {
+        let act = RunAction::Prompt {
             message,
             parts,
             why,
@@ -212,7 +212,7 @@ impl RunDriver<'_> {
         let Some(turn) = &run.turn else {
             return self.conclude(
                 step,
-                Done::Failed {
+                ActionOutcome::Failed {
                     reason: "its turn is gone".to_owned(),
                 },
             );
@@ -256,8 +256,8 @@ impl RunDriver<'_> {
             spoken: &spoken,
         });
         let system = match self.memory.state.options.placed {
-            Placed::System => Some(self.stack.context(frame)?),
-            Placed::Message => None,
+            ContextPlacement::System => Some(self.stack.context(frame)?),
+            ContextPlacement::Message => None,
         };
         let parts = turn.parts.iter().cloned().zip(texts).collect();
         Ok(self.outgoing(frame, turn.message.clone(), parts, true, system))
@@ -291,9 +291,9 @@ impl RunDriver<'_> {
         message: &Outgoing,
         tree: &RunTree,
     ) -> Result<bool, RunError> {
-        let seat = self.seat(tree, frame)?;
-        match self.host.send(&seat, message) {
-            Ok(()) => self.conclude(step, Done::Made).map(|()| true),
+        let location = self.location(tree, frame)?;
+        match self.host.send(&location, message) {
+            Ok(()) => self.conclude(step, ActionOutcome::Made).map(|()| true),
             Err(HostError::Refused { status, message }) => {
                 let reason = format!("prompt refused ({status}): {message}");
                 self.refused(step, frame, &reason).map(|()| false)
@@ -305,7 +305,7 @@ impl RunDriver<'_> {
     fn say(&mut self, frame: FrameId, spoken: &str, tree: &RunTree) -> Result<(), RunError> {
         let (message, parts) = self.ids(1);
         let part = parts.into_iter().next().unwrap_or_default();
-        let act = Act::Say {
+        let act = RunAction::Say {
             message: message.clone(),
             part: part.clone(),
             spoken: spoken.to_owned(),
@@ -344,17 +344,19 @@ impl RunDriver<'_> {
         for write in &ruling.writes {
             let status = |id: &FrameId| tree.status(id);
             match write {
-                Ruled::Open(id, command) if tree.get(id).is_none() => {
+                ConditionalCommand::Open(id, command) if tree.get(id).is_none() => {
                     titles.extend(title_in(command));
                     self.change(&actor, command)?;
                 }
-                Ruled::WhileOpen(id, command)
+                ConditionalCommand::WhileOpen(id, command)
                     if status(id).is_some_and(Status::is_open)
                         && !is_blocked_again(status(id), command) =>
                 {
                     self.change(&actor, command)?;
                 }
-                Ruled::WhileBlocked(id, command) if status(id) == Some(Status::Blocked) => {
+                ConditionalCommand::WhileBlocked(id, command)
+                    if status(id) == Some(Status::Blocked) =>
+                {
                     self.change(&actor, command)?;
                 }
                 _ => {}

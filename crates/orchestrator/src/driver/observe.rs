@@ -6,8 +6,8 @@ use flamestack_core::text::shortened;
 use super::{Choice, RunDriver};
 use crate::budget::Spending;
 use crate::error::RunError;
-use crate::host::{ReplyEnd, Seat, TurnFault, TurnFinish, TurnView};
-use crate::options::Interrupted;
+use crate::host::{EndedTurn, SessionLocation, TurnFault, TurnFinish, TurnView};
+use crate::options::InterruptedPolicy;
 use crate::record::{RunRecord, TurnReport};
 use crate::report::{RunActivity, RunEvent};
 use crate::signal::signals;
@@ -66,16 +66,16 @@ impl RunDriver<'_> {
         turn: &TurnRun,
         tree: &RunTree,
     ) -> Result<(), RunError> {
-        let seat = self.seat(tree, &frame)?;
-        let view = self.host.turn(&seat, &turn.message)?;
+        let location = self.location(tree, &frame)?;
+        let view = self.host.turn(&location, &turn.message)?;
         if !matches!(view, TurnView::Waiting { .. }) {
-            self.memory.holding.remove(&frame);
+            self.memory.provider_waits.remove(&frame);
         }
         if view != TurnView::Unanswered {
             self.memory.unanswered.remove(&turn.step);
         }
         if matches!(view, TurnView::Ended(_) | TurnView::Cut { .. }) {
-            self.keep(&seat);
+            self.keep(&location);
         }
         match view {
             TurnView::Ended(end) => self.ended(frame, turn.step, *end),
@@ -92,7 +92,7 @@ impl RunDriver<'_> {
                 if now - since >= WAKE_AFTER {
                     self.memory.unanswered.remove(&turn.step);
                     let message = self.prompt_message(&frame, attempt, turn)?;
-                    self.host.send(&seat, &message)?;
+                    self.host.send(&location, &message)?;
                 }
                 Ok(())
             }
@@ -110,9 +110,9 @@ impl RunDriver<'_> {
             TurnView::Cut {
                 used_tools: false, ..
             } => {
-                self.host.discard(&seat, &turn.message)?;
+                self.host.discard(&location, &turn.message)?;
                 let message = self.prompt_message(&frame, attempt, turn)?;
-                self.host.send(&seat, &message)?;
+                self.host.send(&location, &message)?;
                 let note =
                     format!("{frame}: its turn was cut off before it did anything, and continues");
                 self.front.event(&RunEvent::Note(note));
@@ -121,9 +121,9 @@ impl RunDriver<'_> {
             TurnView::Cut { spent, .. } => {
                 let title = tree.title(&frame);
                 let go_on = match self.memory.state.options.interrupted {
-                    Interrupted::Continue => true,
-                    Interrupted::Stop => false,
-                    Interrupted::Ask => self.front.unknown_outcome(title) == Choice::GoOn,
+                    InterruptedPolicy::Continue => true,
+                    InterruptedPolicy::Stop => false,
+                    InterruptedPolicy::Ask => self.front.unknown_outcome(title) == Choice::GoOn,
                 };
                 self.finish(frame, turn.step, TurnFinish::Cut { go_on }, spent)
             }
@@ -132,9 +132,9 @@ impl RunDriver<'_> {
 
     /// Records the messages of a session, before the end of its turn is: a crash in between records them again. The
     /// run does not depend on it, and the next turn of the session brings what could not be recorded.
-    fn keep(&mut self, seat: &Seat) {
-        let actor = self.session_actor(&seat.session);
-        let kept = match self.host.stored(seat) {
+    fn keep(&mut self, location: &SessionLocation) {
+        let actor = self.session_actor(&location.session);
+        let kept = match self.host.stored(location) {
             Ok(messages) => self
                 .stack
                 .keep(&actor, &messages)
@@ -144,7 +144,7 @@ impl RunDriver<'_> {
         if let Err(problem) = kept {
             let note = format!(
                 "the messages of {} are not recorded: {problem}",
-                seat.session
+                location.session
             );
             self.front.event(&RunEvent::Note(note));
         }
@@ -184,10 +184,10 @@ impl RunDriver<'_> {
         tree: &RunTree,
     ) -> Result<(), RunError> {
         if until - self.now() >= LONGEST_WAIT {
-            self.host.stop(&self.seat(tree, &frame)?)?;
+            self.host.stop(&self.location(tree, &frame)?)?;
             return self.fault(frame, turn.step, TurnFault::Limit, message, Some(until));
         }
-        if self.memory.holding.insert(frame, until).is_none() {
+        if self.memory.provider_waits.insert(frame, until).is_none() {
             let what = format!("waits for the provider: {message}");
             let activity = self.memory.activity.entry(frame).or_default();
             activity.doing = Some(what.clone());
@@ -220,7 +220,7 @@ impl RunDriver<'_> {
         finish: TurnFinish,
         spent: Spending,
     ) -> Result<(), RunError> {
-        let end = ReplyEnd {
+        let end = EndedTurn {
             finish,
             text: String::new(),
             calls: Vec::new(),
@@ -230,10 +230,10 @@ impl RunDriver<'_> {
         self.ended(frame, step, end)
     }
 
-    fn ended(&mut self, frame: FrameId, step: u64, end: ReplyEnd) -> Result<(), RunError> {
+    fn ended(&mut self, frame: FrameId, step: u64, end: EndedTurn) -> Result<(), RunError> {
         self.memory.progress.remove(&frame);
         self.memory.activity.remove(&frame);
-        self.memory.holding.remove(&frame);
+        self.memory.provider_waits.remove(&frame);
         let mut draw = || self.stack.draw();
         let signals = signals(&end.text, &end.calls, &mut draw);
         let report = TurnReport {

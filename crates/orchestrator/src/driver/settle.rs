@@ -3,7 +3,7 @@
 use super::RunDriver;
 use crate::error::RunError;
 use crate::host::TurnView;
-use crate::record::{Act, Done};
+use crate::record::{ActionOutcome, RunAction};
 use crate::stack::RunTree;
 
 impl RunDriver<'_> {
@@ -14,47 +14,47 @@ impl RunDriver<'_> {
             return Ok(());
         };
         match act {
-            Act::Session => match self.host.find(&self.wanted(tree, &frame))? {
+            RunAction::Session => match self.host.find(&self.wanted(tree, &frame))? {
                 Some(id) => self.created(step, &frame, id),
                 None => self.create(step, &frame, tree),
             },
-            Act::Context { message, part } => {
-                if self.host.has(&self.seat(tree, &frame)?, &message)? {
-                    self.conclude(step, Done::Made)
+            RunAction::Context { message, part } => {
+                if self.host.has(&self.location(tree, &frame)?, &message)? {
+                    self.conclude(step, ActionOutcome::Made)
                 } else {
                     self.deliver_context(step, &frame, (message, part), tree)
                 }
             }
-            Act::Prompt { message, .. } => {
-                let view = self.host.turn(&self.seat(tree, &frame)?, &message)?;
+            RunAction::Prompt { message, .. } => {
+                let view = self.host.turn(&self.location(tree, &frame)?, &message)?;
                 let is_missing = view == TurnView::Missing;
                 if !is_missing {
                     self.memory.all_dirty = true;
-                    self.conclude(step, Done::Made)
+                    self.conclude(step, ActionOutcome::Made)
                 } else if tree.is_wanted(&frame) {
                     self.deliver_prompt(step, &frame, tree)
                 } else {
                     let reason = "the frame was given up".to_owned();
-                    self.conclude(step, Done::Failed { reason })
+                    self.conclude(step, ActionOutcome::Failed { reason })
                 }
             }
-            Act::Say {
+            RunAction::Say {
                 message,
                 part,
                 spoken,
             } => {
-                if self.host.has(&self.seat(tree, &frame)?, &message)? {
-                    self.conclude(step, Done::Made)
+                if self.host.has(&self.location(tree, &frame)?, &message)? {
+                    self.conclude(step, ActionOutcome::Made)
                 } else {
                     self.deliver_spoken(step, &frame, (message, part, &spoken), tree)
                 }
             }
-            Act::Stop => {
-                self.host.stop(&self.seat(tree, &frame)?)?;
-                self.conclude(step, Done::Made)
+            RunAction::Stop => {
+                self.host.stop(&self.location(tree, &frame)?)?;
+                self.conclude(step, ActionOutcome::Made)
             }
-            Act::Worktree { .. } => self.make_worktree(step, &frame, tree),
-            Act::Merge => self.merge(step, &frame, tree),
+            RunAction::Worktree { .. } => self.make_worktree(step, &frame, tree),
+            RunAction::Merge => self.merge(step, &frame, tree),
         }
     }
 }

@@ -6,7 +6,7 @@ use flamestack_core::{Command, FrameId, Status, Text};
 
 use super::RunDriver;
 use crate::error::RunError;
-use crate::record::{Act, Done};
+use crate::record::{ActionOutcome, RunAction};
 use crate::report::RunEvent;
 use crate::ruling::title_of;
 use crate::stack::RunTree;
@@ -16,7 +16,7 @@ impl RunDriver<'_> {
     pub(super) fn worktree(&mut self, frame: FrameId, tree: &RunTree) -> Result<(), RunError> {
         let place = self.worktrees.as_ref().map(|all| all.place(&frame));
         let (folder, branch) = place.unwrap_or_default();
-        let step = self.intend(frame, Act::Worktree { folder, branch })?;
+        let step = self.intend(frame, RunAction::Worktree { folder, branch })?;
         self.make_worktree(step, &frame, tree)
     }
 
@@ -40,7 +40,7 @@ impl RunDriver<'_> {
                     );
                     self.front.event(&RunEvent::Note(note));
                 }
-                self.conclude(step, Done::Made)
+                self.conclude(step, ActionOutcome::Made)
             }
             Err(error) => self.refused(step, frame, &error.to_string()),
         }
@@ -63,14 +63,14 @@ impl RunDriver<'_> {
         let run = self.memory.state.frame(frame);
         let was_resolved = run.is_some_and(|run| run.conflicts > 0);
         match self.git(|all| all.merge(frame, into.as_deref(), title, was_resolved)) {
-            Ok(Merged::Whole) => self.conclude(step, Done::Made),
+            Ok(Merged::Whole) => self.conclude(step, ActionOutcome::Made),
             Ok(Merged::Left(reason)) => {
                 self.front.event(&RunEvent::Note(reason));
-                self.conclude(step, Done::Made)
+                self.conclude(step, ActionOutcome::Made)
             }
             Ok(Merged::Conflicts(files)) => {
                 let frame = self.stack.draw();
-                self.conclude(step, Done::Conflicts { frame, files })
+                self.conclude(step, ActionOutcome::Conflicts { frame, files })
             }
             Err(error) => self.refused(step, frame, &error.to_string()),
         }
@@ -84,7 +84,8 @@ impl RunDriver<'_> {
     ) -> Result<(), RunError> {
         let run = self.memory.state.frame(frame).cloned().unwrap_or_default();
         let parent = tree.get(frame).and_then(|head| head.parent);
-        let (Some(Done::Conflicts { frame: new, files }), Some(parent)) = (run.merged, parent)
+        let (Some(ActionOutcome::Conflicts { frame: new, files }), Some(parent)) =
+            (run.merged, parent)
         else {
             return Ok(());
         };
@@ -125,13 +126,13 @@ impl RunDriver<'_> {
 }
 
 /// Returns the outcome for a worktree whose frame was given up: it stays if it holds any work.
-fn given_up(is_removed: Result<bool, RunError>) -> Done {
+fn given_up(is_removed: Result<bool, RunError>) -> ActionOutcome {
     match is_removed {
-        Ok(true) => Done::Made,
-        Ok(false) => Done::Failed {
+        Ok(true) => ActionOutcome::Made,
+        Ok(false) => ActionOutcome::Failed {
             reason: "it holds work".to_owned(),
         },
-        Err(error) => Done::Failed {
+        Err(error) => ActionOutcome::Failed {
             reason: error.to_string(),
         },
     }

@@ -2,7 +2,7 @@
 
 use flamestack_core::{FrameId, Status};
 
-use crate::record::Done;
+use crate::record::ActionOutcome;
 use crate::stack::RunTree;
 use crate::state::{FrameRun, RunState};
 
@@ -15,7 +15,7 @@ pub(crate) const LAST_MERGE: u32 = MERGES - 1;
 /// the merge is made.
 pub(super) fn wants_worktree(state: &RunState, frame: &FrameId, run: &FrameRun) -> bool {
     let resolves = state.frames.values().any(
-        |other| matches!(&other.merged, Some(Done::Conflicts { frame: new, .. }) if new == frame),
+        |other| matches!(&other.merged, Some(ActionOutcome::Conflicts { frame: new, .. }) if new == frame),
     );
     state.options.worktrees
         && state.root != Some(*frame)
@@ -33,7 +33,7 @@ pub(crate) fn place(state: &RunState, tree: &RunTree, frame: &FrameId) -> Option
 
 /// Returns true if a frame that resolves the conflicts of a merge is to be opened.
 pub(super) fn wants_resolver(tree: &RunTree, frame: &FrameId, run: &FrameRun) -> bool {
-    let Some(Done::Conflicts { frame: new, .. }) = &run.merged else {
+    let Some(ActionOutcome::Conflicts { frame: new, .. }) = &run.merged else {
         return false;
     };
     let parent = tree.get(frame).and_then(|head| head.parent);
@@ -57,7 +57,7 @@ pub(super) fn is_mergeable(
     let is = |frame: &FrameId, status: Status| tree.status(frame) == Some(status);
     let is_due = match &run.merged {
         None => !tree.status(frame).is_some_and(Status::is_open) && run.turn.is_none(),
-        Some(Done::Conflicts { frame: new, .. }) => {
+        Some(ActionOutcome::Conflicts { frame: new, .. }) => {
             let is_resolved = is(new, Status::Completed) || is(&parent, Status::Completed);
             run.conflicts < MERGES && is_resolved
         }
@@ -83,7 +83,7 @@ pub(super) fn is_left(state: &RunState, tree: &RunTree, frame: &FrameId) -> bool
 /// is a child like any other.
 pub(super) fn is_awaited(state: &RunState, tree: &RunTree, frame: &FrameId) -> bool {
     let is_resolved = |run: &FrameRun| {
-        matches!(run.merged, Some(Done::Conflicts { .. })) && run.conflicts < MERGES
+        matches!(run.merged, Some(ActionOutcome::Conflicts { .. })) && run.conflicts < MERGES
     };
     is_left(state, tree, frame) && !state.frame(frame).is_some_and(is_resolved)
 }
@@ -92,7 +92,7 @@ pub(super) fn is_awaited(state: &RunState, tree: &RunTree, frame: &FrameId) -> b
 pub(crate) fn left_because(state: &RunState, tree: &RunTree, frame: &FrameId) -> Option<String> {
     let run = state.frame(frame).filter(|run| run.conflicts >= MERGES);
     match &run.filter(|_| is_left(state, tree, frame))?.merged {
-        Some(Done::Conflicts { files, .. }) => Some(format!(
+        Some(ActionOutcome::Conflicts { files, .. }) => Some(format!(
             "its work is not merged: conflicts in {}",
             files.join(", ")
         )),

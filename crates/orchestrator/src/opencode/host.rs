@@ -13,7 +13,7 @@ use super::turns::{Work, view};
 use super::wire::{WireHealth, WireMessage, WirePermission, WireQuestions, WireSession};
 use super::{ids, wire};
 use crate::host::{
-    Ask, AskKind, Host, HostError, Outgoing, Reply, Seat, SessionWanted, TurnView, Wake,
+    Ask, AskKind, Host, HostError, Outgoing, Reply, SessionLocation, SessionWanted, TurnView, Wake,
 };
 
 /// Oldest version whose messages and ids behave as measured.
@@ -128,10 +128,10 @@ impl OpenCodeHost {
         directory.unwrap_or(&self.directory)
     }
 
-    fn work(&self, seat: &Seat) -> Result<Work, HostError> {
-        let place = Some(self.place(seat.directory.as_deref()));
+    fn work(&self, location: &SessionLocation) -> Result<Work, HostError> {
+        let place = Some(self.place(location.directory.as_deref()));
         let all: Value = self.client.get("/session/status", place)?;
-        let Some(status) = all.get(&seat.session) else {
+        let Some(status) = all.get(&location.session) else {
             return Ok(Work::Idle);
         };
         let kind = status.get("type").and_then(Value::as_str);
@@ -148,12 +148,12 @@ impl OpenCodeHost {
         })
     }
 
-    fn messages(&self, seat: &Seat) -> Result<Vec<WireMessage>, HostError> {
-        let place = Some(self.place(seat.directory.as_deref()));
-        let path = format!("/session/{}/message", seat.session);
+    fn messages(&self, location: &SessionLocation) -> Result<Vec<WireMessage>, HostError> {
+        let place = Some(self.place(location.directory.as_deref()));
+        let path = format!("/session/{}/message", location.session);
         let found: Option<Vec<WireMessage>> = self.client.find(&path, place)?;
         let mut messages = found.ok_or_else(|| HostError::NoSession {
-            session: seat.session.clone(),
+            session: location.session.clone(),
         })?;
         messages.sort_by(|a, b| a.info.id.cmp(&b.info.id));
         Ok(messages)
@@ -213,9 +213,13 @@ impl OpenCodeHost {
 
     /// Waits until a prompt is stored. The server acknowledges it before that, and one that was killed in
     /// between knew nothing of a prompt that it had accepted.
-    fn wait_until_stored(&mut self, seat: &Seat, message: &str) -> Result<(), HostError> {
+    fn wait_until_stored(
+        &mut self,
+        location: &SessionLocation,
+        message: &str,
+    ) -> Result<(), HostError> {
         let end = Instant::now() + STORED;
-        while !self.has(seat, message)? {
+        while !self.has(location, message)? {
             if Instant::now() >= end {
                 return Err(HostError::Unreachable {
                     url: self.client.login.url.clone(),
@@ -298,8 +302,8 @@ impl Host for OpenCodeHost {
         Ok(found.map(|session| session.id))
     }
 
-    fn send(&mut self, seat: &Seat, message: &Outgoing) -> Result<(), HostError> {
-        self.listen(seat.directory.as_deref());
+    fn send(&mut self, location: &SessionLocation, message: &Outgoing) -> Result<(), HostError> {
+        self.listen(location.directory.as_deref());
         let parts = message.parts.iter().map(|(id, text)| {
             // Shown to the model, but not as the user's own words.
             json!({"id": id, "type": "text", "text": text, "synthetic": !message.wants_reply})
@@ -322,45 +326,45 @@ impl Host for OpenCodeHost {
             set(&mut body, "noReply", json!(true));
             "message"
         };
-        let path = format!("/session/{}/{call}", seat.session);
-        self.write(&path, seat.directory.as_deref(), &body)?;
-        self.cut_since.remove(&seat.session);
+        let path = format!("/session/{}/{call}", location.session);
+        self.write(&path, location.directory.as_deref(), &body)?;
+        self.cut_since.remove(&location.session);
         if message.wants_reply {
-            self.wait_until_stored(seat, &message.id)?;
+            self.wait_until_stored(location, &message.id)?;
         }
         Ok(())
     }
 
-    fn has(&mut self, seat: &Seat, message: &str) -> Result<bool, HostError> {
-        let place = Some(self.place(seat.directory.as_deref()));
-        let path = format!("/session/{}/message/{message}", seat.session);
+    fn has(&mut self, location: &SessionLocation, message: &str) -> Result<bool, HostError> {
+        let place = Some(self.place(location.directory.as_deref()));
+        let path = format!("/session/{}/message/{message}", location.session);
         let found: Option<wire::WireMessage> = self.client.find(&path, place)?;
         Ok(found.is_some())
     }
 
-    fn stored(&mut self, seat: &Seat) -> Result<Vec<Value>, HostError> {
-        let place = Some(self.place(seat.directory.as_deref()));
-        let path = format!("/session/{}/message", seat.session);
+    fn stored(&mut self, location: &SessionLocation) -> Result<Vec<Value>, HostError> {
+        let place = Some(self.place(location.directory.as_deref()));
+        let path = format!("/session/{}/message", location.session);
         let found: Option<Vec<Value>> = self.client.find(&path, place)?;
         Ok(found.unwrap_or_default())
     }
 
-    fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError> {
-        self.listen(seat.directory.as_deref());
+    fn turn(&mut self, location: &SessionLocation, message: &str) -> Result<TurnView, HostError> {
+        self.listen(location.directory.as_deref());
         // The status first: a turn that ends in between is then seen as ended, not as cut off.
-        let work = self.work(seat)?;
-        let messages = self.messages(seat)?;
+        let work = self.work(location)?;
+        let messages = self.messages(location)?;
         if !self.writes_fail {
             self.failures = 0;
         }
-        let place = seat.directory.as_deref().unwrap_or(&self.directory);
+        let place = location.directory.as_deref().unwrap_or(&self.directory);
         let seen = view(&messages, message, &work, place);
         let TurnView::Cut { spent, .. } = &seen else {
-            self.cut_since.remove(&seat.session);
+            self.cut_since.remove(&location.session);
             return Ok(seen);
         };
         let spent = *spent;
-        let since = self.cut_since.entry(seat.session.clone());
+        let since = self.cut_since.entry(location.session.clone());
         let since = *since.or_insert_with(Instant::now);
         if since.elapsed() < CUT_AFTER {
             return Ok(TurnView::Running {
@@ -372,23 +376,23 @@ impl Host for OpenCodeHost {
         Ok(seen)
     }
 
-    fn discard(&mut self, seat: &Seat, message: &str) -> Result<(), HostError> {
-        let messages = self.messages(seat)?;
-        let place = Some(self.place(seat.directory.as_deref()));
+    fn discard(&mut self, location: &SessionLocation, message: &str) -> Result<(), HostError> {
+        let messages = self.messages(location)?;
+        let place = Some(self.place(location.directory.as_deref()));
         let after = messages.iter().filter(|one| {
             let is_answer = one.info.role == "assistant" && one.info.id.as_str() > message;
             is_answer && one.info.time.completed.is_none() && one.info.error.is_none()
         });
         for partial in after {
-            let path = format!("/session/{}/message/{}", seat.session, partial.info.id);
+            let path = format!("/session/{}/message/{}", location.session, partial.info.id);
             self.client.delete(&path, place)?;
         }
         Ok(())
     }
 
-    fn stop(&mut self, seat: &Seat) -> Result<(), HostError> {
-        let path = format!("/session/{}/abort", seat.session);
-        match self.write(&path, seat.directory.as_deref(), &json!({})) {
+    fn stop(&mut self, location: &SessionLocation) -> Result<(), HostError> {
+        let path = format!("/session/{}/abort", location.session);
+        match self.write(&path, location.directory.as_deref(), &json!({})) {
             Err(HostError::Refused { status: 404, .. }) => Ok(()),
             other => other.map(|_| ()),
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::wire::{WireFault, WireMessage, WirePart};
 use crate::budget::Spending;
-use crate::host::{ReplyEnd, ToolUse, TurnFault, TurnFinish, TurnView};
+use crate::host::{EndedTurn, ToolUse, TurnFault, TurnFinish, TurnView};
 
 /// State of a session, from `/session/status`, where only sessions at work are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,12 @@ fn reset(data: &Value) -> Option<i64> {
     reset.checked_mul(1000)
 }
 
-fn end(turn: &[WireMessage], last: &WireMessage, finish: TurnFinish, directory: &Path) -> ReplyEnd {
+fn end(
+    turn: &[WireMessage],
+    last: &WireMessage,
+    finish: TurnFinish,
+    directory: &Path,
+) -> EndedTurn {
     let texts = last.parts.iter().filter(|part| {
         // Text of plugins and tools does not count.
         part.kind == "text" && !part.synthetic && !part.ignored
@@ -161,7 +166,7 @@ fn end(turn: &[WireMessage], last: &WireMessage, finish: TurnFinish, directory: 
                 succeeded: state.status == "completed",
             })
         });
-    ReplyEnd {
+    EndedTurn {
         finish,
         text: texts.join("\n"),
         calls: calls.collect(),

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use crate::sim::{Death, SimPrompt, SimReply, SimStack, Simulation, Victim};
 use flamestack_core::{Command, Status};
 use flamestack_orchestrator::{
-    Act, Ask, AskKind, FrameOptions, FrameSetup, FrontInput, Interrupted, Limits, PermissionPolicy,
-    RunEnding, RunEvent, RunOptions, RunRecord, RunState, Spending, Strategy, TurnFault,
-    TurnFinish,
+    Ask, AskKind, FrameOptions, FrameSetup, FrontInput, InterruptedPolicy, Limits,
+    PermissionPolicy, RunAction, RunEnding, RunEvent, RunOptions, RunRecord, RunState, Spending,
+    Strategy, TurnFault, TurnFinish,
 };
 
 use crate::scenario::{pop, push, simulation};
@@ -254,7 +254,15 @@ fn demand_06_a_quiet_agent_is_never_stopped_and_a_late_result_is_accepted() {
     assert_eq!(run.run(&[]).unwrap(), RunEnding::Completed);
     let world = run.world.borrow();
     assert_eq!(world.frames()["Goal"].1, "late");
-    let stops = |one: &RunRecord| matches!(one, RunRecord::Intent { act: Act::Stop, .. });
+    let stops = |one: &RunRecord| {
+        matches!(
+            one,
+            RunRecord::Intent {
+                act: RunAction::Stop,
+                ..
+            }
+        )
+    };
     assert!(!world.journal.iter().any(stops));
     assert_eq!(world.started.values().sum::<u32>(), 1);
 }
@@ -282,10 +290,10 @@ fn demand_07_what_was_running_is_reattached_or_marked_interrupted_and_never_run_
         ..SimReply::text("FRAME_COMPLETE: done")
     };
     for (interrupted, has_user, completes) in [
-        (Interrupted::Ask, false, false),
-        (Interrupted::Ask, true, true),
-        (Interrupted::Stop, true, false),
-        (Interrupted::Continue, false, true),
+        (InterruptedPolicy::Ask, false, false),
+        (InterruptedPolicy::Ask, true, true),
+        (InterruptedPolicy::Stop, true, false),
+        (InterruptedPolicy::Continue, false, true),
     ] {
         let mut run = run_of("Goal", script);
         run.options.interrupted = interrupted;
@@ -421,9 +429,15 @@ fn demand_10_giving_up_a_frame_stops_its_subtree_and_nothing_else() {
     }
     assert_eq!(run.world.borrow().frames()["b"].1, "b is done");
     let journal = run.world.borrow().journal.clone();
-    let stops = journal
-        .iter()
-        .filter(|one| matches!(one, RunRecord::Intent { act: Act::Stop, .. }));
+    let stops = journal.iter().filter(|one| {
+        matches!(
+            one,
+            RunRecord::Intent {
+                act: RunAction::Stop,
+                ..
+            }
+        )
+    });
     assert_eq!(stops.count(), 2);
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::sim::{Death, Moment, SimPrompt, SimReply, Simulation, Victim, World};
-use flamestack_orchestrator::{FrontInput, Interrupted, RunEnding, RunEvent, RunRecord};
+use flamestack_orchestrator::{FrontInput, InterruptedPolicy, RunEnding, RunEvent, RunRecord};
 
 use crate::scenario::simulation;
 
@@ -201,7 +201,7 @@ fn with_a_user(deaths: &[Death]) -> Simulation {
         frame: None,
         text: "Use port 8080.".to_owned(),
     };
-    run.options.interrupted = Interrupted::Continue;
+    run.options.interrupted = InterruptedPolicy::Continue;
     {
         let mut world = run.world.borrow_mut();
         world.inputs.push_back((4, say));

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::sim::{Script, SimPrompt, SimReply, Simulation};
 use flamestack_orchestrator::{
-    FrameOptions, FrameSetup, Interrupted, RunOptions, Strategy, ToolUse,
+    FrameOptions, FrameSetup, InterruptedPolicy, RunOptions, Strategy, ToolUse,
 };
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ pub(crate) fn simulation() -> Simulation {
     run.options = RunOptions {
         strategy: Strategy::Parallel,
         jobs: 2,
-        interrupted: Interrupted::Continue,
+        interrupted: InterruptedPolicy::Continue,
         ..RunOptions::default()
     };
     run

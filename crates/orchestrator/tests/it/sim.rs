@@ -17,7 +17,7 @@ use flamestack_core::event::Recorded;
 use flamestack_core::{Actor, Author, FrameId, SessionRef};
 use flamestack_engine::clock::StoryClock;
 use flamestack_orchestrator::{
-    Act, Ask, DriverMemory, FrameSetup, FrontInput, PermissionPolicy, RunDriver, RunEnding,
+    Ask, DriverMemory, FrameSetup, FrontInput, PermissionPolicy, RunAction, RunDriver, RunEnding,
     RunError, RunEvent, RunJournal, RunOptions, RunRecord, Spending, ToolUse, TurnFinish,
     Worktrees,
 };
@@ -398,14 +398,14 @@ pub(crate) fn user() -> Actor {
 
 /// Returns the name of a record; that of an outcome has the call that it belongs to.
 fn name_of(record: &RunRecord, before: &[RunRecord]) -> String {
-    let act = |act: &Act| match act {
-        Act::Worktree { .. } => "worktree",
-        Act::Session => "session",
-        Act::Context { .. } => "context",
-        Act::Prompt { .. } => "prompt",
-        Act::Say { .. } => "say",
-        Act::Stop => "stop",
-        Act::Merge => "merge",
+    let act = |act: &RunAction| match act {
+        RunAction::Worktree { .. } => "worktree",
+        RunAction::Session => "session",
+        RunAction::Context { .. } => "context",
+        RunAction::Prompt { .. } => "prompt",
+        RunAction::Say { .. } => "say",
+        RunAction::Stop => "stop",
+        RunAction::Merge => "merge",
     };
     match record {
         RunRecord::Begun { .. } => "begun".to_owned(),

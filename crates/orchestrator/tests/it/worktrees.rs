@@ -5,7 +5,7 @@ use std::process::Command;
 use std::rc::Rc;
 
 use crate::sim::{Death, SimPrompt, SimReply, Simulation, Victim};
-use flamestack_orchestrator::{Interrupted, RunEnding, RunOptions, Strategy, Worktrees};
+use flamestack_orchestrator::{InterruptedPolicy, RunEnding, RunOptions, Strategy, Worktrees};
 
 /// Runs git and returns its output; a merge with conflicts is not a failure here.
 fn git(place: &Path, words: &[&str]) -> String {
@@ -61,7 +61,7 @@ impl Story {
             strategy: Strategy::Parallel,
             jobs: 2,
             worktrees: true,
-            interrupted: Interrupted::Continue,
+            interrupted: InterruptedPolicy::Continue,
             ..RunOptions::default()
         };
         let root = run.root();

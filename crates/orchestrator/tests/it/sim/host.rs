@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use flamestack_orchestrator::{
-    Ask, Host, HostError, Outgoing, Reply, ReplyEnd, Seat, SessionWanted, Spending, TurnView, Wake,
+    Ask, EndedTurn, Host, HostError, Outgoing, Reply, SessionLocation, SessionWanted, Spending,
+    TurnView, Wake,
 };
 
 use serde_json::Value;
@@ -73,7 +74,7 @@ fn session<'w>(world: &'w mut World, id: &str) -> Result<&'w mut SimSession, Hos
 }
 
 /// Starts or continues the turn of a message.
-fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> {
+fn start(world: &mut World, location: &str, message: &str) -> Result<(), HostError> {
     let completed = world
         .sessions
         .iter()
@@ -83,7 +84,7 @@ fn start(world: &mut World, seat: &str, message: &str) -> Result<(), HostError> 
         .collect::<Vec<_>>();
     let script = Rc::clone(&world.script);
     *world.started.entry(message.to_owned()).or_default() += 1;
-    let one = session(world, seat)?;
+    let one = session(world, location)?;
     let history = one.messages.iter().flat_map(|message| {
         let answer = message.answer.as_ref().map(|reply| reply.text.clone());
         message.parts.values().cloned().chain(answer)
@@ -162,14 +163,14 @@ impl Host for SimHost {
         })
     }
 
-    fn send(&mut self, seat: &Seat, message: &Outgoing) -> Result<(), HostError> {
+    fn send(&mut self, location: &SessionLocation, message: &Outgoing) -> Result<(), HostError> {
         let name = if message.wants_reply {
             "prompt"
         } else {
             "context"
         };
         self.call(name, |world| {
-            let one = session(world, &seat.session)?;
+            let one = session(world, &location.session)?;
             let is_newest = one
                 .messages
                 .last()
@@ -183,7 +184,7 @@ impl Host for SimHost {
                     if complete {
                         world.repeated += 1;
                     }
-                    start(world, &seat.session, &message.id)?;
+                    start(world, &location.session, &message.id)?;
                 }
                 return Ok(());
             }
@@ -196,26 +197,26 @@ impl Host for SimHost {
                 rounds: 0,
             });
             if message.wants_reply && !running {
-                start(world, &seat.session, &message.id)?;
+                start(world, &location.session, &message.id)?;
             }
             Ok(())
         })
     }
 
-    fn has(&mut self, seat: &Seat, message: &str) -> Result<bool, HostError> {
+    fn has(&mut self, location: &SessionLocation, message: &str) -> Result<bool, HostError> {
         self.call("has", |world| {
-            let one = session(world, &seat.session)?;
+            let one = session(world, &location.session)?;
             Ok(one.messages.iter().any(|known| known.id == message))
         })
     }
 
-    fn stored(&mut self, _seat: &Seat) -> Result<Vec<Value>, HostError> {
+    fn stored(&mut self, _location: &SessionLocation) -> Result<Vec<Value>, HostError> {
         Ok(Vec::new())
     }
 
-    fn turn(&mut self, seat: &Seat, message: &str) -> Result<TurnView, HostError> {
+    fn turn(&mut self, location: &SessionLocation, message: &str) -> Result<TurnView, HostError> {
         self.call("turn", |world| {
-            let one = session(world, &seat.session)?;
+            let one = session(world, &location.session)?;
             let running = one.running;
             let Some(known) = one.messages.iter().find(|known| known.id == message) else {
                 return Ok(TurnView::Missing);
@@ -224,9 +225,9 @@ impl Host for SimHost {
         })
     }
 
-    fn discard(&mut self, seat: &Seat, message: &str) -> Result<(), HostError> {
+    fn discard(&mut self, location: &SessionLocation, message: &str) -> Result<(), HostError> {
         self.call("discard", |world| {
-            let one = session(world, &seat.session)?;
+            let one = session(world, &location.session)?;
             if let Some(known) = one.messages.iter_mut().find(|known| known.id == message)
                 && !known.complete
             {
@@ -236,9 +237,9 @@ impl Host for SimHost {
         })
     }
 
-    fn stop(&mut self, seat: &Seat) -> Result<(), HostError> {
+    fn stop(&mut self, location: &SessionLocation) -> Result<(), HostError> {
         self.call("stop", |world| {
-            let one = session(world, &seat.session)?;
+            let one = session(world, &location.session)?;
             one.running = false;
             Ok(())
         })
@@ -325,7 +326,7 @@ impl Host for SimHost {
 
 fn view(message: &SimMessage, running: bool) -> TurnView {
     match &message.answer {
-        Some(reply) if message.complete => TurnView::Ended(Box::new(ReplyEnd {
+        Some(reply) if message.complete => TurnView::Ended(Box::new(EndedTurn {
             finish: reply.finish.clone(),
             text: reply.text.clone(),
             calls: reply.calls.clone(),

@@ -12,7 +12,7 @@ use crate::report::RunEvent;
 
 impl RunDriver<'_> {
     /// Takes what the user said.
-    pub(super) fn hear(&mut self) -> Result<(), RunError> {
+    pub(super) fn read_user_input(&mut self) -> Result<(), RunError> {
         for input in self.front.inputs() {
             match input {
                 FrontInput::Pause => self.memory.halt = self.memory.halt.max(Halt::Pause),
