@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `memory` keeps the state of each session between calls, `plan` and `commit` are the two halves of the
-//! drawing, `winding` follows reverts and forks. [`Observer`] derives the events; it and the other files
+//! drawing, `reverts` follows reverts and forks. [`Observer`] derives the events; it and the other files
 //! below this one are pure.
 
 mod calls;
@@ -19,6 +19,7 @@ mod plan;
 mod prompts;
 mod recorder;
 mod results;
+mod reverts;
 mod spoken;
 mod subagents;
 #[cfg(test)]
@@ -26,7 +27,6 @@ mod tests;
 mod todos;
 mod tools;
 pub mod topics;
-mod winding;
 mod words;
 
 use std::borrow::Cow;
@@ -153,7 +153,9 @@ impl Engine {
             EntryKind::Titled { title } => Some(title),
             _ => None,
         });
-        let title = titles.rev().find(|title| tracking.patterns.fit(title))?;
+        let title = titles
+            .rev()
+            .find(|title| tracking.patterns.matches(title))?;
         let id = actor.session.id().to_owned();
         Some(IngestStep::Observe(Box::new(Cow::Owned(Entry {
             id: Some(format!("by title {id}")),

@@ -47,7 +47,7 @@ pub struct Examined {
 
 impl Examined {
     /// Returns true if nothing needs attention.
-    pub fn is_well(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         self.verified.findings.is_empty()
             && self.stopped.is_empty()
             && self.exposed.is_empty()

@@ -48,7 +48,7 @@ pub trait Store: Send {
     /// is nothing left to do.
     fn commit_steps(&mut self, next: &mut NextStep<'_>) -> Result<Vec<Recorded>, CommitError>;
 
-    /// Returns the position of the store's file. What is written to a file that is not in its place
+    /// Returns the state of the store's file. What is written to a file that is not in its place
     /// is in no store.
     fn file_state(&self) -> Result<StoreFileState>;
 

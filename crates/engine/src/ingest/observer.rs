@@ -234,8 +234,8 @@ impl Observer {
         } = recorder;
         let decision = decider.into_decision();
         self.recorded |= !decision.events.is_empty();
-        let matters = !decision.events.is_empty() || matters(&entry.kind, call.as_ref());
-        if let Some(mark) = mark.filter(|_| matters) {
+        let is_marked = !decision.events.is_empty() || depends_on_time(&entry.kind, call.as_ref());
+        if let Some(mark) = mark.filter(|_| is_marked) {
             self.marks.insert(mark);
         }
         self.marks.extend(noticed);
@@ -461,7 +461,7 @@ impl Observer {
 
 /// Returns true if the events of an entry depend on when it is observed. Such an entry is marked as
 /// known even if no event followed from it.
-fn matters(kind: &EntryKind, call: Option<&Call>) -> bool {
+fn depends_on_time(kind: &EntryKind, call: Option<&Call>) -> bool {
     match kind {
         EntryKind::User { speaker, .. } => matches!(speaker, Speaker::Person | Speaker::Slash),
         EntryKind::Answer(answer) => call.is_some_and(|call| {

@@ -403,7 +403,7 @@ impl Patterns {
     }
 
     /// Returns true if a text matches one of them.
-    pub fn fit(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| {
             let parsed = parse_patterns(&self.list);
             parsed.into_iter().filter_map(Result::ok).collect()

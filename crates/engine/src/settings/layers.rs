@@ -525,8 +525,8 @@ pub(super) mod tests {
             &|name| (name == "STACK_SUBAGENT_PATTERNS").then(|| "agent$, (, [Task".to_owned());
         let settings = Settings::gather(&home, &project, environment).unwrap();
         let patterns = settings.patterns("subagents.patterns").unwrap();
-        assert!(patterns.fit("An AGENT"));
-        assert!(!patterns.fit("[Task] or ("));
+        assert!(patterns.matches("An AGENT"));
+        assert!(!patterns.matches("[Task] or ("));
         let problems: Vec<_> = settings
             .problems()
             .iter()

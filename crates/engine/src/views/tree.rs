@@ -79,7 +79,7 @@ impl TreeLine {
             children: Totals::default(),
             sessions: Vec::new(),
             is_answered: false,
-            folded: false,
+            hides_children: false,
         }))
     }
 }
@@ -117,7 +117,7 @@ pub struct FrameLine {
     /// True for a prompt, or a session of one prompt, that the model has answered.
     pub is_answered: bool,
     /// True if its children are left out because of the maximum depth.
-    pub folded: bool,
+    pub hides_children: bool,
 }
 
 /// The branches before a line.
@@ -126,20 +126,20 @@ pub struct Indent {
     /// The level; 0 for a root.
     pub depth: usize,
     /// For each level above: true if that branch continues below.
-    goes_on: Vec<bool>,
+    continues: Vec<bool>,
     /// True for the last line of its level.
     last: bool,
 }
 
 impl Indent {
     fn below(&self, last: bool) -> Self {
-        let mut goes_on = self.goes_on.clone();
+        let mut continues = self.continues.clone();
         if self.depth > 0 && self.depth <= DEEPEST_INDENT {
-            goes_on.push(!self.last);
+            continues.push(!self.last);
         }
         Self {
             depth: self.depth + 1,
-            goes_on,
+            continues,
             last,
         }
     }
@@ -163,8 +163,8 @@ impl Indent {
 
     /// Returns the branches of the levels above.
     fn branches(&self, canvas: &Canvas<'_>) -> String {
-        let branch = |goes_on: &bool| if *goes_on { "│  " } else { "   " };
-        let shown = self.goes_on.iter().take(Self::levels(canvas));
+        let branch = |continues: &bool| if *continues { "│  " } else { "   " };
+        let shown = self.continues.iter().take(Self::levels(canvas));
         shown.map(branch).collect()
     }
 
@@ -250,10 +250,14 @@ impl FrameLine {
         if self.children.all() > 0 {
             let done = self.children.of(Status::Completed);
             let wanted = self.children.all() - self.children.of(Status::Invalidated);
-            let hidden = if self.folded { ", not shown" } else { "" };
+            let hidden = if self.hides_children {
+                ", not shown"
+            } else {
+                ""
+            };
             if wanted > 0 {
                 remarks.push(format!("{done}/{wanted} done{hidden}"));
-            } else if self.folded {
+            } else if self.hides_children {
                 // Invalidated children are not work to do.
                 let given_up = super::grouped(self.children.all());
                 remarks.push(format!("{given_up} invalidated{hidden}"));

@@ -91,7 +91,7 @@ impl Work {
             self.ledger.apply(recorded, recorded.seq > self.outlined);
         }
         let is_last = self.ledger.position() >= last;
-        if is_last && self.ledger.is_news() {
+        if is_last && self.ledger.has_changed() {
             self.outline.update(reading, &mut self.ledger)?;
         }
         self.is_counted |= is_last;

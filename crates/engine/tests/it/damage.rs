@@ -268,7 +268,7 @@ fn text_is_not_collected_while_it_is_being_recorded() {
     println!("gc beside writers: {rounds} rounds, {stored} texts, {lost} lost");
     assert_eq!(lost, 0);
     assert!(stored > 0);
-    assert!(collector.maintenance().examine(&mut |_, _| ()).is_well());
+    assert!(collector.maintenance().examine(&mut |_, _| ()).is_healthy());
 }
 
 #[test]

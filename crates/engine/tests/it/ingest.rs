@@ -101,7 +101,7 @@ fn a_long_list_of_messages_is_recorded_in_parts() {
     let once = events(engine);
     engine.ingest(&who, &entries).unwrap();
     assert_eq!(events(engine), once);
-    assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
+    assert!(engine.maintenance().examine(&mut |_, _| ()).is_healthy());
     // Nothing followed these prompts: their titles say everything.
     let is_edit = |entry: &&Recorded| matches!(entry.event, Event::FrameEdited { .. });
     assert_eq!(recorded.iter().filter(is_edit).count(), 0);
@@ -125,7 +125,7 @@ fn a_session_is_recorded_once_however_it_is_cut() {
     };
     engine.ingest_with(&who, &past, &entries).unwrap();
     assert_eq!(events(engine), once);
-    assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
+    assert!(engine.maintenance().examine(&mut |_, _| ()).is_healthy());
 
     let (own, children) = engine
         .read(|reading: &dyn Reading| {
@@ -296,7 +296,7 @@ fn a_frame_without_last_words_is_summarised_from_its_log() {
     Ended without a word.
     Files changed: src/cookie_jar.rs
     ");
-    assert!(engine.maintenance().examine(&mut |_, _| ()).is_well());
+    assert!(engine.maintenance().examine(&mut |_, _| ()).is_healthy());
 }
 
 #[test]

@@ -67,5 +67,5 @@ fn raw_text_beyond_the_age_limit_is_gone_and_everything_else_stays() {
     assert_eq!(ground.expire(50), 1);
     assert!(ground.finds("dormouse") && !ground.finds("capybara"));
     let examined = ground.engine.maintenance().examine(&mut |_, _| {});
-    assert!(examined.is_well(), "{examined:?}");
+    assert!(examined.is_healthy(), "{examined:?}");
 }

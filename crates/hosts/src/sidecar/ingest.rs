@@ -341,7 +341,7 @@ impl ServedSession<'_> {
             None => (Vec::new(), message.map(str::to_owned).into_iter().collect()),
         };
         let actor = self.actor(None);
-        self.engine.wind(&actor, &later, &earlier)?;
+        self.engine.apply_revert(&actor, &later, &earlier)?;
         Ok(())
     }
 

@@ -47,8 +47,8 @@ pub fn gather(reading: &dyn Reading, options: &TreeOptions) -> Result<TreeView> 
             line.sessions = sessions.get(&id).cloned().unwrap_or_default();
             line.is_answered = is_answered(line, &answered);
             let depth = line.indent.depth + 1;
-            line.folded = options.depth.is_some_and(|deepest| depth >= deepest);
-            if line.children.all() > 0 && !line.folded {
+            line.hides_children = options.depth.is_some_and(|deepest| depth >= deepest);
+            if line.children.all() > 0 && !line.hides_children {
                 let level = source.level(Some(&id), Some(&line.indent), &line.children)?;
                 pending.extend(level.into_iter().rev());
             }

@@ -35,10 +35,10 @@ pub(super) struct Ledger {
     /// Frames that changed since the outline was updated.
     touched: BTreeSet<FrameId>,
     /// Set when frames may have changed since then that no event names.
-    is_reshaped: bool,
+    needs_full_read: bool,
     /// Set when events were masked or unmasked, which may have moved sessions to other frames.
     is_masked: bool,
-    is_news: bool,
+    has_changed: bool,
 }
 
 /// Sums over the events of a frame.
@@ -104,15 +104,15 @@ impl Ledger {
         self.position
     }
 
-    pub(super) fn is_news(&self) -> bool {
-        self.is_news
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed
     }
 
     /// Returns the frames that changed since it was asked last, or `None` if any may have.
     pub(super) fn take_touched(&mut self) -> Option<BTreeSet<FrameId>> {
-        self.is_news = false;
+        self.has_changed = false;
         let touched = std::mem::take(&mut self.touched);
-        (!std::mem::take(&mut self.is_reshaped)).then_some(touched)
+        (!std::mem::take(&mut self.needs_full_read)).then_some(touched)
     }
 
     /// Returns true if sessions may work on other frames than the events say.
@@ -169,7 +169,7 @@ impl Ledger {
     /// Applies the next event of the journal. `is_new` is false if the outline was read after the event.
     pub(super) fn apply(&mut self, recorded: &Recorded, is_new: bool) {
         self.position = recorded.seq;
-        self.is_news = true;
+        self.has_changed = true;
         if is_new {
             self.touch(&recorded.event);
         }
@@ -191,7 +191,7 @@ impl Ledger {
             | Event::CommandUndone { .. }
             | Event::SessionReverted { .. }
             | Event::SessionRestored { .. }
-            | Event::TextForgotten { .. } => self.is_reshaped = true,
+            | Event::TextForgotten { .. } => self.needs_full_read = true,
             _ => {}
         }
     }

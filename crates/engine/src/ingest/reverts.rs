@@ -14,7 +14,7 @@ impl Engine {
     ///
     /// `messages` begins with that message, followed by the later ones that are known; it is empty
     /// if the session was restored. `earlier` names the messages before it.
-    pub fn wind(
+    pub fn apply_revert(
         &self,
         actor: &Actor,
         messages: &[String],
