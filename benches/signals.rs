@@ -153,7 +153,7 @@ fn entry(name: &str, kind: EntryKind) -> Entry {
     Entry {
         id: Some(name.to_owned()),
         message: Some(name.to_owned()),
-        ..Entry::of(kind)
+        ..Entry::from(kind)
     }
 }
 

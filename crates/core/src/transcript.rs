@@ -27,7 +27,7 @@ pub struct Entry {
 }
 
 impl From<EntryKind> for Entry {
-    /// Makes an entry that belongs to no message.
+    /// Makes an entry of which only the content is known.
     fn from(kind: EntryKind) -> Self {
         Self {
             id: None,
@@ -142,17 +142,6 @@ pub enum EntryKind {
 }
 
 impl Entry {
-    /// Returns an entry of which only the content is known.
-    pub fn of(kind: EntryKind) -> Self {
-        Self {
-            id: None,
-            message: None,
-            at: None,
-            agent: None,
-            kind,
-        }
-    }
-
     /// Returns the fingerprint of the entry, unless the host has no id for it. A call and its answer
     /// may share an id, and so may a message and its cost.
     pub fn mark(&self, session: &SessionRef) -> Option<Fingerprint> {

@@ -159,7 +159,7 @@ impl Engine {
         let id = actor.session.id().to_owned();
         Some(IngestStep::Observe(Box::new(Cow::Owned(Entry {
             id: Some(format!("by title {id}")),
-            ..Entry::of(EntryKind::SubagentStarted {
+            ..Entry::from(EntryKind::SubagentStarted {
                 id,
                 call: None,
                 kind: None,

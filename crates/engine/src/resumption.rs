@@ -200,7 +200,7 @@ impl Engine {
             Ok(finished)
         })?;
         for (child, said) in &finished {
-            let ended = Entry::of(EntryKind::SubagentEnded {
+            let ended = Entry::from(EntryKind::SubagentEnded {
                 id: child.id().to_owned(),
                 ok: true,
                 text: said.as_str().to_owned(),

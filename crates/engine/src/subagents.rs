@@ -370,7 +370,7 @@ impl Engine {
             by: Author::Agent,
         };
         let id = session.id().to_owned();
-        let ended = Entry::of(EntryKind::SubagentEnded { id, ok, text });
+        let ended = Entry::from(EntryKind::SubagentEnded { id, ok, text });
         self.ingest_with(&actor, options, &[ended])?;
         Ok(())
     }

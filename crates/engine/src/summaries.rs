@@ -129,7 +129,7 @@ impl Summaries<'_> {
         }
         entries.extend(results.map(|results| {
             let text = results.to_owned();
-            Entry::of(EntryKind::Assistant { text })
+            Entry::from(EntryKind::Assistant { text })
         }));
         let text = summary::result(&entries, &subject(frame.as_ref(), ""), limit, &Estimate);
         Ok(Some(text).filter(|text| !text.trim().is_empty()))

@@ -151,16 +151,16 @@ mod tests {
             exit_code: None,
             text: "ok".to_owned(),
         };
-        [EntryKind::Call(call), EntryKind::Answer(answer)].map(Entry::of)
+        [EntryKind::Call(call), EntryKind::Answer(answer)].map(Entry::from)
     }
 
     #[test]
     fn changed_files_are_derived_without_the_hosts_report() {
-        let asked = Entry::of(EntryKind::User {
+        let asked = Entry::from(EntryKind::User {
             speaker: Speaker::Person,
             text: "Rename it everywhere".to_owned(),
         });
-        let reported = Entry::of(EntryKind::Changed {
+        let reported = Entry::from(EntryKind::Changed {
             paths: ["src/a.rs", "src/b.rs", "Cargo.lock"]
                 .map(str::to_owned)
                 .into(),

@@ -108,7 +108,7 @@ mod tests {
     fn at(ms: i64, kind: EntryKind) -> Entry {
         Entry {
             at: Some(Timestamp(ms)),
-            ..Entry::of(kind)
+            ..Entry::from(kind)
         }
     }
 

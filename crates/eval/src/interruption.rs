@@ -165,7 +165,7 @@ mod tests {
         let at = Some(Timestamp(minute * 60_000));
         Entry {
             at,
-            ..Entry::of(EntryKind::User { speaker, text })
+            ..Entry::from(EntryKind::User { speaker, text })
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let text = text.to_owned();
         Entry {
             at,
-            ..Entry::of(EntryKind::Assistant { text })
+            ..Entry::from(EntryKind::Assistant { text })
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let at = Some(Timestamp(minute * 60_000));
         Entry {
             at,
-            ..Entry::of(EntryKind::Interrupted { how })
+            ..Entry::from(EntryKind::Interrupted { how })
         }
     }
 

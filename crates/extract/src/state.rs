@@ -163,7 +163,7 @@ impl WorkState {
                 .iter()
                 .map(|entry| match entry.agent {
                     // Kept as an empty entry, so that indexes stay what they are.
-                    Some(_) => Entry::of(EntryKind::TurnEnded),
+                    Some(_) => Entry::from(EntryKind::TurnEnded),
                     None => entry.clone(),
                 })
                 .collect();

@@ -207,7 +207,7 @@ mod tests {
     fn at(seconds: i64, kind: EntryKind) -> Entry {
         Entry {
             at: Some(Timestamp(seconds * 1000)),
-            ..Entry::of(kind)
+            ..Entry::from(kind)
         }
     }
 

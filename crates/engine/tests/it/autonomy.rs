@@ -509,7 +509,7 @@ fn the_end_of_a_frame_is_a_boundary() {
             exit_code: None,
             text: String::new(),
         });
-        [Entry::of(call), Entry::of(answer)]
+        [Entry::from(call), Entry::from(answer)]
     };
     let mut read = |tool: &str| {
         let found = call(tool).map(|entry| reader.read(&entry));

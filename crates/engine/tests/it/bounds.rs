@@ -212,7 +212,7 @@ fn a_session_waits_for_no_reader_of_another() {
 fn thousands_of_sessions_leave_a_bounded_number_in_memory() {
     let ground = Ground::new();
     let said = |text: &str| {
-        Entry::of(EntryKind::User {
+        Entry::from(EntryKind::User {
             speaker: Speaker::Person,
             text: text.to_owned(),
         })
@@ -245,7 +245,7 @@ fn an_entry_of_a_session_is_found_by_its_number() {
         let entries = ["user", "end"].map(|place| Entry {
             id: Some(format!("{n}{place}")),
             message: Some(format!("m{n}")),
-            ..Entry::of(match place {
+            ..Entry::from(match place {
                 "user" => EntryKind::User {
                     speaker: Speaker::Person,
                     text: format!("Prompt {n}"),

@@ -49,7 +49,7 @@ fn recording(text: &str) -> Vec<Entry> {
             other => panic!("{other}"),
         }
     }
-    entries.into_iter().map(Entry::of).collect()
+    entries.into_iter().map(Entry::from).collect()
 }
 
 fn item(text: &str) -> Todo {

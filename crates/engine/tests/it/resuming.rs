@@ -35,7 +35,7 @@ fn entry(id: &str, kind: EntryKind) -> Entry {
     Entry {
         id: Some(id.to_owned()),
         message: Some(format!("msg_{id}")),
-        ..Entry::of(kind)
+        ..Entry::from(kind)
     }
 }
 

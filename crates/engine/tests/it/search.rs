@@ -99,11 +99,11 @@ fn the_middle_of_long_output_is_found_and_recalled() {
     let ground = Ground::new();
     let output: Vec<String> = (1..=3_000).map(|n| format!("BULK-1-{n}\n")).collect();
     let entries = [
-        Entry::of(EntryKind::User {
+        Entry::from(EntryKind::User {
             speaker: Speaker::Person,
             text: "Count".to_owned(),
         }),
-        Entry::of(EntryKind::Call(Call {
+        Entry::from(EntryKind::Call(Call {
             id: "c1".to_owned(),
             tool: "bash".to_owned(),
             kind: CallKind::Execute,
@@ -111,13 +111,13 @@ fn the_middle_of_long_output_is_found_and_recalled() {
             paths: Vec::new(),
             command: Some("seq".to_owned()),
         })),
-        Entry::of(EntryKind::Answer(Answer {
+        Entry::from(EntryKind::Answer(Answer {
             call: "c1".to_owned(),
             ok: true,
             exit_code: Some(0),
             text: output.concat(),
         })),
-        Entry::of(EntryKind::TurnEnded),
+        Entry::from(EntryKind::TurnEnded),
     ];
     let engine = &ground.engine;
     engine.ingest(&actor(ME), &entries).unwrap();

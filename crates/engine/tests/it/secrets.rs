@@ -148,13 +148,13 @@ fn no_part_of_a_secret_of_any_kind_is_kept_from_any_channel() {
                 let call = channels()
                     .into_iter()
                     .find(|(name, _)| *name == "tool input");
-                entries.push(Entry::of(call.unwrap().1("make".to_owned(), number)));
+                entries.push(Entry::from(call.unwrap().1("make".to_owned(), number)));
             }
             entries.push(Entry {
                 id: Some(format!("title: {text}")).filter(|_| number % 2 == 0),
-                ..Entry::of(kind(text, number))
+                ..Entry::from(kind(text, number))
             });
-            entries.push(Entry::of(EntryKind::TurnEnded));
+            entries.push(Entry::from(EntryKind::TurnEnded));
         }
         for some in entries.chunks(1000) {
             ground

@@ -77,7 +77,7 @@ fn stop(id: &str) -> Entry {
 
 fn waiting(on: Option<&str>) -> Entry {
     let on = on.map(str::to_owned);
-    Entry::of(EntryKind::Waiting { on })
+    Entry::from(EntryKind::Waiting { on })
 }
 
 fn spent(id: &str) -> Entry {

@@ -404,7 +404,7 @@ mod tests {
 
     fn said(speaker: Speaker, text: &str) -> Entry {
         let text = text.to_owned();
-        Entry::of(EntryKind::User { speaker, text })
+        Entry::from(EntryKind::User { speaker, text })
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Story {
     }
 
     pub(super) fn with(mut self, kind: EntryKind) -> Self {
-        self.0.push(Entry::of(kind));
+        self.0.push(Entry::from(kind));
         self
     }
 

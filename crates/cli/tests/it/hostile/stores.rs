@@ -84,7 +84,7 @@ impl Filled {
         let started = Entry {
             id: Some(format!("{n}s")),
             message: Some(format!("m{n}s")),
-            ..Entry::of(started)
+            ..Entry::from(started)
         };
         self.engine
             .ingest(&actor("opencode:s"), &[started])
@@ -106,7 +106,7 @@ impl Filled {
         let entry = |place: &str, kind: EntryKind| Entry {
             id: Some(format!("{n}{place}")),
             message: Some(format!("m{n}{place}")),
-            ..Entry::of(kind)
+            ..Entry::from(kind)
         };
         let prompt = EntryKind::User {
             speaker: Speaker::Person,
