@@ -4,12 +4,14 @@
 //! holds a NUL, and both are bounded, so that no other module has to check again. [`Rewrite`] visits all
 //! texts of a value, which is how the store redacts them; [`condense`] shortens one.
 
+mod encode;
 mod escape;
 mod for_model;
 mod visible;
 
 use std::fmt;
 
+pub use self::encode::{percent_encoded, xml_escaped};
 pub use self::escape::without_escapes;
 pub use self::for_model::for_model;
 pub use self::visible::{QUOTE_LIMIT, disguises, quoted, shortened, undisguised};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use flamestack_core::SessionRef;
 use flamestack_core::session::link::SessionLink;
 use flamestack_core::session::state::SessionState;
-use flamestack_core::text::condense;
+use flamestack_core::text::{condense, xml_escaped};
 
 use super::printable;
 use crate::sessions::listing::SessionRow;
@@ -73,9 +73,9 @@ pub fn draw(rows: &[SessionRow], links: &[SessionLink]) -> String {
 
 fn node(svg: &mut String, row: &SessionRow, x: usize, y: usize) {
     let state = row.status.state;
-    let title = escaped(&condense(&printable(row.title()), 52));
-    let name = escaped(&condense(&row.key().to_string(), 36));
-    let why = escaped(&row.status.why);
+    let title = xml_escaped(&condense(&printable(row.title()), 52));
+    let name = xml_escaped(&condense(&row.key().to_string(), 36));
+    let why = xml_escaped(&row.status.why);
     let (fill, stroke) = colours(state);
     let (left, first, second) = (x + 8, y + 15, y + 29);
     let _ = writeln!(
@@ -101,20 +101,4 @@ fn colours(state: SessionState) -> (&'static str, &'static str) {
         SessionState::Idle | SessionState::Stale | SessionState::Closed => ("#eeeeee", "#999999"),
         _ => ("#e6f0fb", "#3b73b9"),
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // XML has no other control characters.
-            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

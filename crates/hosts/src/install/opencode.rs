@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
+use flamestack_core::text::percent_encoded;
 
 use super::change;
 use super::entry::{ConfigFormat, Document, FoundEntry, PluginEntry};
@@ -406,16 +407,7 @@ fn file_url(path: &Path) -> Result<String, InstallError> {
     } else {
         text.to_owned()
     };
-    let mut url = String::from("file://");
-    for byte in text.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"/:-._~@+,=".contains(&byte);
-        if is_plain {
-            url.push(char::from(byte));
-        } else {
-            url.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    Ok(url)
+    Ok(format!("file://{}", percent_encoded(&text, b"/:@+,=")))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use flamestack_core::text::percent_encoded;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
@@ -208,7 +209,7 @@ impl Client {
         let mut address = format!("{}{path}", self.login.url);
         if let Some(directory) = directory {
             let mark = if path.contains('?') { '&' } else { '?' };
-            let directory = encoded(&directory.to_string_lossy());
+            let directory = percent_encoded(&directory.to_string_lossy(), b"");
             address.push_str(&format!("{mark}directory={directory}"));
         }
         address
@@ -270,30 +271,15 @@ fn message(text: &str) -> String {
     said.chars().take(400).collect()
 }
 
-/// Encodes a value of a query.
-pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn credentials_and_paths_are_encoded() {
+    fn credentials_are_encoded() {
         assert_eq!(base64(b"opencode:pw"), "b3BlbmNvZGU6cHc=");
         assert_eq!(base64(b"abc"), "YWJj");
         assert_eq!(base64(b"a"), "YQ==");
-        assert_eq!(encoded("/tmp/a b/ü"), "%2Ftmp%2Fa%20b%2F%C3%BC");
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use flamestack_core::text::percent_encoded;
 use serde_json::Value;
 use ureq::Agent;
 
-use super::client::{Login, encoded};
+use super::client::Login;
 use crate::host::Wake;
 
 /// Time between two attempts to open a stream.
@@ -105,7 +106,7 @@ fn stream(
         .tls_config(login.tls())
         .build()
         .new_agent();
-    let directory = encoded(&directory.to_string_lossy());
+    let directory = percent_encoded(&directory.to_string_lossy(), b"");
     let mut request = agent.get(format!("{}/event?directory={directory}", login.url));
     if let Some(authorization) = login.authorization() {
         request = request.header("authorization", authorization);

@@ -1,5 +1,6 @@
 //! A drawing of a flame graph or chart as one SVG file, with its own script for zooming and searching.
 
+use flamestack_core::text::xml_escaped;
 use flamestack_engine::views::canvas::columns;
 use flamestack_engine::views::time::minute;
 use flamestack_engine::views::work::{
@@ -119,7 +120,7 @@ pub(super) fn chart(picture: &Picture, work: &Work) -> String {
     }
     let mut top = HEAD;
     for lane in &chart.lanes {
-        let name = escape(&printable(&lane.session));
+        let name = xml_escaped(&printable(&lane.session));
         let base = top + LANE - 6;
         text.push_str(&format!(
             "<text class=\"lane\" x=\"{MARGIN}\" y=\"{base}\">{name}</text>\n"
@@ -174,7 +175,7 @@ struct Drawn<'a> {
 
 impl Drawn<'_> {
     fn draw(&self) -> String {
-        let label = escape(self.label);
+        let label = xml_escaped(self.label);
         let frame = match &self.frame {
             Some(frame) => format!("\n{frame}"),
             None => String::new(),
@@ -187,7 +188,7 @@ impl Drawn<'_> {
                 "<text x=\"{}\" y=\"{}\">{}</text>",
                 pixels(self.left + MARGIN * 100 + 300),
                 self.top + 13,
-                escape(&visible)
+                xml_escaped(&visible)
             )
         };
         format!(
@@ -196,7 +197,7 @@ impl Drawn<'_> {
             look = self.look.as_str(),
             left = self.left,
             width = self.width,
-            facts = escape(self.facts),
+            facts = xml_escaped(self.facts),
             x = pixels(self.left + MARGIN * 100),
             y = self.top,
             w = pixels(self.width.max(10)),
@@ -206,7 +207,7 @@ impl Drawn<'_> {
 }
 
 fn open(title: &str, subtitle: &str, height: u64) -> String {
-    let title = escape(&printable(title));
+    let title = xml_escaped(&printable(title));
     let right = WIDTH - MARGIN;
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -222,7 +223,7 @@ fn open(title: &str, subtitle: &str, height: u64) -> String {
          <text class=\"act\" id=\"search\" x=\"{right}\" y=\"24\" role=\"button\" tabindex=\"0\">Search</text>\n\
          <text class=\"act\" id=\"reset\" x=\"{right}\" y=\"44\" role=\"button\" tabindex=\"0\" \
          visibility=\"hidden\">Show all</text>\n",
-        subtitle = escape(subtitle),
+        subtitle = xml_escaped(subtitle),
     )
 }
 
@@ -257,7 +258,7 @@ fn nothing(words: &str) -> String {
     format!(
         "<text class=\"about\" x=\"{MARGIN}\" y=\"{}\">{}</text>\n",
         HEAD + 13,
-        escape(words)
+        xml_escaped(words)
     )
 }
 
@@ -296,24 +297,6 @@ fn fitted(label: &str, width: u64) -> String {
     };
     let cut: String = label.chars().take_while(fits).collect();
     format!("{cut}…")
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Not characters of XML 1.0.
-            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
-            '\u{fffe}' | '\u{ffff}' => {}
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
