@@ -12,7 +12,7 @@ use flamestack_engine::maintenance::Examined;
 use flamestack_engine::projects;
 use flamestack_engine::settings::{self, Settings};
 use flamestack_engine::views::{counted, grouped, printable, size, time};
-use flamestack_store::{Finding, Sizes};
+use flamestack_store::{Finding, Recovered, Sizes};
 use serde_json::{Value, json};
 
 use crate::command_context::{CommandContext, home};
@@ -246,7 +246,29 @@ fn in_settings(settings: &Settings) -> Vec<Trouble> {
 
 /// Returns the problems of the store.
 fn in_store(examined: &Examined) -> Vec<Trouble> {
-    let findings = &examined.verified.findings;
+    let mut troubles: Vec<Trouble> = examined.stopped.iter().map(stopped).collect();
+    troubles.extend(damage(&examined.verified.findings));
+    troubles.extend(examined.not_writable.as_ref().map(not_writable));
+    troubles.extend(examined.missing_journal.map(missing_journal));
+    troubles.extend(abandoned_texts(examined.abandoned_texts));
+    troubles.extend(examined.exposed.iter().map(|path| exposed(path)));
+    troubles.extend(examined.damaged_index.as_deref().map(damaged_index));
+    troubles.extend(examined.lost_texts.iter().map(|hash| lost_text(hash)));
+    troubles.extend(set_aside(examined));
+    let in_part = examined.recovered_in_part.iter();
+    troubles.extend(in_part.map(|(path, recovered)| recovered_in_part(path, recovered)));
+    troubles
+}
+
+fn stopped(error: &EngineError) -> Trouble {
+    Trouble::new(
+        error.to_string(),
+        error.hint(Voice::Cli).unwrap_or_default(),
+    )
+}
+
+/// Returns what is wrong with the journal and the projections.
+fn damage(findings: &[Finding]) -> impl Iterator<Item = Trouble> {
     // Rebuilding the projections needs a whole journal, so that comes first.
     let whole = |finding: &Finding| {
         matches!(
@@ -259,83 +281,87 @@ fn in_store(examined: &Examined) -> Vec<Trouble> {
     } else {
         "`flame rebuild --recover` keeps everything that can be read"
     };
-    let mut troubles = Vec::new();
-    for error in &examined.stopped {
-        let remedy = error.hint(Voice::Cli).unwrap_or_default();
-        troubles.push(Trouble::new(error.to_string(), remedy));
-    }
-    for finding in findings {
+    findings.iter().map(move |finding| {
         let remedy = match finding {
             Finding::ReadOnly { .. } => {
                 "check the owner and the permissions of the file and its directory"
             }
             _ => remedy_for_damage,
         };
-        troubles.push(Trouble::new(finding.to_string(), remedy));
-    }
-    if let Some(error) = &examined.not_writable {
-        let remedy = error.hint(Voice::Cli).unwrap_or_default();
-        let problem = format!("the next command that records something would fail: {error}");
-        troubles.push(Trouble::new(problem, remedy));
-    }
-    if let Some(events) = examined.missing_journal {
-        let had = match events {
-            0 => String::new(),
-            events => format!(", with {}", counted(events, "event", "events")),
-        };
-        let problem = format!("the journal of this project is missing{had}");
-        let remedy = "put `journal.db` back from a copy if there is one; otherwise the next command \
-                      starts with an empty store";
-        troubles.push(Trouble::new(problem, remedy));
-    }
-    if examined.abandoned_texts > 0 {
-        let texts = counted(
-            examined.abandoned_texts,
-            "raw text belongs",
-            "raw texts belong",
-        );
-        let problem = format!("{texts} to a journal that is missing");
-        let remedy = "put that journal into a folder and run `flame rebuild --from FOLDER`, or \
-                      delete the texts with `flame gc --orphans`";
-        troubles.push(Trouble::new(problem, remedy));
-    }
-    for path in &examined.exposed {
-        let problem = format!("{} can be read by others", path.display());
-        troubles.push(Trouble::new(problem, "`chmod go-rwx` closes it"));
-    }
-    if let Some(damage) = &examined.damaged_index {
-        troubles.push(Trouble::new(
-            format!("the search index is damaged: {damage}"),
-            "`flame rebuild` deletes it, and the next search makes it again",
-        ));
-    }
-    for hash in &examined.lost_texts {
-        let problem = format!("the raw text {hash} is missing or damaged");
-        troubles.push(Trouble::new(problem, "everything else is intact"));
-    }
+        Trouble::new(finding.to_string(), remedy)
+    })
+}
+
+fn not_writable(error: &EngineError) -> Trouble {
+    let remedy = error.hint(Voice::Cli).unwrap_or_default();
+    let problem = format!("the next command that records something would fail: {error}");
+    Trouble::new(problem, remedy)
+}
+
+fn missing_journal(events: u64) -> Trouble {
+    let had = match events {
+        0 => String::new(),
+        events => format!(", with {}", counted(events, "event", "events")),
+    };
+    Trouble::new(
+        format!("the journal of this project is missing{had}"),
+        "put `journal.db` back from a copy if there is one; otherwise the next command starts with an \
+         empty store",
+    )
+}
+
+fn abandoned_texts(count: u64) -> Option<Trouble> {
+    let texts = counted(count, "raw text belongs", "raw texts belong");
+    let problem = format!("{texts} to a journal that is missing");
+    let remedy = "put that journal into a folder and run `flame rebuild --from FOLDER`, or delete the \
+                  texts with `flame gc --orphans`";
+    (count > 0).then(|| Trouble::new(problem, remedy))
+}
+
+fn exposed(path: &Path) -> Trouble {
+    let problem = format!("{} can be read by others", path.display());
+    Trouble::new(problem, "`chmod go-rwx` closes it")
+}
+
+fn damaged_index(damage: &str) -> Trouble {
+    Trouble::new(
+        format!("the search index is damaged: {damage}"),
+        "`flame rebuild` deletes it, and the next search makes it again",
+    )
+}
+
+fn lost_text(hash: &str) -> Trouble {
+    let problem = format!("the raw text {hash} is missing or damaged");
+    Trouble::new(problem, "everything else is intact")
+}
+
+/// Returns the stores that were set aside, except those that this command moved: their error says so.
+fn set_aside(examined: &Examined) -> impl Iterator<Item = Trouble> {
     let just_now = |place: &Path| {
-        let stopped = examined.stopped.iter();
-        stopped.into_iter().any(
+        examined.stopped.iter().any(
             |error| matches!(error, EngineError::SetAside { place: here, .. } if here == place),
         )
     };
-    for path in examined.set_aside.iter().filter(|path| !just_now(path)) {
+    let older = examined
+        .set_aside
+        .iter()
+        .filter(move |path| !just_now(path));
+    older.map(|path| {
         let problem = format!("an unreadable store is in {}", path.display());
-        let remedy = "`flame rebuild` recovers what can be read of it";
-        troubles.push(Trouble::new(problem, remedy));
-    }
-    for (path, recovered) in &examined.recovered_in_part {
-        let what = match (recovered.events, recovered.lost) {
-            (0, _) => "no event".to_owned(),
-            (events, 0) => format!("only the first {}", counted(events, "event", "events")),
-            (events, lost) => {
-                let all = counted(events.saturating_add(lost), "event", "events");
-                format!("not all of {all} ({} missing)", grouped(lost))
-            }
-        };
-        let problem = format!("{what} came back from the store in {}", path.display());
-        let remedy = "nothing more can be read of it; delete that folder to stop this message";
-        troubles.push(Trouble::new(problem, remedy));
-    }
-    troubles
+        Trouble::new(problem, "`flame rebuild` recovers what can be read of it")
+    })
+}
+
+fn recovered_in_part(path: &Path, recovered: &Recovered) -> Trouble {
+    let what = match (recovered.events, recovered.lost) {
+        (0, _) => "no event".to_owned(),
+        (events, 0) => format!("only the first {}", counted(events, "event", "events")),
+        (events, lost) => {
+            let all = counted(events.saturating_add(lost), "event", "events");
+            format!("not all of {all} ({} missing)", grouped(lost))
+        }
+    };
+    let problem = format!("{what} came back from the store in {}", path.display());
+    let remedy = "nothing more can be read of it; delete that folder to stop this message";
+    Trouble::new(problem, remedy)
 }
