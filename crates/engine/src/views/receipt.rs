@@ -35,25 +35,68 @@ pub fn lines(
     match &receipt.command {
         Command::Plan { .. } => plan(&mut lines, receipt),
         Command::Undo => undo(reading, &mut lines, receipt)?,
-        _ => {
-            // Starting a frame starts those above it; the last one is the one that was asked for.
-            let skipped = receipt.events.len().saturating_sub(LISTED + 2);
-            if skipped > 0 {
-                lines.push(format!("… {} before this", more(skipped)));
-            }
-            // A remark says that a popped frame was blocked.
-            let is_popped = matches!(receipt.command, Command::Pop { .. });
-            let is_hidden = |event: &Event| {
-                let is_known = is_popped && matches!(event, Event::FrameUnblocked { .. });
-                is_known || replaces_prompt(&receipt.command, event)
-            };
-            let events = receipt.events.iter().skip(skipped);
-            for recorded in events.filter(|recorded| !is_hidden(&recorded.event)) {
-                lines.extend(sentence(reading, recorded)?);
+        _ => events(reading, &mut lines, receipt)?,
+    }
+    if starts_tree(receipt) {
+        if let Some(line) = lines.last_mut() {
+            line.push_str(", at the root of a new tree");
+        }
+        lines.extend(left_behind(reading, actor, voice)?);
+    }
+    match &receipt.command {
+        Command::Move { to, .. } => {
+            if let (Some(line), Some(beside)) = (lines.last_mut(), beside(reading, to)?) {
+                line.push_str(&format!(", {beside}"));
             }
         }
+        Command::Activate(frame) => activation(reading, &mut lines, actor, receipt, frame)?,
+        Command::Unblock(frame) => {
+            let switch = match voice {
+                Voice::Cli => format!("`flame activate {frame}`"),
+                Voice::Tool => format!("stack_frame_activate ({frame})"),
+            };
+            lines.push(format!("{switch} switches to it"));
+        }
+        _ => {}
     }
-    let starts_tree = receipt.events.iter().any(|recorded| {
+    lines.extend(receipt.remarks.iter().take(LISTED).map(remark));
+    let skipped = receipt.remarks.len().saturating_sub(LISTED);
+    if skipped > 0 {
+        lines.push(format!("… and {}", more(skipped)));
+    }
+    if returns(receipt) {
+        lines.extend(back_at(reading, actor, voice)?);
+    }
+    Ok(lines)
+}
+
+/// Adds a sentence for each of the last events of a command.
+fn events(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    receipt: &Receipt,
+) -> Result<(), StoreError> {
+    // Starting a frame starts those above it; the last one is the one that was asked for.
+    let skipped = receipt.events.len().saturating_sub(LISTED + 2);
+    if skipped > 0 {
+        lines.push(format!("… {} before this", more(skipped)));
+    }
+    // A remark says that a popped frame was blocked.
+    let is_popped = matches!(receipt.command, Command::Pop { .. });
+    let is_hidden = |event: &Event| {
+        let is_known = is_popped && matches!(event, Event::FrameUnblocked { .. });
+        is_known || replaces_prompt(&receipt.command, event)
+    };
+    let events = receipt.events.iter().skip(skipped);
+    for recorded in events.filter(|recorded| !is_hidden(&recorded.event)) {
+        lines.extend(sentence(reading, recorded)?);
+    }
+    Ok(())
+}
+
+/// Returns true for a push that opens a root.
+fn starts_tree(receipt: &Receipt) -> bool {
+    let opens_root = |recorded: &Recorded| {
         matches!(
             recorded.event,
             Event::FrameOpened {
@@ -62,48 +105,37 @@ pub fn lines(
                 ..
             }
         )
-    });
-    if starts_tree && matches!(receipt.command, Command::Push { .. }) {
-        if let Some(line) = lines.last_mut() {
-            line.push_str(", at the root of a new tree");
-        }
-        lines.extend(left_behind(reading, actor, voice)?);
-    }
-    if let Command::Move { to, .. } = &receipt.command
-        && let (Some(line), Some(beside)) = (lines.last_mut(), beside(reading, to)?)
-    {
-        line.push_str(&format!(", {beside}"));
+    };
+    matches!(receipt.command, Command::Push { .. }) && receipt.events.iter().any(opens_root)
+}
+
+/// Adds the sentences about a switch to a frame.
+fn activation(
+    reading: &dyn Reading,
+    lines: &mut Vec<String>,
+    actor: &Actor,
+    receipt: &Receipt,
+    frame: &FrameId,
+) -> Result<()> {
+    if receipt.events.is_empty() {
+        return Ok(());
     }
     // Switching to a frame that is in progress already has no sentence of its own, and neither has the
     // opening of a session that was not known before.
-    let is_focused = |recorded: &Recorded| matches!(recorded.event, Event::SessionFocused { .. });
     let is_opened = |recorded: &Recorded| matches!(recorded.event, Event::SessionOpened { .. });
-    if let Command::Activate(frame) = &receipt.command
-        && receipt.events.iter().any(is_focused)
-        && receipt.events.iter().all(|it| {
-            is_focused(it) || is_opened(it) || replaces_prompt(&receipt.command, &it.event)
-        })
-    {
+    let has_no_sentence = |it: &Recorded| {
+        is_focused(it) || is_opened(it) || replaces_prompt(&receipt.command, &it.event)
+    };
+    if receipt.events.iter().any(is_focused) && receipt.events.iter().all(has_no_sentence) {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    if let Command::Activate(frame) = &receipt.command
-        && !receipt.events.is_empty()
-    {
-        lines.extend(also_active(reading, actor, frame)?);
-    }
-    if let Command::Unblock(frame) = &receipt.command {
-        let switch = match voice {
-            Voice::Cli => format!("`flame activate {frame}`"),
-            Voice::Tool => format!("stack_frame_activate ({frame})"),
-        };
-        lines.push(format!("{switch} switches to it"));
-    }
-    lines.extend(receipt.remarks.iter().take(LISTED).map(remark));
-    let skipped = receipt.remarks.len().saturating_sub(LISTED);
-    if skipped > 0 {
-        lines.push(format!("… and {}", more(skipped)));
-    }
-    let returns = match receipt.command {
+    lines.extend(also_active(reading, actor, frame)?);
+    Ok(())
+}
+
+/// Returns true for a command after which a session may be at another frame.
+fn returns(receipt: &Receipt) -> bool {
+    match receipt.command {
         Command::Pop { .. }
         | Command::Block { .. }
         | Command::Invalidate { .. }
@@ -112,11 +144,11 @@ pub fn lines(
             receipt.events.iter().any(is_focused)
         }
         _ => false,
-    };
-    if returns {
-        lines.extend(back_at(reading, actor, voice)?);
     }
-    Ok(lines)
+}
+
+fn is_focused(recorded: &Recorded) -> bool {
+    matches!(recorded.event, Event::SessionFocused { .. })
 }
 
 /// Returns true for the events with which the new frame replaces the prompt's own frame, which was not
