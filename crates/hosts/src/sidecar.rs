@@ -26,6 +26,7 @@ mod rpc;
 mod scheduler;
 mod server;
 mod session;
+mod turn;
 #[cfg(test)]
 mod typescript_tests;
 mod upkeep;

@@ -3,183 +3,25 @@
 //! A message may be seen twice, in a request to the model and in an event of the host. It carries
 //! the host's ids, so that it is recorded once.
 
-use std::collections::BTreeMap;
-
 use flamestack_core::Author;
 use flamestack_core::command::{Actor, Command};
-use flamestack_core::id::Timestamp;
-use flamestack_core::session::life::STOPPED;
 use flamestack_core::session::{Description, DiffTotals};
 use flamestack_core::text::Text;
-use flamestack_core::transcript::{Entry, EntryKind, Todo};
+use flamestack_core::transcript::{EntryKind, Todo};
 use flamestack_engine::ingest::IngestOptions;
 use flamestack_engine::sessions::NewSession;
 use flamestack_engine::{EngineError, Request};
 
 use super::session::ServedSession;
+use super::turn::{History, Turn};
 use super::wire::{ChildResult, HostEvent, HostMessage, SessionFacts};
-use crate::opencode::entries::{EMPTY_ANSWER, Source, entries, running_calls};
+use crate::opencode::entries::running_calls;
+use crate::opencode::entries::Source;
 use crate::opencode::message::HostError;
 use crate::recordings::tools;
 
 /// Maximum number of entries that wait for a store that cannot be written.
 const MAX_WAITING: usize = 10_000;
-
-/// The part of a session that is not recorded yet, and what has to be remembered until more of it
-/// is seen.
-#[derive(Default)]
-pub(super) struct Ingest {
-    /// Messages of the model's last request, which was answered before they were read.
-    deferred: Vec<HostMessage>,
-    waiting: Vec<Entry>,
-    /// The newest message of the model in this turn.
-    last: Option<String>,
-    /// That message, if it says nothing and cost nothing, and the host has not asked again.
-    empty: Option<String>,
-    /// Times at which the messages began, in milliseconds since 1970.
-    began: BTreeMap<String, i64>,
-    turn: Turn,
-    /// Time at which the host was idle; none since the next prompt. Calls of messages that began before
-    /// are reported late, and start no turn.
-    idle_at: Option<i64>,
-    /// An error that ended the turn, and that no message has named yet, with the message that will.
-    failed: Option<(String, Option<String>)>,
-    history: History,
-    /// True if messages were removed for good: what was reverted stays so.
-    is_cut: bool,
-    /// True once the process that serves the session is recorded.
-    is_hosted: bool,
-    /// True if anything of the session was recorded by this process.
-    has_begun: bool,
-}
-
-/// The messages of a session from before this process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum History {
-    /// All that are needed are known.
-    #[default]
-    Known,
-    /// Another process served the session last and may have ended without recording all of them: they come
-    /// first.
-    Awaited,
-}
-
-/// The progress of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Turn {
-    #[default]
-    Running,
-    /// The user stopped it, and no message has said so yet.
-    Stopping { was_idle: bool },
-    /// The user stopped it, and that is recorded.
-    Stopped,
-}
-
-impl Ingest {
-    /// Starts the turn of a user's message.
-    pub(super) fn begin_turn(&mut self) {
-        self.is_cut = false;
-        self.end_stopping();
-        self.failed = None;
-        self.last = None;
-        self.empty = None;
-        self.idle_at = None;
-        self.turn = Turn::Running;
-    }
-
-    /// Keeps messages that are read once the host has its answer.
-    ///
-    /// The host asks the model, so that an empty answer before was not the end of the turn.
-    pub(super) fn defer(&mut self, messages: Vec<HostMessage>) {
-        self.empty = None;
-        self.deferred.extend(messages);
-    }
-
-    /// Records nothing before the next request to the model, which has all messages.
-    pub(super) fn await_history(&mut self) {
-        self.history = History::Awaited;
-    }
-
-    pub(super) fn extend(&mut self, entries: Vec<Entry>) {
-        self.waiting.extend(entries);
-    }
-
-    fn message(&mut self, message: &HostMessage, source: Source<'_>) {
-        if let Some(at) = message.at {
-            self.began.insert(message.id.clone(), at);
-        }
-        self.waiting.extend(entries(message, source));
-    }
-
-    fn add(&mut self, id: Option<String>, kind: EntryKind) {
-        let entry = Entry::from(kind);
-        self.waiting.push(Entry { id, ..entry });
-    }
-
-    /// Handles a stop of the turn by the user.
-    fn stop(&mut self) {
-        if self.turn == Turn::Running {
-            self.turn = Turn::Stopping { was_idle: false };
-        }
-    }
-
-    /// Records a stop that the host reports once: OpenCode names no error if it was about to ask the
-    /// provider again.
-    fn stop_at_last(&mut self) {
-        if self.turn == Turn::Running {
-            self.turn = Turn::Stopped;
-            let (last, how) = (self.last.clone(), STOPPED.to_owned());
-            self.add(last, EntryKind::Interrupted { how });
-        }
-    }
-
-    /// Handles an error that ends the turn, unless a message says so.
-    fn fail(&mut self, why: &str, message: Option<&str>) {
-        if self.turn == Turn::Running {
-            self.failed = Some((why.to_owned(), message.map(str::to_owned)));
-        }
-    }
-
-    /// Handles the report that the host is idle, which is the ordinary end of a turn that was not stopped.
-    ///
-    /// OpenCode reports a stop as an error of the session, an idle session, a message with the same
-    /// error, and an idle session again. That is one interruption, recorded with the message, whose
-    /// id makes it count once, and neither of the two is the end of an ordinary turn. An error is reported in
-    /// the same order, and recorded immediately under the id of its message.
-    fn idle(&mut self, now: Timestamp) {
-        self.idle_at = Some(now.0);
-        match self.turn {
-            Turn::Running => {
-                let (last, failed) = (self.last.clone(), self.failed.take());
-                // OpenCode asks again after an empty answer; one that nothing follows ends no turn.
-                let empty = self.empty.as_ref().map(|_| EMPTY_ANSWER.to_owned());
-                match failed.or(empty.map(|why| (why, None))) {
-                    Some((why, message)) => self.add(message, EntryKind::Failed { why }),
-                    None => self.add(last, EntryKind::TurnEnded),
-                }
-            }
-            Turn::Stopping { was_idle: false } => self.turn = Turn::Stopping { was_idle: true },
-            Turn::Stopping { was_idle: true } => self.end_stopping(),
-            Turn::Stopped => {}
-        }
-    }
-
-    /// Returns true if a message began before the host was idle: its calls ended with that turn.
-    fn is_late(&self, message: &HostMessage) -> bool {
-        let is_over = self.turn == Turn::Stopped || self.idle_at.is_some();
-        let idle_at = self.idle_at.unwrap_or(i64::MAX);
-        is_over && message.at.is_some_and(|began| began <= idle_at)
-    }
-
-    /// Records a stop that no message has confirmed: the model had not begun to answer.
-    fn end_stopping(&mut self) {
-        if matches!(self.turn, Turn::Stopping { .. }) {
-            self.turn = Turn::Stopped;
-            let how = STOPPED.to_owned();
-            self.add(None, EntryKind::Interrupted { how });
-        }
-    }
-}
 
 impl ServedSession<'_> {
     /// Takes messages that may not have been seen before.

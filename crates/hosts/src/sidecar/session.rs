@@ -23,8 +23,8 @@ use flamestack_engine::{Engine, EngineError, Request};
 use super::Sidecar;
 use super::compaction::{CompactionProgress, without_restored_texts};
 use super::fork::Origin;
-use super::ingest::Ingest;
 use super::scheduler::Scheduler;
+use super::turn::Ingest;
 use super::wire::{
     HostMessage, HostRole, Insertion, ModelInfo, Placement, PrepareParams, PromptParams,
     PromptResult, RequestPlan,
