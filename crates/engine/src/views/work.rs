@@ -8,6 +8,7 @@
 mod amounts;
 mod axis;
 mod calls;
+mod changes;
 mod chart;
 mod flame;
 mod folds;
@@ -17,6 +18,7 @@ mod rows;
 mod sections;
 mod stacks;
 mod timeline;
+mod working_time;
 
 use flamestack_core::FrameId;
 use flamestack_core::id::{Seq, SessionRef};
@@ -91,7 +93,7 @@ impl Work {
             self.ledger.apply(recorded, recorded.seq > self.outlined);
         }
         let is_last = self.ledger.position() >= last;
-        if is_last && self.ledger.has_changed() {
+        if is_last && self.ledger.changes.has_changed() {
             self.outline.update(reading, &mut self.ledger)?;
         }
         self.is_counted |= is_last;

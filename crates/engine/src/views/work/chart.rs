@@ -9,8 +9,8 @@ use flamestack_core::FrameId;
 
 use super::axis::Axis;
 use super::flame::{BoxMarks, Look};
-use super::ledger::Segment;
 use super::outline::WorkPlace;
+use super::working_time::Segment;
 use super::{Work, WorkScope};
 
 /// Maximum depth of a lane.

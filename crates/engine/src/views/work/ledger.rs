@@ -5,7 +5,7 @@
 //! charged instead, so that sessions without any pushes show what each prompt took. Costs stay facts after an undo or a revert, so the
 //! ledger is only ever added to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use flamestack_core::frame::Origin;
 use flamestack_core::id::{BlobId, Seq, SessionRef, Timestamp};
@@ -13,11 +13,11 @@ use flamestack_core::transcript::Usage;
 use flamestack_core::{Author, Event, Frame, FrameId, Recorded};
 
 use super::amounts::Amounts;
+use super::changes::Changes;
 use super::folds::{Ending, Folds};
 use super::timeline::{MarkKind, SessionMark};
+use super::working_time::{Gap, Segment, WorkingTime};
 
-/// Time without an event after which a session counts as paused, in milliseconds: an hour.
-pub(super) const PAUSE: i64 = 60 * 60 * 1000;
 /// Maximum number of marks kept for each session.
 const MARKS: usize = 400;
 
@@ -28,17 +28,12 @@ pub(super) struct Ledger {
     tallies: BTreeMap<FrameId, Tally>,
     names: BTreeMap<SessionRef, usize>,
     sessions: Vec<SessionTally>,
-    segments: Vec<Segment>,
+    time: WorkingTime,
     folds: Folds,
     /// The frames of raw texts, by a part of their hash.
     texts: BTreeMap<u64, FrameId>,
-    /// Frames that changed since the outline was updated.
-    touched: BTreeSet<FrameId>,
-    /// Set when frames may have changed since then that no event names.
-    needs_full_read: bool,
-    /// Set when events were masked or unmasked, which may have moved sessions to other frames.
-    is_masked: bool,
-    has_changed: bool,
+    /// Changes since the outline was updated.
+    pub(super) changes: Changes,
 }
 
 /// Sums over the events of a frame.
@@ -90,34 +85,9 @@ pub(super) struct SessionTally {
     begun_in: Option<(String, Vec<FrameId>)>,
 }
 
-/// A stretch of time in which a session worked on one frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
-    pub(super) session: usize,
-    pub(super) frame: Option<FrameId>,
-    pub(super) from: i64,
-    pub(super) to: i64,
-}
-
 impl Ledger {
     pub(super) fn position(&self) -> Seq {
         self.position
-    }
-
-    pub(super) fn has_changed(&self) -> bool {
-        self.has_changed
-    }
-
-    /// Returns the frames that changed since it was asked last, or `None` if any may have.
-    pub(super) fn take_touched(&mut self) -> Option<BTreeSet<FrameId>> {
-        self.has_changed = false;
-        let touched = std::mem::take(&mut self.touched);
-        (!std::mem::take(&mut self.needs_full_read)).then_some(touched)
-    }
-
-    /// Returns true if sessions may work on other frames than the events say.
-    pub(super) fn take_masked(&mut self) -> bool {
-        std::mem::take(&mut self.is_masked)
     }
 
     pub(super) fn tally(&self, frame: &FrameId) -> Option<&Tally> {
@@ -142,7 +112,7 @@ impl Ledger {
     }
 
     pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
+        self.time.segments()
     }
 
     /// Sets a session's active and own frame, after its events were masked or unmasked.
@@ -169,30 +139,13 @@ impl Ledger {
     /// Applies the next event of the journal. `is_new` is false if the outline was read after the event.
     pub(super) fn apply(&mut self, recorded: &Recorded, is_new: bool) {
         self.position = recorded.seq;
-        self.has_changed = true;
-        if is_new {
-            self.touch(&recorded.event);
-        }
+        self.changes.note(&recorded.event, is_new);
         let actor = self.seen(&recorded.session, recorded.at);
         let before = self.session(actor).and_then(SessionTally::frame);
         self.apply_to_sessions(recorded);
         self.apply_to_frames(recorded, actor);
         if let (Some(message), Some(known)) = (&recorded.message, self.sessions.get_mut(actor)) {
             known.moved_in(message, before);
-        }
-    }
-
-    /// Notes which frames an event may have changed.
-    fn touch(&mut self, event: &Event) {
-        self.touched.extend(event.frames());
-        match event {
-            Event::SessionFocused { to, .. } => self.touched.extend(*to),
-            Event::FrameMoved { .. }
-            | Event::CommandUndone { .. }
-            | Event::SessionReverted { .. }
-            | Event::SessionRestored { .. }
-            | Event::TextForgotten { .. } => self.needs_full_read = true,
-            _ => {}
         }
     }
 
@@ -246,9 +199,6 @@ impl Ledger {
                     known.is_working = true;
                 });
             }
-            Event::CommandUndone { .. }
-            | Event::SessionReverted { .. }
-            | Event::SessionRestored { .. } => self.is_masked = true,
             _ => {}
         }
     }
@@ -345,37 +295,27 @@ impl Ledger {
         let Some(known) = self.sessions.get_mut(place) else {
             return place;
         };
-        let gap = at.0.saturating_sub(known.last.0);
-        if gap <= 0 {
+        let gap = Gap::between(known.last, at, known.is_working);
+        if gap == Gap::None {
             return place;
         }
-        let (from, frame) = (known.last.0, known.frame());
-        known.last = at;
-        if !known.is_working || gap >= PAUSE {
-            known.segment = None;
-            return place;
-        }
-        let segment = known.segment;
-        let worked = Amounts {
-            milliseconds: gap.unsigned_abs(),
-            ..Amounts::default()
+        let stretch = Segment {
+            session: place,
+            frame: known.frame(),
+            from: known.last.0,
+            to: at.0,
         };
-        self.charge(session, &worked);
-        let open = segment.and_then(|segment| self.segments.get_mut(segment));
-        match open {
-            Some(segment) if segment.frame == frame && segment.to == from => segment.to = at.0,
-            _ => {
-                let number = self.segments.len();
-                self.segments.push(Segment {
-                    session: place,
-                    frame,
-                    from,
-                    to: at.0,
-                });
-                if let Some(known) = self.sessions.get_mut(place) {
-                    known.segment = Some(number);
-                }
-            }
+        known.last = at;
+        known.segment = match gap {
+            Gap::Work => Some(self.time.add(known.segment, stretch)),
+            Gap::None | Gap::Rest => None,
+        };
+        if gap == Gap::Work {
+            let worked = Amounts {
+                milliseconds: stretch.length(),
+                ..Amounts::default()
+            };
+            self.charge(session, &worked);
         }
         place
     }

@@ -175,12 +175,12 @@ impl Outline {
 
     /// Brings the outline up to date with what the ledger has read.
     pub(super) fn update(&mut self, reading: &dyn Reading, ledger: &mut Ledger) -> Result<()> {
-        if ledger.take_masked() {
+        if ledger.changes.take_masked() {
             for session in reading.sessions(false)? {
                 ledger.place_session(&session.key, session.active, session.own);
             }
         }
-        let is_refreshed = match ledger.take_touched() {
+        let is_refreshed = match ledger.changes.take_touched() {
             Some(touched) if touched.len() < MANY => self.refresh(reading, &touched)?,
             _ => false,
         };
