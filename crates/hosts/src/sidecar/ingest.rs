@@ -15,8 +15,8 @@ use flamestack_engine::{EngineError, Request};
 use super::session::ServedSession;
 use super::turn::{History, Turn};
 use super::wire::{ChildResult, HostEvent, HostMessage, SessionFacts};
-use crate::opencode::entries::running_calls;
 use crate::opencode::entries::Source;
+use crate::opencode::entries::running_calls;
 use crate::opencode::message::HostError;
 use crate::recordings::tools;
 
