@@ -181,7 +181,7 @@ fn may_record(ctx: &CommandContext) -> Result<(), Failure> {
 }
 
 /// Returns the note about a project whose frames are not where they were, or were elsewhere.
-fn arrival(project: &Project) -> Option<String> {
+pub(super) fn arrival(project: &Project) -> Option<String> {
     match &project.found {
         Found::Here => None,
         Found::Moved { from } if *from == project.root => {
@@ -191,8 +191,12 @@ fn arrival(project: &Project) -> Option<String> {
             "this project was moved from {}; its frames were kept",
             from.display()
         )),
-        // Said until the copy has frames of its own.
-        Found::CopyOf { .. } if project.dir.join("journal.db").exists() => None,
+        // Said until the project has frames of its own.
+        Found::CopyOf { .. } | Found::InPlaceOf { .. }
+            if project.dir.join("journal.db").exists() =>
+        {
+            None
+        }
         Found::CopyOf { original } => Some(format!(
             "this is a copy of {0} and has its own frames: `flame -C {0} export DIR` and `flame import DIR` copy those of the original",
             original.display()
@@ -202,6 +206,10 @@ fn arrival(project: &Project) -> Option<String> {
             gone.display()
         )),
     }
+        Found::InPlaceOf { path, state } => Some(format!(
+            "the frames of {} belong to what was there before, and are kept; this project starts without frames: `flame projects relink {state}` continues with the others",
+            path.display()
+        )),
 }
 
 /// Asks a question on the terminal. Anything but yes, or no terminal to ask on, refuses.

@@ -105,6 +105,13 @@ pub enum Found {
         /// Path of the original.
         original: PathBuf,
     },
+    /// There is no state yet, but that of another project, which was at this path before.
+    InPlaceOf {
+        /// Path of the other project.
+        path: PathBuf,
+        /// Name of the folder of its state.
+        state: String,
+    },
     /// There is no state yet, but the state of a project of this name whose path is gone.
     Perhaps {
         /// Its path.
@@ -143,7 +150,7 @@ impl Project {
     }
 
     /// Returns true if the project is a git repository.
-    pub(crate) fn is_repository(&self) -> bool {
+    pub fn is_repository(&self) -> bool {
         self.identity != self.root
     }
 

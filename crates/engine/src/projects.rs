@@ -142,6 +142,7 @@ pub fn relink(home: &Home, old: &KnownProject, directory: &Path) -> Result<Proje
     } else {
         record.folder = folder_mark(&project.identity);
     }
+    record.around = None;
     record.write(&old.dir)?;
     Project::at(directory, home)
 }

@@ -97,8 +97,17 @@ fn list(home: &Home, output: &mut Output) -> Result<(), Failure> {
             Whereabouts::Present => painted(DIM, word),
             Whereabouts::Moved | Whereabouts::Missing => painted(BOLD, word),
         };
+        // Several projects may have been at a path, one after the other: the name of its state names each.
+        let is_at_same_path = |other: &&KnownProject| other.path == project.path;
+        let name = match known.iter().filter(is_at_same_path).count() {
+            0 | 1 => String::new(),
+            _ => {
+                let state = project.dir.file_name().unwrap_or_default();
+                format!(" ({})", state.to_string_lossy())
+            }
+        };
         output.line(format!(
-            "{word}  {:>frames_width$}  {:>size_width$}  {used:<16}  {}",
+            "{word}  {:>frames_width$}  {:>size_width$}  {used:<16}  {}{name}",
             frames(project),
             size(project),
             // A folder name may contain anything.

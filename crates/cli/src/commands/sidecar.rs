@@ -9,12 +9,14 @@ use clap::Args;
 use flamestack_engine::brief::gather_workflows;
 use flamestack_engine::compaction::SummaryAuthor;
 use flamestack_engine::folding::FoldPolicy;
+use flamestack_engine::project::Found;
 use flamestack_engine::sessions::process::SystemProcesses;
 use flamestack_engine::settings::Settings;
 use flamestack_engine::tools::Profile;
 use flamestack_hosts::sidecar::wire::{Isolation, Placement};
 use flamestack_hosts::sidecar::{self, Sidecar as Serving, Upkeep};
 
+use super::arrival;
 use crate::caller;
 use crate::command_context::{CommandContext, home};
 use crate::failure::Failure;
@@ -56,7 +58,7 @@ impl Sidecar {
             patience: Duration::from_millis(
                 ctx.settings.number("compaction.completion_timeout_ms")?,
             ),
-            notices: notices(&ctx.settings),
+            notices: notices(&ctx),
             stopped: stopped(&ctx.settings),
             in_tool_call: caller::is_in_tool_call(),
             upkeep: upkeep(&ctx)?,
@@ -108,22 +110,23 @@ fn exporter(wanted: &str, root: &Path) -> Option<Child> {
     started.ok()
 }
 
-/// Returns the settings that are ignored, for the user: a bad value must not end the sidecar
-/// silently.
-fn notices(settings: &Settings) -> Vec<String> {
-    if let Some(reason) = stopped(settings) {
+/// Returns what the user should know: that the frames at this path are another project's, and the settings that
+/// are ignored. A bad value must not end the sidecar silently.
+fn notices(ctx: &CommandContext) -> Vec<String> {
+    if let Some(reason) = stopped(&ctx.settings) {
         return vec![reason];
     }
-    let problems = settings.problems().iter();
-    problems
-        .filter(|problem| !problem.harmless)
-        .map(|problem| {
-            format!(
-                "{}; the default is used. {}",
-                problem.problem, problem.remedy
-            )
-        })
-        .collect()
+    let project = ctx.engine.project();
+    let is_another = matches!(project.found, Found::InPlaceOf { .. });
+    let arrival = is_another.then(|| arrival(project)).flatten();
+    let problems = ctx.settings.problems().iter();
+    let ignored = problems.filter(|problem| !problem.harmless).map(|problem| {
+        format!(
+            "{}; the default is used. {}",
+            problem.problem, problem.remedy
+        )
+    });
+    arrival.into_iter().chain(ignored).collect()
 }
 
 /// Returns the reason why nothing may be recorded, if there is one.

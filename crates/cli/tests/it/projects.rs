@@ -118,6 +118,117 @@ fn a_repository_in_the_place_of_a_moved_one_is_another_project() {
     assert_eq!(stores(&project), 2);
 }
 
+/// Deletes the project's folder and makes it again, with a repository or without.
+fn make_again(project: &TestProject, git: bool) {
+    let place = project.root().to_owned();
+    fs_err::remove_dir_all(&place).unwrap();
+    fs_err::create_dir(&place).unwrap();
+    if git {
+        project.git(&["init", "--quiet"]);
+    }
+}
+
+/// Returns true if the file system knows when a folder was made.
+fn has_birth_times(project: &TestProject) -> bool {
+    fs_err::metadata(project.root()).unwrap().created().is_ok()
+}
+
+#[test]
+fn a_repository_in_the_place_of_a_deleted_one_is_another_project() {
+    let project = TestProject::in_git();
+    project.push("The first one");
+    let first = project.state();
+    let first = first.file_name().unwrap().to_str().unwrap();
+    make_again(&project, true);
+    // Said until it has frames of its own.
+    let seen = project.flame(&["tree"]);
+    assert!(!seen.stdout.contains("The first one"), "{seen}");
+    assert_snapshot!(project.stable(&seen.stderr), @"note: the frames of DIR/shop belong to what was there before, and are kept; this project starts without frames: `flame projects relink shop-HASH` continues with the others");
+    let pushed = project.flame(&["push", "The second one"]);
+    assert_eq!(pushed.code, Some(0), "{pushed}");
+    assert!(pushed.stderr.contains(first), "{pushed}");
+    let tree = project.ok(&["tree"]);
+    assert!(
+        tree.contains("The second one") && !tree.contains("The first one"),
+        "{tree}"
+    );
+    assert_eq!(stores(&project), 2);
+    let listed = project.ok(&["projects"]);
+    assert!(listed.contains(&format!("shop ({first})")), "{listed}");
+    // The third one has two predecessors; the newest is named, and can be taken up.
+    make_again(&project, true);
+    let seen = project.flame(&["tree"]);
+    assert!(seen.stderr.contains(&format!("{first}-2")), "{seen}");
+    project.ok(&["projects", "relink", first]);
+    assert!(project.ok(&["tree"]).contains("The first one"));
+    assert_eq!(stores(&project), 2);
+    project.well();
+}
+
+#[test]
+fn a_copy_in_the_place_of_a_deleted_repository_is_another_project() {
+    let mut project = TestProject::in_git();
+    project.push("The original");
+    let original = project.root().to_owned();
+    let place = project.dir().join("place");
+    fs_err::create_dir(&place).unwrap();
+    project.turn_to_folder(&place);
+    project.git(&["init", "--quiet"]);
+    project.ok(&["push", "Deleted soon"]);
+    fs_err::remove_dir_all(&place).unwrap();
+    copy(&original, &place);
+    assert!(!titles(&project).contains("Deleted soon"));
+    let pushed = project.flame(&["push", "In the copy"]);
+    assert_eq!(pushed.code, Some(0), "{pushed}");
+    assert!(!project.ok(&["tree"]).contains("Deleted soon"));
+    assert_eq!(stores(&project), 3);
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_deleted_one_is_another_project() {
+    // With and without git, before and after.
+    for (before, after) in [(false, false), (false, true), (true, false)] {
+        let project = if before {
+            TestProject::in_git()
+        } else {
+            TestProject::new()
+        };
+        if !has_birth_times(&project) {
+            return;
+        }
+        project.push("The first one");
+        make_again(&project, after);
+        let pushed = project.flame(&["push", "The second one"]);
+        assert_eq!(pushed.code, Some(0), "{pushed}");
+        assert!(
+            pushed.stderr.contains("flame projects relink shop-"),
+            "{pushed}"
+        );
+        let tree = project.ok(&["tree"]);
+        assert!(!tree.contains("The first one"), "{tree}");
+        assert_eq!(stores(&project), 2);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_git_directory_that_cannot_be_written_keeps_its_frames() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = TestProject::in_git();
+    let git = project.root().join(".git");
+    let mode = |mode| fs_err::set_permissions(&git, std::fs::Permissions::from_mode(mode));
+    mode(0o555).unwrap();
+    if fs_err::write(git.join("probe"), "").is_ok() {
+        // The superuser writes anyway. A folder in the place of the file cannot be replaced.
+        fs_err::create_dir_all(git.join("flamestack/in-the-way")).unwrap();
+    }
+    project.push("Still here");
+    let tree = project.flame(&["tree"]);
+    mode(0o755).unwrap();
+    assert!(tree.stdout.contains("Still here"), "{tree}");
+    assert_eq!(stores(&project), 1);
+}
+
 #[test]
 fn a_folder_that_becomes_a_repository_keeps_its_frames() {
     let mut project = TestProject::new();

@@ -4,8 +4,9 @@
 //!  git directory ── id ──▶ state with this id ─┬─ records this path ──────────────▶ here
 //!                                              ├─ its path has the id too ────────▶ a copy: own state
 //!                                              └─ its path is gone or another's ──▶ moved: relinked
-//!  no id ──▶ state named by the path ──▶ here
-//!        └─▶ state of the same folder before it was a repository ──▶ moved
+//!  no id ──▶ state at this path without an id ──▶ here (an earlier version made it)
+//!        ├─▶ state of the same folder before it was a repository ──▶ moved
+//!        └─▶ state at this path with an id ──▶ another project's: own state
 //! ```
 //!
 //! The state folder keeps its name when a project is moved, since other processes may have files
@@ -33,13 +34,26 @@ pub(super) fn of_repository(
         Some((dir, record)) if record.is_at(common) => (dir, Found::Here),
         Some((_, record)) if record.is_alive() => {
             let original = shown(&record.path()).to_owned();
-            let dir = free(projects, common, |_| true);
+            let fits = |record: &Record| record.may_be_without_id(common);
+            let dir = free(projects, common, fits);
+            // Another first command may have given the copy its own id meanwhile.
+            if Link::read(common).is_some_and(|now| now.id != link.id) {
+                return of_repository(projects, repository, directory);
+            }
             (dir, Found::CopyOf { original })
         }
         Some((dir, record)) => (dir, moved(&record)),
         None => {
-            let fits = |record: &Record| record.id.as_ref().is_none_or(|id| *id == link.id);
-            (free(projects, common, fits), Found::Here)
+            let fits = |record: &Record| {
+                let id = record.id.as_ref();
+                id.map_or_else(|| record.may_be_without_id(common), |id| *id == link.id)
+            };
+            let dir = free(projects, common, fits);
+            if has_store(&dir) {
+                return (dir, Found::Here);
+            }
+            let found = in_place_of(&scan(projects), &[common]).unwrap_or(Found::Here);
+            (dir, found)
         }
     }
 }
@@ -53,26 +67,36 @@ fn without_link(
     own: PathBuf,
 ) -> (PathBuf, Found) {
     let common = &repository.common;
+    let fits = |record: &Record| record.may_be_without_id(common);
     // A worktree of a repository that was moved still names the old path.
-    if has_store(&own) && (is_free(&own, common, |_| true) || !common.exists()) {
+    if has_store(&own) && (is_free(&own, common, fits) || !common.exists()) {
         return (own, Found::Here);
     }
-    let dir = free(projects, common, |_| true);
+    let dir = free(projects, common, fits);
     if has_store(&dir) {
         return (dir, Found::Here);
+    }
+    // Another first command may have drawn the id meanwhile.
+    if Link::read(common).is_some() {
+        return of_repository(projects, repository, directory);
     }
     let below: Vec<&Path> = directory
         .ancestors()
         .take_while(|folder| folder.starts_with(&repository.root))
         .collect();
     let all = scan(projects);
-    for folder in below.into_iter().rev() {
-        let was = |(dir, record): &&(PathBuf, Record)| record.is_at(folder) && has_store(dir);
+    for folder in below.iter().rev() {
+        let was = |(dir, record): &&(PathBuf, Record)| {
+            record.is_at(folder) && record.is_same_folder(folder) && has_store(dir)
+        };
         if let Some((dir, record)) = all.iter().find(was) {
             return (dir.clone(), moved(record));
         }
     }
-    (dir, perhaps(&all, common))
+    let mut before = below;
+    before.push(common);
+    let found = in_place_of(&all, &before).unwrap_or_else(|| perhaps(&all, common));
+    (dir, found)
 }
 
 /// Returns a folder without git, and its state: those of the directory, or of the nearest folder
@@ -87,7 +111,7 @@ pub(super) fn of_folder(projects: &Path, directory: &Path) -> (PathBuf, PathBuf,
     let folders: Vec<&Path> = directory.ancestors().filter(claims).collect();
     for folder in &folders {
         let own = projects.join(key(folder));
-        if has_store(&own) && is_free(&own, folder, |_| true) {
+        if has_store(&own) && is_free(&own, folder, |record| record.is_same_folder(folder)) {
             return (folder.to_path_buf(), own, Found::Here);
         }
     }
@@ -95,24 +119,27 @@ pub(super) fn of_folder(projects: &Path, directory: &Path) -> (PathBuf, PathBuf,
         .into_iter()
         .filter(|(dir, _)| has_store(dir))
         .collect();
-    for folder in folders {
+    for folder in &folders {
         let mark = folder_mark(folder);
         let git = folder.join(".git");
         for (dir, record) in &all {
-            let found = if record.is_at(folder) {
+            let is_same = record.is_same_folder(folder);
+            let found = if record.is_at(folder) && is_same {
                 Found::Here
-            } else if record.is_at(&git)
+            } else if (record.is_at(&git) && is_same)
                 || (mark.is_some() && record.folder == mark && !record.is_alive())
             {
                 moved(record)
             } else {
                 continue;
             };
-            return (folder.to_owned(), dir.clone(), found);
+            return (folder.to_path_buf(), dir.clone(), found);
         }
     }
-    let dir = free(projects, directory, |_| true);
-    (directory.to_owned(), dir, perhaps(&all, directory))
+    let fits = |record: &Record| record.is_same_folder(directory);
+    let dir = free(projects, directory, fits);
+    let found = in_place_of(&all, &folders).unwrap_or_else(|| perhaps(&all, directory));
+    (directory.to_owned(), dir, found)
 }
 
 /// Returns every state folder that has a record.
@@ -164,6 +191,24 @@ fn moved(record: &Record) -> Found {
     Found::Moved {
         from: shown(&record.path()).to_owned(),
     }
+}
+
+/// Returns the project that was at one of these paths before, which are those of the folders around a project that
+/// has no state, and are not that project's: as git directories or as folders.
+fn in_place_of(all: &[(PathBuf, Record)], paths: &[&Path]) -> Option<Found> {
+    let was_here = |record: &Record| {
+        let at = |path: &&Path| record.is_at(path) || record.is_at(&path.join(".git"));
+        paths.iter().any(at)
+    };
+    // The newest of several has the last number.
+    let (dir, record) = all
+        .iter()
+        .rev()
+        .find(|(dir, record)| has_store(dir) && was_here(record))?;
+    Some(Found::InPlaceOf {
+        path: shown(&record.path()).to_owned(),
+        state: dir.file_name()?.to_string_lossy().into_owned(),
+    })
 }
 
 /// Returns the one project of the same name whose path is gone, if there is one.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::repository::read_pointer;
-use super::{Found, Project};
+use super::{Found, Project, shown};
 use crate::workspace::if_exists;
 
 /// Name of a file that marks a state directory as temporary: projects are not linked to it.
@@ -34,6 +34,9 @@ pub(crate) struct Record {
     /// Place of a folder in the file system, see [`folder_mark`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<String>,
+    /// Place of the folder around a repository's git directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) around: Option<String>,
 }
 
 impl Record {
@@ -64,6 +67,24 @@ impl Record {
     /// Returns true if this is the path on record.
     pub(crate) fn is_at(&self, identity: &Path) -> bool {
         self.path == identity.to_string_lossy()
+    }
+
+    /// Returns true if the folder at the path on record is the one that was recorded, as far as can be seen: it
+    /// was not deleted and made again. Only the time of creation tells: a device may get another number at the
+    /// next start, and an inode is given to the next folder.
+    pub(crate) fn is_same_folder(&self, folder: &Path) -> bool {
+        let born = |mark: &String| mark.rsplit(':').next().map(str::to_owned);
+        let recorded = self.folder.as_ref().or(self.around.as_ref());
+        match (recorded.and_then(born), folder_mark(folder)) {
+            (Some(recorded), Some(found)) => born(&found) == Some(recorded),
+            _ => true,
+        }
+    }
+
+    /// Returns true if this may be the state of a repository at the path on record that has no id: no id is on
+    /// record either, as in stores of earlier versions and of git directories that cannot be written.
+    pub(crate) fn may_be_without_id(&self, common: &Path) -> bool {
+        self.id.is_none() && self.is_same_folder(shown(common))
     }
 
     /// Returns the path on record.
@@ -171,6 +192,15 @@ pub(crate) fn folder_mark(_: &Path) -> Option<String> {
     None
 }
 
+/// Returns the place of the folder around a repository's git directory; `None` for a folder without git, and for
+/// a git directory elsewhere, such as that of a submodule.
+fn around_mark(project: &Project) -> Option<String> {
+    let folder = shown(&project.identity);
+    (project.is_repository() && folder != project.identity)
+        .then(|| folder_mark(folder))
+        .flatten()
+}
+
 /// Draws an id for a project.
 pub(crate) fn draw_id() -> std::io::Result<String> {
     let mut bytes = [0; 16];
@@ -201,6 +231,7 @@ pub(super) fn settle(project: &Project) -> std::io::Result<()> {
         path: identity.to_string_lossy().into_owned(),
         id: before.and_then(|record| record.id),
         folder: None,
+        around: around_mark(project),
     };
     let folder = dir.file_name().unwrap_or_default().to_string_lossy();
     let link = |id| Link {
@@ -215,15 +246,16 @@ pub(super) fn settle(project: &Project) -> std::io::Result<()> {
         link(id.clone()).write(identity)?;
         record.id = Some(id);
     } else {
-        let drawn = match (record.id.take(), Link::read(identity)) {
+        let id = match (record.id.take(), Link::read(identity)) {
             (_, Some(link)) => link.id,
             (Some(id), None) => id,
             (None, None) => draw_id()?,
         };
         // Another state directory may serve the same repository: the id is the repository's.
-        let linked = link(drawn.clone()).write_if_missing(identity);
-        // A git directory that cannot be written works too, as long as it is not moved.
-        record.id = Some(linked.map_or(drawn, |link| link.id));
+        let linked = link(id).write_if_missing(identity);
+        // A git directory that cannot be written works too, as long as it is not moved. An id on record would
+        // make it another project.
+        record.id = linked.ok().map(|link| link.id);
     }
     record.write(dir)
 }
@@ -236,6 +268,7 @@ fn is_settled(project: &Project) -> bool {
             && if project.is_repository() {
                 let link = Link::read(identity);
                 link.is_some_and(|link| record.id == Some(link.id))
+                    && record.around == around_mark(project)
             } else {
                 record.folder == folder_mark(identity)
             }
