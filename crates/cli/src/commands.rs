@@ -185,7 +185,12 @@ pub(super) fn arrival(project: &Project) -> Option<String> {
     match &project.found {
         Found::Here => None,
         Found::Moved { from } if *from == project.root => {
-            Some("this folder is a git repository now; its frames were kept".to_owned())
+            let now = if project.is_repository() {
+                "a git repository now"
+            } else {
+                "no longer a git repository"
+            };
+            Some(format!("this folder is {now}; its frames were kept"))
         }
         Found::Moved { from } => Some(format!(
             "this project was moved from {}; its frames were kept",

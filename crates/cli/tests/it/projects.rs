@@ -246,7 +246,11 @@ fn a_folder_that_becomes_a_repository_keeps_its_frames() {
     assert!(project.ok(&["tree"]).contains("Before git"));
     // And when it is no longer a repository.
     fs_err::remove_dir_all(root.join(".git")).unwrap();
-    assert!(titles(&project).contains("Before git"));
+    project.turn_to_folder(&root);
+    let after = project.flame(&["tree"]);
+    assert!(after.stdout.contains("Before git"), "{after}");
+    assert_snapshot!(project.stable(&after.stderr), @"note: this folder is no longer a git repository; its frames were kept");
+    project.turn_to_folder(&below);
     assert!(project.ok(&["tree"]).contains("Before git"));
     assert_eq!(stores(&project), 1);
 }
