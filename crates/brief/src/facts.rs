@@ -40,7 +40,9 @@ impl<'a> Facts<'a> {
     /// Returns true if frames, todos or the log say what the session is about.
     pub(crate) fn has_subject(&self) -> bool {
         let newest = self.newest_entry();
-        self.sources.around.is_some()
+        let around = self.sources.around.as_ref();
+        // Finished work says what the session was about.
+        around.is_some_and(|around| around.current.status.is_open())
             || newest.is_some_and(|entry| entry.has_open_work() || entry.focus.is_some())
             || self.sources.todos.iter().any(is_open)
     }

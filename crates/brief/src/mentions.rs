@@ -226,12 +226,13 @@ pub(crate) fn mentions(facts: &Facts<'_>) -> Vec<Mention> {
 }
 
 /// Returns the frames in progress, nearest first: those below the session's frame, such as the prompt it
-/// answers, then that frame and its ancestors.
+/// answers, then that frame and its ancestors, unless they are finished.
 pub(crate) fn in_progress(around: &Surroundings) -> Vec<&Frame> {
     let is_below = |frame: &&Frame| frame.parent.as_ref() == Some(&around.current.id);
     let mut below: Vec<&Frame> = around.open.frames.iter().filter(is_below).collect();
     below.sort_by_key(|frame| std::cmp::Reverse(frame.changed));
     let path = std::iter::once(&around.current).chain(&around.ancestors);
+    let path = path.filter(|frame| frame.status.is_open());
     below.into_iter().chain(path).collect()
 }
 
@@ -243,6 +244,8 @@ fn in_ended_frames(around: &Surroundings) -> impl Iterator<Item = Mention> {
         &around.uncles.frames,
     ];
     let mut ended: Vec<&Frame> = groups.into_iter().flatten().collect();
+    let current = Some(&around.current);
+    ended.extend(current.filter(|frame| !frame.status.is_open()));
     ended.sort_by_key(|frame| frame.changed);
     let latest = ended.split_off(ended.len().saturating_sub(ENDED_FRAMES));
     let latest = latest.into_iter();

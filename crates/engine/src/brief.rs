@@ -40,7 +40,7 @@ const MAX_PLANNED: usize = 64;
 /// are read below each.
 const MAX_PARENTS: usize = 16;
 const MAX_ENDED: usize = 16;
-/// Number of recent open tasks among which the one that a shell continues with is looked for.
+/// Number of recent tasks among which the one that a shell continues with, or finished last, is looked for.
 const RECENT_ROOTS: usize = 4;
 
 /// A request for a brief.
@@ -196,6 +196,11 @@ impl Engine {
                 None if session.is_shell() => latest_open_root(reading)?,
                 known => known,
             };
+            let frame = match frame {
+                // Its results can still be handed off.
+                None => latest_finished_root(reading, session)?,
+                known => known,
+            };
             let Some(frame) = frame else {
                 return Ok(Sources::default());
             };
@@ -294,5 +299,29 @@ fn latest_open_root(reading: &dyn Reading) -> Result<Option<FrameId>> {
     let frames = open.into_iter().map(|row| row.frame);
     let begun = frames.filter(|frame| frame.status != Status::Planned);
     let latest = begun.max_by_key(|frame| frame.changed);
+    Ok(latest.map(|frame| frame.id))
+}
+
+/// Returns the task that a session finished last. A shell is the user's, so that work of every session counts, and
+/// imported work.
+fn latest_finished_root(reading: &dyn Reading, session: &SessionRef) -> Result<Option<FrameId>> {
+    let mut roots = Vec::new();
+    if let Some(frame) = reading.visited(session)?.first()
+        && let Some((root, _)) = reading.top(frame)?
+    {
+        roots.extend(reading.bare_frame(&root)?);
+    }
+    if session.is_shell() {
+        let ended = reading.rows(&Slice {
+            open: Some(false),
+            limit: Some(RECENT_ROOTS),
+            last: true,
+            ..Slice::default()
+        })?;
+        roots.extend(ended.into_iter().map(|row| row.frame));
+    }
+    let is_finished = |frame: &Frame| matches!(frame.status, Status::Completed | Status::Failed);
+    let finished = roots.into_iter().filter(is_finished);
+    let latest = finished.max_by_key(|frame| (frame.closed, frame.changed));
     Ok(latest.map(|frame| frame.id))
 }

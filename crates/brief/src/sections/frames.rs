@@ -14,6 +14,8 @@ use crate::{Heading, LineSource};
 
 /// Follows a prompt that the model has answered.
 const ANSWERED: &str = " (answered)";
+/// Follows a goal that is no longer worked on.
+const FINISHED: &str = " (finished)";
 
 pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let Some(around) = &facts.sources.around else {
@@ -24,8 +26,12 @@ pub(super) fn write(draft: &mut Draft, facts: &Facts<'_>) {
     let prompt = newest_prompt(around, root);
     let is_answered = prompt.is_some() && facts.is_answered();
     let objective = prompt.unwrap_or(root);
-    let answered = if is_answered { ANSWERED } else { "" };
-    let text = format!("{}{answered}", goal(objective));
+    let over = match objective.status {
+        Status::Completed | Status::Failed => FINISHED,
+        _ if is_answered => ANSWERED,
+        _ => "",
+    };
+    let text = format!("{}{over}", goal(objective));
     draft.vital(Heading::Objective, &text, source(objective));
     // A frame derived from what was observed is only known to be in progress: todos and files may know the
     // step better, see `write_fallback`.
@@ -161,6 +167,9 @@ fn write_done_and_ahead(draft: &mut Draft, facts: &Facts<'_>, around: &Surroundi
     done.sort_by_key(|frame| (frame.closed, frame.rank, frame.id));
     let frontier = around.frontier();
     done.extend(&frontier.done);
+    // A tree that is finished is summed up by the results of its root.
+    let current = Some(&around.current);
+    done.extend(current.filter(|frame| frame.status == Status::Completed));
     let done = done.into_iter().map(|frame| {
         let claimed = if is_claimed(frame) {
             format!(" ({CLAIMED})")
@@ -271,6 +280,13 @@ fn write_obstacles(draft: &mut Draft, around: &Surroundings) {
             None => format!("“{}” is blocked", frame.title),
         };
         draft.needed(Heading::Blockers, &text, source(frame));
+    }
+    let current = Some(&around.current);
+    if let Some(failed) = current.filter(|frame| frame.status == Status::Failed) {
+        let results = failed.compacted_results();
+        let text = reasoned(failed.title.as_str(), results.as_deref());
+        let text = format!("Ended without success: {text}");
+        draft.needed(Heading::Blockers, &text, source(failed));
     }
     for failed in frontier.failed.iter().rev().take(SHOWN).rev() {
         let (text, frame) = match failed {

@@ -168,3 +168,69 @@ fn commits_of_finished_work_hide_nothing() {
     let brief = json(&project, &["brief", "--json"]);
     assert_eq!(brief["workflow"]["unit"], "login");
 }
+
+#[test]
+fn after_the_last_pop_a_brief_hands_off_what_was_finished() {
+    let project = TestProject::in_git();
+    project.ok(&["push", "Ship the shop", "--criteria", "orders can be paid"]);
+    project.ok(&["note", "decision", "Stripe", "--why", "it is known"]);
+    project.ok(&["push", "Take orders"]);
+    project.ok(&["note", "failed", "orders by fax"]);
+    project.ok(&["pop", "orders arrive"]);
+    project.ok(&["pop", "the shop is open"]);
+    let brief = project.ok(&["brief"]);
+    for (heading, line) in [
+        (
+            "Primary Objective",
+            "Ship the shop — done when: orders can be paid (finished)",
+        ),
+        ("Current Step", "none recorded"),
+        ("Status", "“Ship the shop” is completed (claimed)."),
+        ("Completed", "Take orders (claimed): orders arrive"),
+        ("Completed", "Ship the shop (claimed): the shop is open"),
+        ("Remaining", "none recorded"),
+        (
+            "Decisions",
+            "The user decided: Stripe (because: it is known)",
+        ),
+        ("Blockers / Risks", "Tried without success: orders by fax"),
+        ("Next Action", "none recorded"),
+    ] {
+        let (_, section) = brief.split_once(&format!("## {heading}\n")).unwrap();
+        let section = section.split("## ").next().unwrap();
+        assert!(
+            section.contains(&format!("- {line}\n")),
+            "{heading}: {brief}"
+        );
+    }
+    // Work that is open is what one continues with, wherever it is.
+    project.ok(&["push", "Advertise"]);
+    let brief = project.ok(&["brief"]);
+    assert!(!brief.contains("Ship the shop"), "{brief}");
+    // The brief of a host's session is about its own work only.
+    let brief = project.ok(&["brief", "--session", "opencode:ses_1"]);
+    assert!(!brief.contains("Ship the shop"), "{brief}");
+    project.ok(&["pop", "no visitors", "--status", "failed"]);
+    let brief = project.ok(&["brief"]);
+    assert!(
+        brief.contains("- Ended without success: Advertise (because: no visitors)\n"),
+        "{brief}"
+    );
+}
+
+#[test]
+fn after_an_import_of_finished_work_a_brief_is_about_that() {
+    let project = TestProject::in_git();
+    let other = TestProject::in_git();
+    other.ok(&["push", "Imported work"]);
+    other.ok(&["pop", "all of it"]);
+    let folder = project.dir().join("exported");
+    other.ok(&["export", folder.to_str().unwrap()]);
+    project.ok(&["import", folder.to_str().unwrap()]);
+    let brief = project.ok(&["brief"]);
+    assert!(brief.contains("- Imported work (finished)\n"), "{brief}");
+    assert!(
+        brief.contains("- Imported work (claimed): all of it\n"),
+        "{brief}"
+    );
+}

@@ -359,9 +359,42 @@ fn without_state(text: &str) -> String {
 /// Compares briefs line by line, and section by section with the sources of lines that say the same.
 /// Their number of tokens follows from the text.
 fn same_briefs(answer: &mut Value, said: &mut Value, session: &str) {
+/// Takes out of a brief that its work is finished, and the results of that. Before, a session without an active
+/// frame had an empty one.
+fn without_end(answer: &mut Value, said: &mut Value) {
+    let Some(goal) = answer["sections"][0]["lines"][0]["text"].as_str() else {
+        return;
+    };
+    let Some(goal) = goal.strip_suffix(" (finished)").map(str::to_owned) else {
+        return;
+    };
+    if said["sections"][0]["lines"] == Value::Array(Vec::new()) {
+        (*answer, *said) = (Value::Null, Value::Null);
+        return;
+    }
+    let mut text = answer["text"].as_str().unwrap().to_owned();
+    text = text.replacen(&format!("{goal} (finished)\n"), &format!("{goal}\n"), 1);
+    answer["sections"][0]["lines"][0]["text"] = goal.clone().into();
+    let title = goal.split(" — done when: ").next().unwrap();
+    for section in answer["sections"].as_array_mut().unwrap() {
+        if section["heading"] == "Completed" {
+            let lines = section["lines"].as_array_mut().unwrap();
+            let is_last = |line: &Value| line["text"].as_str().unwrap().starts_with(title);
+            if let Some(at) = lines.iter().rposition(is_last) {
+                let line = lines.remove(at);
+                let line = format!("- {}\n", line["text"].as_str().unwrap());
+                let at = text.rfind(&line).unwrap();
+                text.replace_range(at..at + line.len(), "");
+            }
+        }
+    }
+    answer["text"] = text.into();
+}
+
     if let (Some(now), Some(was)) = (answer["text"].as_str(), said["text"].as_str()) {
         let is_reworded = |was: &str, now: &str| {
             let mut reworded = REWORDED_BRIEF.iter();
+    without_end(answer, said);
             let bullet = |text: &str, line: &str| line.strip_prefix("- ") == Some(text);
             (was.starts_with(BRIEF_INTRODUCTION.0) && now == BRIEF_INTRODUCTION.1)
                 || reworded
