@@ -139,15 +139,7 @@ impl Note {
         match &mut self.what {
             Some(What::Commit { hash }) => match ctx.engine.commit_named(hash) {
                 Some(resolved) => *hash = resolved,
-                None if !is_hash(hash) && !has_git() => {
-                    return Err(Failure::refused(
-                        format!("git is not in PATH, so “{hash}” cannot be looked up"),
-                        "give the hash of the commit",
-                    ));
-                }
-                // Outside of a repository there is nothing to check a hash against.
-                None if project.identity == project.root => {}
-                None => doubts.push(format!("git knows no commit {hash} in this repository")),
+                None => doubts.extend(unresolved(hash, project.is_repository())?),
             },
             Some(What::Artifact { paths }) => {
                 let is_missing = |path: &&String| {
@@ -187,6 +179,27 @@ impl Note {
             note,
         };
         Ok(notes.into_iter().map(request).collect())
+    }
+}
+
+/// Returns the doubt about a commit that git did not resolve, or refuses it. A hash that git does not know would
+/// count as evidence that cannot be looked up.
+fn unresolved(hash: &str, in_repository: bool) -> Result<Option<String>, Failure> {
+    let has_git = has_git();
+    match (is_hash(hash), in_repository) {
+        (false, _) if !has_git => Err(Failure::refused(
+            format!("git is not in PATH, so “{hash}” cannot be looked up"),
+            "give the hash of the commit",
+        )),
+        (true, true) if has_git => Err(Failure::refused(
+            format!("git knows no commit {hash} in this repository"),
+            "name one that it knows, such as HEAD; `flame note TEXT` keeps a text that is no evidence",
+        )),
+        (true, true) => Ok(Some(format!(
+            "git is not in PATH, so {hash} was not looked up"
+        ))),
+        // Outside of a repository there is nothing to check a hash against, and a name is refused.
+        (true, false) | (false, _) => Ok(None),
     }
 }
 

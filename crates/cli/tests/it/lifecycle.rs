@@ -393,15 +393,22 @@ fn commits_are_resolved_and_missing_files_are_doubted() {
         1,
         "the same commit once"
     );
-    assert_snapshot!(project.flame(&["note", "commit", "deadbeefdeadbeef"]), @"
-    id-1 “Root” has new evidence
+    let unknown = "deadbeef".repeat(5);
+    assert_snapshot!(project.refused(&["note", "commit", &unknown]), @"
     --- stderr
-    note: git knows no commit deadbeefdeadbeef in this repository
+    error: git knows no commit deadbeefdeadbeefdeadbeefdeadbeefdeadbeef in this repository
+    hint: name one that it knows, such as HEAD; `flame note TEXT` keeps a text that is no evidence
+    [exit 1]
     ");
     assert_snapshot!(project.refused(&["note", "commit", "no-such-branch"]), @"
     --- stderr
     error: “no-such-branch” is not a commit
     hint: give its hash, or in a repository HEAD, a branch or a tag
+    // It is no evidence: without any, the work is only claimed to be done.
+    project.ok(&["push", "Unproven"]);
+    project.refused(&["note", "commit", &unknown]);
+    let popped = project.ok(&["pop", "done"]);
+    assert!(popped.contains("completed (claimed)"), "{popped}");
     [exit 1]
     ");
     project.ok(&["note", "artifact", "README.md", "https://example.org/a"]);
