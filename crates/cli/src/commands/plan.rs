@@ -50,28 +50,35 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(super) fn run(self, ctx: &CommandContext, output: &mut Output) -> Result<(), Failure> {
-        let (request, ticked) = self.read()?;
+        let (request, left_out) = self.read()?;
         execute(ctx, output, &request)?;
-        if ticked > 0 {
-            let lines = counted(ticked as u64, "line that is", "lines that are");
-            output.notice(&format!("left out {lines} ticked off (`- [x]`)"))?;
+        match left_out {
+            Some(left_out) => output.notice(&left_out),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn request(self) -> Result<Request, Failure> {
         Ok(self.read()?.0)
     }
 
-    /// Returns the request, and the number of lines that were left out as ticked off.
-    fn read(self) -> Result<(Request, usize), Failure> {
-        let (items, ticked) = match &self.from {
-            Some(file) if file.as_os_str() == "-" => outline(&text_or_stdin("-")?)?,
-            Some(file) => outline(&utf8(&file.display().to_string(), fs_err::read(file)?)?)?,
-            None => (self.listed()?, 0),
+    /// Returns the request, and the words about lines that were left out.
+    fn read(self) -> Result<(Request, Option<String>), Failure> {
+        let text = match &self.from {
+            Some(file) if file.as_os_str() == "-" => Some(text_or_stdin("-")?),
+            Some(file) => Some(utf8(&file.display().to_string(), fs_err::read(file)?)?),
+            None => None,
+        };
+        let (items, left_out) = match text {
+            Some(text) => {
+                let outline = outline(&text)?;
+                let left_out = outline.left_out();
+                (outline.items, left_out)
+            }
+            None => (self.listed()?, None),
         };
         let parent = parent_of(self.parent, self.root);
-        Ok((Request::Plan { parent, items }, ticked))
+        Ok((Request::Plan { parent, items }, left_out))
     }
 
     fn listed(&self) -> Result<Vec<PlanInput>, Failure> {
@@ -94,62 +101,115 @@ impl Plan {
     }
 }
 
-/// Parses an indented list of `- title | criteria`. Returns the items, and the number of lines that were
-/// left out because they, or those above them, are ticked off.
-pub(super) fn outline(text: &str) -> Result<(Vec<PlanInput>, usize), Failure> {
-    // Open levels: the indentation of each and its items so far.
-    let mut levels: Vec<(usize, Vec<PlanInput>)> = vec![(0, Vec::new())];
-    // Items that are ticked off, and everything below them, are skipped.
-    let mut ticked: Option<usize> = None;
-    let mut left_out = 0;
+/// A plan read from a text, and what was left out of it.
+pub(super) struct Outline {
+    pub(super) items: Vec<PlanInput>,
+    /// Number of lines that are ticked off.
+    ticked: u64,
+    /// Number of lines without a box below them: remarks on what is done.
+    remarks: u64,
+}
+
+impl Outline {
+    /// Returns the words about the lines that were left out, if there are any.
+    fn left_out(&self) -> Option<String> {
+        let ticked = counted(self.ticked, "line that is", "lines that are");
+        let below = match self.remarks {
+            0 => String::new(),
+            remarks => format!(", and {} below", counted(remarks, "line", "lines")),
+        };
+        (self.ticked > 0).then(|| format!("left out {ticked} ticked off (`- [x]`){below}"))
+    }
+}
+
+/// A line above the one that is read.
+struct Above {
+    indent: usize,
+    /// Indentation of the level that it stands for: open items below a line that is left out take its place.
+    level: usize,
+    is_left_out: bool,
+}
+
+/// Parses an indented list of `- title | criteria`. Lines that are ticked off are left out; open boxes below them are
+/// kept, under the nearest line that is.
+pub(super) fn outline(text: &str) -> Result<Outline, Failure> {
+    let mut levels: Levels = vec![(0, Vec::new())];
+    let mut above: Vec<Above> = Vec::new();
+    let (mut ticked, mut remarks) = (0, 0);
     for (number, line) in (1..).zip(text.lines()) {
         let content = line.trim_start();
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
         let indent = line.len() - content.len();
-        if ticked.is_some_and(|above| indent > above) {
-            left_out += 1;
-            continue;
-        }
-        ticked = is_ticked(content).then_some(indent);
-        if ticked.is_some() {
-            left_out += 1;
-            continue;
-        }
-        close_deeper(&mut levels, indent);
-        let deepest = levels.last().map_or(0, |(indent, _)| *indent);
-        if indent > deepest {
-            if levels.last().is_none_or(|(_, items)| items.is_empty()) {
-                return Err(Failure::refused(
-                    format!("line {number} is indented below nothing"),
-                    "the first line of a plan is not indented",
-                ));
-            }
-            // A plan over the limit is refused before it is built.
-            if levels.len() == DEEPEST_PLAN {
-                return Err(EngineError::from(Refusal::PlanTooDeep).into());
-            }
-            levels.push((indent, Vec::new()));
-        }
-        if let Some((_, items)) = levels.last_mut() {
-            let item = planned(content);
-            if item.goal.title.is_empty() {
-                return Err(Failure::refused(
-                    format!("line {number} has no title"),
-                    "give it one, or take the line out",
-                ));
-            }
-            items.push(item);
+        above.retain(|line| line.indent < indent);
+        let left_out_above = above.last().filter(|line| line.is_left_out);
+        let level = left_out_above.map_or(indent, |line| line.level);
+        let is_remark = left_out_above.is_some() && !has_box(content);
+        let is_left_out = is_ticked(content) || is_remark;
+        above.push(Above {
+            indent,
+            level,
+            is_left_out,
+        });
+        if !is_left_out {
+            insert(&mut levels, level, content, number)?;
+        } else if is_remark {
+            remarks += 1;
+        } else {
+            ticked += 1;
         }
     }
     close_deeper(&mut levels, 0);
     let items = levels.pop().map(|(_, items)| items).unwrap_or_default();
-    Ok((items, left_out))
+    if items.is_empty() && ticked > 0 {
+        return Err(Failure::refused(
+            "every line of the plan is ticked off (`- [x]`)",
+            "nothing is left to plan; `- [ ]` is a line that is still to be done",
+        ));
+    }
+    Ok(Outline {
+        items,
+        ticked,
+        remarks,
+    })
+}
+
+/// Open levels of a plan: the indentation of each and its items so far.
+type Levels = Vec<(usize, Vec<PlanInput>)>;
+
+/// Adds the item of a line at its level.
+fn insert(levels: &mut Levels, indent: usize, content: &str, number: usize) -> Result<(), Failure> {
+    close_deeper(levels, indent);
+    let deepest = levels.last().map_or(0, |(indent, _)| *indent);
+    if indent > deepest {
+        if levels.last().is_none_or(|(_, items)| items.is_empty()) {
+            return Err(Failure::refused(
+                format!("line {number} is indented below nothing"),
+                "the first line of a plan is not indented",
+            ));
+        }
+        // A plan over the limit is refused before it is built.
+        if levels.len() == DEEPEST_PLAN {
+            return Err(EngineError::from(Refusal::PlanTooDeep).into());
+        }
+        levels.push((indent, Vec::new()));
+    }
+    let item = planned(content);
+    if item.goal.title.is_empty() {
+        return Err(Failure::refused(
+            format!("line {number} has no title"),
+            "give it one, or take the line out",
+        ));
+    }
+    if let Some((_, items)) = levels.last_mut() {
+        items.push(item);
+    }
+    Ok(())
 }
 
 /// Moves the items of levels deeper than `indent` into their parents.
-fn close_deeper(levels: &mut Vec<(usize, Vec<PlanInput>)>, indent: usize) {
+fn close_deeper(levels: &mut Levels, indent: usize) {
     while levels.len() > 1 && levels.last().is_some_and(|(deeper, _)| *deeper > indent) {
         if let Some((_, items)) = levels.pop()
             && let Some(above) = levels.last_mut().and_then(|(_, items)| items.last_mut())
@@ -161,8 +221,17 @@ fn close_deeper(levels: &mut Vec<(usize, Vec<PlanInput>)>, indent: usize) {
 
 /// Returns true if a line is a ticked item of a check-list.
 fn is_ticked(line: &str) -> bool {
+    has_mark(line, &["[x] ", "[X] "])
+}
+
+/// Returns true if a line is an item of a check-list.
+fn has_box(line: &str) -> bool {
+    is_ticked(line) || has_mark(line, &["[ ] "])
+}
+
+fn has_mark(line: &str, marks: &[&str]) -> bool {
     let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
-    item.is_some_and(|item| item.starts_with("[x] ") || item.starts_with("[X] "))
+    item.is_some_and(|item| marks.iter().any(|mark| item.starts_with(mark)))
 }
 
 /// Strips a leading `1. ` or `2) `.
@@ -206,16 +275,49 @@ mod tests {
         items.iter().map(draw).collect::<Vec<_>>().join(" ")
     }
 
+    /// The tree of a text, with the numbers of lines that were left out.
+    fn read(text: &str) -> (String, u64, u64) {
+        let outline = outline(text).unwrap();
+        (drawn(&outline.items), outline.ticked, outline.remarks)
+    }
+
     #[test]
     fn indentation_makes_the_tree() {
-        let (plan, left_out) =
-            outline("- a\n    - b\n      - c\n    - d | done\n\n* [ ] e\n").unwrap();
-        assert_eq!((drawn(&plan).as_str(), left_out), ("a(b(c) d) e", 0));
+        let text = "- a\n    - b\n      - c\n    - d | done\n\n* [ ] e\n";
+        assert_eq!(read(text), ("a(b(c) d) e".to_owned(), 0, 0));
+        let plan = outline(text).unwrap().items;
         assert_eq!(plan[0].children[1].goal.criteria.as_deref(), Some("done"));
         assert!(outline("  - a\n- b").is_err());
         assert!(outline("- a\n- ").is_err());
-        let (rest, left_out) = outline("- [x] a\n  - b\n- [ ] c\n  * [X] d\n  - e").unwrap();
-        assert_eq!((drawn(&rest).as_str(), left_out), ("c(e)", 3));
-        assert!(outline("").unwrap().0.is_empty());
+        assert!(outline("").unwrap().items.is_empty());
+    }
+
+    #[test]
+    fn what_is_ticked_off_is_left_out_and_open_boxes_below_it_are_kept() {
+        for (text, tree, ticked, remarks) in [
+            ("- [x] p\n  - [ ] open\n- [ ] a", "open a", 1, 0),
+            ("- [x] a\n  - b\n- [ ] c\n  * [X] d\n  - e", "c(e)", 2, 1),
+            (
+                "- [ ] a\n  - [x] b\n    - [ ] c\n      - d\n  - e",
+                "a(c(d) e)",
+                1,
+                0,
+            ),
+            (
+                "- [x] a\n  - [x] b\n    - [ ] c\n    - [ ] d\n- e",
+                "c d e",
+                2,
+                0,
+            ),
+            (
+                "- [x] a\n  - said\n    - [ ] b\n  - [ ] c\n    - d",
+                "b c(d)",
+                1,
+                1,
+            ),
+        ] {
+            assert_eq!(read(text), (tree.to_owned(), ticked, remarks), "{text}");
+        }
+        assert!(outline("- [x] a\n  - [X] b\n  - said").is_err());
     }
 }

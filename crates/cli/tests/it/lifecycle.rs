@@ -426,6 +426,20 @@ fn a_plan_says_what_it_left_out() {
     assert_snapshot!(project.flame_reading(&["plan", "--from", "-"], plan.as_bytes()), @"
     ○ id-1  New
     --- stderr
-    note: left out 2 lines that are ticked off (`- [x]`)
+    note: left out 1 line that is ticked off (`- [x]`), and 1 line below
+    ");
+    let plan = "- [x] Parent\n  - [ ] Open child\n- [ ] Other\n";
+    assert_snapshot!(project.flame_reading(&["plan", "--from", "-"], plan.as_bytes()), @"
+    ○ id-2  Open child
+    ○ id-3  Other
+    --- stderr
+    note: left out 1 line that is ticked off (`- [x]`)
+    ");
+    let plan = "- [x] Old\n- [X] Older\n";
+    assert_snapshot!(project.flame_reading(&["plan", "--from", "-"], plan.as_bytes()), @"
+    --- stderr
+    error: every line of the plan is ticked off (`- [x]`)
+    hint: nothing is left to plan; `- [ ]` is a line that is still to be done
+    [exit 1]
     ");
 }

@@ -102,7 +102,7 @@ impl Plan {
 
     /// Reads a list; its first heading is the goal.
     fn from_list(text: &str) -> Result<Self, Failure> {
-        let (items, _) = outline(text)?;
+        let items = outline(text)?.items;
         let mut lines = text.lines();
         let heading = lines.find_map(|line| line.strip_prefix("# "));
         Ok(Self {
