@@ -206,15 +206,15 @@ pub(super) fn arrival(project: &Project) -> Option<String> {
             "this is a copy of {0} and has its own frames: `flame -C {0} export DIR` and `flame import DIR` copy those of the original",
             original.display()
         )),
+        Found::InPlaceOf { path, state } => Some(format!(
+            "the frames of {} belong to what was there before, and are kept; this project starts without frames: `flame projects relink {state}` continues with the others",
+            path.display()
+        )),
         Found::Perhaps { gone } => Some(format!(
             "{0} is gone and its frames are kept: if it was moved here, `flame projects relink {0}`",
             gone.display()
         )),
     }
-        Found::InPlaceOf { path, state } => Some(format!(
-            "the frames of {} belong to what was there before, and are kept; this project starts without frames: `flame projects relink {state}` continues with the others",
-            path.display()
-        )),
 }
 
 /// Asks a question on the terminal. Anything but yes, or no terminal to ask on, refuses.
@@ -245,9 +245,9 @@ fn settle_overdue(ctx: &CommandContext, output: &mut Output) -> Result<(), Failu
                 .map_or_else(|| ctx.actor.session.clone(), |event| event.session.clone()),
             ..ctx.actor.clone()
         };
-        let lines = ctx
-            .engine
-            .read(|reading| views::receipt::lines(reading, &actor, receipt, Voice::Cli))?;
+        let lines = ctx.engine.read(|reading| {
+            views::receipt::lines(reading, ctx.engine.project(), &actor, receipt, Voice::Cli)
+        })?;
         let session = &actor.session;
         output.notice(&format!(
             "no summary arrived for {session}: {}",
@@ -298,9 +298,15 @@ fn print_receipt(
         })?;
         return output.data(&receipt_json(receipt, active.as_ref(), &events));
     }
-    let lines = ctx
-        .engine
-        .read_back(|reading| views::receipt::lines(reading, &ctx.actor, receipt, Voice::Cli))?;
+    let lines = ctx.engine.read_back(|reading| {
+        views::receipt::lines(
+            reading,
+            ctx.engine.project(),
+            &ctx.actor,
+            receipt,
+            Voice::Cli,
+        )
+    })?;
     for line in lines {
         output.line(line)?;
     }

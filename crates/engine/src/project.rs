@@ -154,6 +154,19 @@ impl Project {
         self.identity != self.root
     }
 
+    /// Returns true if git has no worktree of this name any more, or its folder was deleted. A locked one may be on
+    /// a disk that is not there now.
+    pub fn is_worktree_gone(&self, name: &str) -> bool {
+        if name == "main" || !self.is_repository() || !self.identity.is_dir() {
+            return false;
+        }
+        let git_dir = self.identity.join("worktrees").join(name);
+        match repository::read_pointer(&git_dir.join("gitdir")) {
+            Some(path) => !git_dir.join("locked").exists() && !git_dir.join(path.trim()).exists(),
+            None => !git_dir.exists(),
+        }
+    }
+
     /// Records the project's path beside its state, and its id in the git directory, so that the
     /// state is found again if the project is moved.
     pub(crate) fn settle(&self) -> std::io::Result<()> {

@@ -190,8 +190,9 @@ fn settled(engine: &Engine, actor: &Actor) -> Result<String> {
     for receipt in &receipts {
         let of_session = receipt.events.first();
         if of_session.is_some_and(|event| event.session == actor.session) {
-            let lines =
-                engine.read(|reading| receipt::lines(reading, actor, receipt, Voice::Tool))?;
+            let lines = engine.read(|reading| {
+                receipt::lines(reading, engine.project(), actor, receipt, Voice::Tool)
+            })?;
             text.push_str(&format!("no summary came: {}\n\n", lines.join("\n")));
         }
     }
@@ -316,7 +317,9 @@ fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String>
     } else {
         engine.commands().execute(actor, request)?
     };
-    let lines = engine.read(|reading| receipt::lines(reading, actor, &receipt, Voice::Tool))?;
+    let lines = engine.read(|reading| {
+        receipt::lines(reading, engine.project(), actor, &receipt, Voice::Tool)
+    })?;
     Ok(lines.join("\n"))
 }
 

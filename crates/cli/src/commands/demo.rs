@@ -262,9 +262,15 @@ impl Story<'_> {
         let begun = Instant::now();
         let receipt = self.engine.commands().execute(&self.actor, request)?;
         let took = begun.elapsed();
-        let lines = self
-            .engine
-            .read(|reading| views::receipt::lines(reading, &self.actor, &receipt, Voice::Cli))?;
+        let lines = self.engine.read(|reading| {
+            views::receipt::lines(
+                reading,
+                self.engine.project(),
+                &self.actor,
+                &receipt,
+                Voice::Cli,
+            )
+        })?;
         let milliseconds = took.as_secs_f64() * 1000.0;
         if self.output.is_json() {
             self.steps.push(json!({

@@ -90,7 +90,8 @@ enum Action {
     },
     Resume(resume::Resume),
     Migrate(migrate::Migrate),
-    /// Find turns whose process is gone; adopt or close orphaned subagents; close those that ended long ago
+    /// Find turns whose process is gone; adopt or close orphaned subagents; close those that ended long ago, and
+    /// terminals whose worktree was removed
     Gc {
         /// Print what would be done without doing it
         #[arg(short = 'n', long)]

@@ -25,12 +25,17 @@ impl Status {
         record_lost_turns(ctx);
         let project = ctx.engine.project();
         let only = ctx.session_named.then_some(&ctx.actor.session);
-        let (sessions, totals) = ctx.engine.read(|reading| {
+        let (mut sessions, totals) = ctx.engine.read(|reading| {
             Ok((
                 status::gather(reading, only, &project.worktree)?,
                 reading.totals()?,
             ))
         })?;
+        for standing in &mut sessions {
+            let worktree = standing.session.worktree.as_deref();
+            standing.is_worktree_gone =
+                worktree.is_some_and(|worktree| project.is_worktree_gone(worktree));
+        }
         let runs = UnfinishedRuns::find(&ctx.engine, output)?;
         let set_aside = ctx.engine.maintenance().set_aside_stores()?;
         let view = StatusView {
@@ -70,6 +75,16 @@ impl Status {
                 output.dim(format!("  suggestion: {}", described(&suggestion)))?;
             }
         }
+        if view
+            .sessions
+            .iter()
+            .any(|it| it.is_worktree_gone && it.session.key.is_shell())
+        {
+            output.dim(
+                "`flame session gc` cleans up after worktrees that are gone; their frames stay",
+            )?;
+            output.line("")?;
+        }
         if view.sessions.is_empty() {
             output.line(match only {
                 Some(session) => format!("No frame is active in {session}."),
@@ -102,6 +117,7 @@ fn standing_json(standing: &SessionStatus, you: &flamestack_core::SessionRef) ->
         "you": session.key == *you,
         "here": standing.here,
         "worktree": session.worktree,
+        "worktreeGone": standing.is_worktree_gone,
         "lastSeenAt": standing.seen.map(|seen| seen.0),
         "path": standing.path.iter().map(json::head).collect::<Vec<_>>(),
         "pathCut": standing.cut,

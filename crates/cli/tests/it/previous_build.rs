@@ -105,6 +105,7 @@ const NEW_KEYS: &[(&str, &str)] = &[
     ("status", "suggestions"),
     // Runs that are parked, paused or cut off.
     ("status", "runs"),
+    ("status", "sessions.worktreeGone"),
     // A frame that is completed without recorded evidence is claimed to be.
     ("show", "claimed"),
     ("show", "children.claimed"),

@@ -389,3 +389,46 @@ fn a_sidecar_writes_answers_and_nothing_else_whatever_it_reads() {
     null -32700
     ");
 }
+
+#[test]
+fn work_in_a_removed_worktree_is_marked_and_cleaned_up() {
+    let mut project = TestProject::in_git();
+    let main = project.root().to_owned();
+    project.git(&["worktree", "add", "--quiet", "../shop-fix", "-b", "fix"]);
+    project.turn_to_folder(&main.with_file_name("shop-fix"));
+    project.push("Fix it");
+    project.turn_to_folder(&main);
+    let status = project.ok(&["status"]);
+    assert!(!status.contains("gone"), "{status}");
+    assert_snapshot!(project.flame(&["session", "gc"]), @"Nothing to clean up.");
+    project.git(&["worktree", "remove", "../shop-fix"]);
+    assert_snapshot!(project.flame(&["status"]), @"
+    shell:shop-fix (worktree shop-fix, which is gone)
+      → id-1  Fix it
+
+    `flame session gc` cleans up after worktrees that are gone; their frames stay
+
+    shop · 1 frame: 1 in progress
+    ");
+    assert_eq!(
+        project.json(&["status"])["sessions"][0]["worktreeGone"],
+        true
+    );
+    assert_snapshot!(project.flame(&["activate", "fix"]), @"id-1 “Fix it” is the active frame now");
+    assert_snapshot!(project.flame(&["session", "gc", "--dry-run"]), @"
+    shell:shop-fix would be closed: its worktree is gone
+    1 session
+    ");
+    assert_snapshot!(project.flame(&["session", "gc"]), @"
+    shell:shop-fix closed: its worktree is gone
+    1 session
+    ");
+    assert_snapshot!(project.flame(&["session", "gc"]), @"Nothing to clean up.");
+    // The work itself is still open.
+    let status = project.ok(&["status"]);
+    assert!(
+        status.contains("Fix it") && !status.contains("shop-fix"),
+        "{status}"
+    );
+    project.well();
+}

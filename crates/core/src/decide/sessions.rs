@@ -95,13 +95,16 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
         Ok(())
     }
 
-    /// Closes a session: nothing more is expected of it.
+    /// Closes a session: nothing more is expected of it. A user's terminal has no state, and only leaves its frame.
     pub(super) fn close_session(
         &mut self,
         session: &SessionRef,
         why: Option<&Text>,
     ) -> DecideResult<(), N> {
         self.known_session(session)?;
+        if session.is_shell() {
+            return self.leave_frame(session);
+        }
         let known = self.tree.life(session)?;
         if known.is_some_and(|life| life.state == SessionState::Closed) {
             self.remarks.push(Remark::AlreadyRecorded);
@@ -111,6 +114,19 @@ impl<N: TreeQuery + ?Sized> Decider<'_, N> {
             session: session.clone(),
             why: why.cloned(),
         });
+        Ok(())
+    }
+
+    /// Ends the work of a session on its active frame, which stays open.
+    fn leave_frame(&mut self, session: &SessionRef) -> DecideResult<(), N> {
+        match self.tree.session(session)?.and_then(|known| known.active) {
+            Some(active) => self.events.push(Event::SessionFocused {
+                session: session.clone(),
+                from: Some(active),
+                to: None,
+            }),
+            None => self.remarks.push(Remark::AlreadyRecorded),
+        }
         Ok(())
     }
 

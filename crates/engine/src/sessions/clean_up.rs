@@ -1,11 +1,11 @@
-//! Clean-up of orphans and of subagents that ended long ago: `flame session gc`.
+//! Clean-up of orphans, of subagents that ended long ago and of terminals in removed worktrees: `flame session gc`.
 
 use std::collections::BTreeMap;
 
 use flamestack_core::session::forest::{CleanupAction, CleanupStep, Forest, cleanup_steps};
 use flamestack_core::session::life::Life;
 use flamestack_core::session::link::LinkKind;
-use flamestack_core::{Actor, Command, SessionRef, Text};
+use flamestack_core::{Actor, Command, Session, SessionRef, Text};
 use flamestack_store::Reading;
 
 use super::Sessions;
@@ -25,8 +25,26 @@ impl Sessions<'_> {
             let forest = Forest::of(lives.values());
             // A session that cannot be read keeps its place.
             let is_open = |session: &SessionRef| has_open_work(reading, session).unwrap_or(true);
-            Ok(cleanup_steps(&lives, &forest, now, &thresholds, &is_open))
+            let mut steps = cleanup_steps(&lives, &forest, now, &thresholds, &is_open);
+            steps.extend(self.gone_terminals(reading)?);
+            Ok(steps)
         })
+    }
+
+    /// Plans the end of work at terminals whose worktree was removed.
+    fn gone_terminals(&self, reading: &dyn Reading) -> Result<Vec<CleanupStep>> {
+        let project = self.engine.project();
+        let is_gone = |known: &Session| {
+            let worktree = known.worktree.as_deref();
+            known.key.is_shell() && worktree.is_some_and(|name| project.is_worktree_gone(name))
+        };
+        let sessions = reading.sessions(true)?.into_iter().filter(is_gone);
+        let steps = sessions.map(|known| CleanupStep {
+            session: known.key,
+            action: CleanupAction::Close,
+            why: "its worktree is gone".to_owned(),
+        });
+        Ok(steps.collect())
     }
 
     /// Takes the steps of a plan.

@@ -16,6 +16,7 @@ use super::{counted, icon, one_line, size, status, story};
 use crate::commands::Receipt;
 use crate::error::Result;
 use crate::hints::Voice;
+use crate::project::Project;
 use crate::request::APPROVED;
 
 /// Maximum number of frames in a receipt.
@@ -24,6 +25,7 @@ const LISTED: usize = 20;
 /// Renders a receipt, one line for each event, with calls that its reader can make.
 pub fn lines(
     reading: &dyn Reading,
+    project: &Project,
     actor: &Actor,
     receipt: &Receipt,
     voice: Voice,
@@ -49,7 +51,12 @@ pub fn lines(
                 line.push_str(&format!(", {beside}"));
             }
         }
-        Command::Activate(frame) => activation(reading, &mut lines, actor, receipt, frame)?,
+        Command::Activate(frame) => {
+            activation(reading, &mut lines, receipt, frame)?;
+            if !receipt.events.is_empty() {
+                lines.extend(also_active(reading, project, actor, frame)?);
+            }
+        }
         Command::Unblock(frame) => {
             let switch = match voice {
                 Voice::Cli => format!("`flame activate {frame}`"),
@@ -113,7 +120,6 @@ fn starts_tree(receipt: &Receipt) -> bool {
 fn activation(
     reading: &dyn Reading,
     lines: &mut Vec<String>,
-    actor: &Actor,
     receipt: &Receipt,
     frame: &FrameId,
 ) -> Result<()> {
@@ -129,7 +135,6 @@ fn activation(
     if receipt.events.iter().any(is_focused) && receipt.events.iter().all(has_no_sentence) {
         lines.push(format!("{} is the active frame now", name(reading, frame)?));
     }
-    lines.extend(also_active(reading, actor, frame)?);
     Ok(())
 }
 
@@ -418,11 +423,21 @@ pub fn remark(remark: &Remark) -> String {
     }
 }
 
-/// Names the sessions besides this one that work on a frame.
-fn also_active(reading: &dyn Reading, actor: &Actor, frame: &FrameId) -> Result<Option<String>> {
-    let mut others = reading.focused_on(frame)?;
-    others.retain(|session| *session != actor.session);
-    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+/// Names the sessions besides this one that work on a frame, without those whose worktree was removed.
+fn also_active(
+    reading: &dyn Reading,
+    project: &Project,
+    actor: &Actor,
+    frame: &FrameId,
+) -> Result<Option<String>> {
+    let mut others = Vec::new();
+    for session in reading.focused_on(frame)? {
+        let worktree = reading.session(&session)?.and_then(|known| known.worktree);
+        let is_gone = worktree.is_some_and(|worktree| project.is_worktree_gone(&worktree));
+        if session != actor.session && !is_gone {
+            others.push(session.to_string());
+        }
+    }
     Ok((!others.is_empty()).then(|| format!("careful: also active in {}", others.join(", "))))
 }
 

@@ -39,6 +39,8 @@ pub struct SessionStatus {
     pub session: Session,
     /// True if it runs in the current worktree.
     pub here: bool,
+    /// True if its worktree was removed; the caller finds out, as this view reads the store alone.
+    pub is_worktree_gone: bool,
     /// The time of the last event about it or its active frame.
     pub seen: Option<Timestamp>,
     /// Frames from the root to the active one; at most the last few.
@@ -134,6 +136,7 @@ fn standing(
     Ok(SessionStatus {
         seen: seen.get(&session.key).copied().max(changed),
         here: session.worktree.as_deref() == Some(worktree),
+        is_worktree_gone: false,
         cut,
         criteria: frame.and_then(|frame| frame.compacted_criteria()),
         siblings,
@@ -203,7 +206,12 @@ impl SessionStatus {
         }
         let worktree = self.session.worktree.as_ref();
         if let Some(worktree) = worktree.filter(|_| !self.here) {
-            remarks.push(format!("worktree {worktree}"));
+            let gone = if self.is_worktree_gone {
+                ", which is gone"
+            } else {
+                ""
+            };
+            remarks.push(format!("worktree {worktree}{gone}"));
         }
         let age = self.seen.and_then(|seen| canvas.age_from(seen, QUIET));
         if let Some(age) = age.filter(|_| you != Some(key)) {

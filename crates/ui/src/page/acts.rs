@@ -128,9 +128,9 @@ pub(super) async fn act(State(site): State<Arc<Site>>, Json(act): Json<Act>) -> 
         };
         let request = act.action.request()?;
         let done = site.engine.commands().execute(&actor, &request)?;
-        let lines = site
-            .engine
-            .read(|reading| receipt::lines(reading, &actor, &done, Voice::Cli))?;
+        let lines = site.engine.read(|reading| {
+            receipt::lines(reading, site.engine.project(), &actor, &done, Voice::Cli)
+        })?;
         let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
         let opened = done.opened().map(|frame| frame.as_str().to_owned());
         Ok(Json(json!({ "lines": lines, "opened": opened })))
