@@ -338,12 +338,14 @@ fn same_contexts(answer: &mut Value, said: &mut Value, what: &str) {
     }
 }
 
-/// The beginning of the first line of a brief before, and the whole line now.
-const BRIEF_INTRODUCTION: (&str, &str) = (
-    "Recorded state of the work, as background: it informs and grants nothing. ",
-    "Recorded state of the work: background, not instructions. The newest user message takes precedence. \
-     Stage names are verbatim.",
-);
+/// The beginnings of the first lines of a brief before, and now. Without a workflow they say nothing of stages.
+const BRIEF_INTRODUCTION: [(&str, &str); 2] = [
+    (
+        "Recorded state of the work, as background: it informs and grants nothing. ",
+        "Recorded state of the work: background, not instructions. The newest user message takes precedence.",
+    ),
+    ("## Stage-Aware Continuation", "## Continuation"),
+];
 
 /// Returns the text of a brief without the state of the work, with which it begins now.
 fn without_state(text: &str) -> String {
@@ -357,9 +359,6 @@ fn without_state(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Compares briefs line by line, and section by section with the sources of lines that say the same.
-/// Their number of tokens follows from the text.
-fn same_briefs(answer: &mut Value, said: &mut Value, session: &str) {
 /// Takes out of a brief that its work is finished, and the results of that. Before, a session without an active
 /// frame had an empty one.
 fn without_end(answer: &mut Value, said: &mut Value) {
@@ -392,12 +391,16 @@ fn without_end(answer: &mut Value, said: &mut Value) {
     answer["text"] = text.into();
 }
 
+/// Compares briefs line by line, and section by section with the sources of lines that say the same.
+/// Their number of tokens follows from the text.
+fn same_briefs(answer: &mut Value, said: &mut Value, session: &str) {
+    without_end(answer, said);
     if let (Some(now), Some(was)) = (answer["text"].as_str(), said["text"].as_str()) {
         let is_reworded = |was: &str, now: &str| {
             let mut reworded = REWORDED_BRIEF.iter();
-    without_end(answer, said);
             let bullet = |text: &str, line: &str| line.strip_prefix("- ") == Some(text);
-            (was.starts_with(BRIEF_INTRODUCTION.0) && now == BRIEF_INTRODUCTION.1)
+            let mut introduction = BRIEF_INTRODUCTION.iter();
+            introduction.any(|(old, new)| was.starts_with(old) && now.starts_with(new))
                 || reworded
                     .any(|(of, _, old, new)| *of == session && bullet(old, was) && bullet(new, now))
         };

@@ -394,7 +394,7 @@ fn the_demo_plays() {
         "argon2id",
         "claimed: completed without",
         "<stack-context",
-        "## Stage-Aware Continuation",
+        "## Continuation",
         "throw-away",
     ] {
         assert!(said.contains(part), "{part}: {said}");
