@@ -91,7 +91,6 @@ fn a_predecessors_stack_is_brought_in() {
       also       ses_auth
       opened     TIME UTC (AGO)
       ended      TIME UTC (AGO)
-      changed    TIME UTC (AGO)
 
     Done when
       Auth works
@@ -278,4 +277,25 @@ fn a_damaged_state_file_leaves_the_frame_files() {
         4
     );
     project.well();
+}
+
+#[test]
+fn imported_work_ended_when_its_file_says() {
+    let state = json!({
+        "frames": {
+            "frame-1": {
+                "id": "frame-1", "sessionId": "ses_1", "parentId": null, "children": [],
+                "status": "completed", "goal": "Sign in", "createdAt": 1_700_000_000_000_i64,
+                "completedAt": 1_700_003_600_000_i64, "artifacts": [], "logPath": "",
+                "compaction": { "summary": "Magic links", "artifacts": [], "decisions": [] },
+            },
+        },
+        "sessionToFrame": { "ses_1": "frame-1" }, "currentFrameId": "", "rootFrameId": "frame-1",
+    });
+    let project = beside(".flame", &state);
+    project.ok(&["import", "../old"]);
+    let shown = project.ok(&["show", "frame-1"]);
+    assert!(shown.contains("2023-11-14 23:13 UTC"), "{shown}");
+    let ended = shown.lines().find(|line| line.trim().starts_with("ended"));
+    assert!(ended.unwrap().contains("2023-11-14 23:13"), "{shown}");
 }

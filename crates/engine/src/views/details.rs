@@ -69,7 +69,13 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Details> {
             started = Some(recorded.at);
         }
         if Some(recorded.seq) == frame.closed {
-            ended = Some(recorded.at);
+            ended = Some(match &recorded.event {
+                // It ended before it came here, and nothing changed it since.
+                Event::FrameImported { frame } | Event::FrameCopied { frame, .. } => {
+                    frame.updated_at
+                }
+                _ => recorded.at,
+            });
         }
         Ok(started.is_none() || ended.is_none() && frame.closed.is_some())
     })?;
