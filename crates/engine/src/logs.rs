@@ -7,6 +7,7 @@ use flamestack_core::frame::LogEntry;
 use flamestack_core::id::{BlobId, Seq};
 use flamestack_core::{Actor, Frame, FrameId, Refusal, Title};
 use flamestack_store::{StoreError, StoredBlob, TextHold, transcript};
+use jiff::Zoned;
 
 use crate::Engine;
 use crate::commands::Receipt;
@@ -76,14 +77,15 @@ impl Logs<'_> {
         Ok(self.engine.blobs().put(hold, text)?)
     }
 
-    /// Renders the log of a frame and writes it to the frame's log path. Returns the text and the
-    /// path.
-    pub fn render(&self, id: &FrameId) -> Result<(String, PathBuf)> {
+    /// Renders the log of a frame and writes it to the frame's log path. Returns the text, with times in the zone
+    /// of its reader, and the path.
+    pub fn render(&self, id: &FrameId, reader: Option<&Zoned>) -> Result<(String, PathBuf)> {
         let log = self.engine.read(|reading| log::gather(reading, id))?;
-        let mut text = log::markdown(&log);
-        if let Some(frame) = &log.frame {
-            text.push_str(&log::session(&frame.id, &self.turns(frame, &log.dropped)));
-        }
+        let session = match &log.frame {
+            Some(frame) => log::session(&frame.id, &self.turns(frame, &log.dropped)),
+            None => String::new(),
+        };
+        let text = log::markdown(&log, None) + &session;
         let dir = self.engine.project().logs_dir();
         let path = dir.join(format!("{id}.md"));
         let written = flamestack_store::private_dir(&dir)
@@ -93,6 +95,10 @@ impl Logs<'_> {
         if let Err(failed) = written {
             tracing::warn!("log not written: {failed}");
         }
+        let text = match reader {
+            Some(_) => log::markdown(&log, reader) + &session,
+            None => text,
+        };
         Ok((text, path))
     }
 

@@ -202,7 +202,7 @@ impl Story<'_> {
             _ => None,
         });
         let log = match finished {
-            Some(id) => self.engine.logs().render(&id)?.0,
+            Some(id) => self.engine.logs().render(&id, None)?.0,
             None => String::new(),
         };
         let session = &self.actor.session;

@@ -244,7 +244,7 @@ fn write_logs(ctx: &CommandContext, frames: &[FrameId], dir: &Path) -> Result<()
         let log = ctx
             .engine
             .read(|reading| views::log::gather(reading, frame))?;
-        let log = views::log::markdown(&log);
+        let log = views::log::markdown(&log, None);
         write_export(dir, LOGS, &log_name(frame), &log)?;
     }
     Ok(())

@@ -52,7 +52,9 @@ impl Log {
             Err(EngineError::GoneFrame(id)) => id,
             other => other?,
         };
-        let (text, path) = ctx.engine.logs().render(&id)?;
+        // The file and what programs read are in UTC.
+        let now = (!output.is_json()).then(|| output.canvas().now).flatten();
+        let (text, path) = ctx.engine.logs().render(&id, now.as_ref())?;
         match (self.path, output.is_json()) {
             (true, false) => output.raw(&format!("{}\n", path.display())),
             (_, true) => output.data(&json!({

@@ -27,7 +27,7 @@ impl Show {
         let details = ctx
             .engine
             .read(|reading| views::details::gather(reading, &id))?;
-        let (_, log) = ctx.engine.logs().render(&id)?;
+        let (_, log) = ctx.engine.logs().render(&id, None)?;
         if output.is_json() {
             let mut value = json::frame(&details.frame);
             if let Value::Object(fields) = &mut value {

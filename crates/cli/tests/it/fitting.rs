@@ -263,8 +263,14 @@ fn times_are_in_the_readers_zone() {
     assert!(shown.contains(" EST ("), "{shown}");
     assert!(shown.contains("ended "), "{shown}");
     assert!(project.ok(&["log"]).contains(" EST  Login"));
-    // A log is a file that everyone reads alike.
-    assert!(project.ok(&["log", "login"]).contains(" UTC opened: Login"));
+    assert!(project.ok(&["log", "login"]).contains(" EST opened: Login"));
+    // Everyone and every program reads its file alike.
+    let file = project.ok(&["log", "--path", "login"]);
+    let file = fs_err::read_to_string(file.trim()).unwrap();
+    let markdown = project.json(&["log", "login"])["markdown"].clone();
+    for text in [file.as_str(), markdown.as_str().unwrap()] {
+        assert!(text.contains(" UTC opened: Login"), "{text}");
+    }
 }
 
 #[test]

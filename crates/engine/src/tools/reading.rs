@@ -170,7 +170,7 @@ impl ToolArgs for DetailsArgs {
     fn call(self, engine: &Engine, _: &Actor) -> Result<String> {
         let details =
             engine.read(|reading| details::gather(reading, &resolve(reading, &self.frame)?))?;
-        let (_, log) = engine.logs().render(&details.frame.id)?;
+        let (_, log) = engine.logs().render(&details.frame.id, None)?;
         let text = details::render(&Canvas::plain(Voice::Tool), &details);
         let recall = format!("stack_recall {} shows it in parts", details.frame.id);
         let text = limited(&text, &recall);

@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use flamestack_core::frame::FrameStanding;
-use flamestack_core::id::{BlobId, Seq};
+use flamestack_core::id::{BlobId, Seq, Timestamp};
 use flamestack_core::note::NoteKind;
 use flamestack_core::{Frame, FrameId, Note, Recorded};
 use flamestack_store::{FrameRow, Reading, Slice};
+use jiff::Zoned;
 
 use super::{counted, finished_results, one_line, printable, size, story, time};
 use crate::error::Result;
@@ -27,8 +28,8 @@ pub struct Log {
     pub frame: Option<Frame>,
     /// Id of the frame.
     pub id: FrameId,
-    /// Lines about the last events of the frame, oldest first.
-    pub timeline: Vec<String>,
+    /// Times of the last events of the frame, oldest first, with a line about each.
+    pub timeline: Vec<(Timestamp, String)>,
     /// Number of events before those.
     pub earlier: u64,
     /// Children of the frame.
@@ -59,7 +60,7 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
             timeline.pop_front();
             earlier += 1;
         }
-        timeline.push_back(line(&recorded, standing));
+        timeline.push_back((recorded.at, line(&recorded, standing)));
         Ok(true)
     })?;
     Ok(Log {
@@ -72,8 +73,8 @@ pub fn gather(reading: &dyn Reading, id: &FrameId) -> Result<Log> {
     })
 }
 
-/// Renders a log, without the session.
-pub fn markdown(log: &Log) -> String {
+/// Renders a log, without the session. `reader` is the time and zone of a user at a terminal; files are in UTC.
+pub fn markdown(log: &Log, reader: Option<&Zoned>) -> String {
     let mut text = String::new();
     match &log.frame {
         Some(frame) => {
@@ -105,16 +106,18 @@ pub fn markdown(log: &Log) -> String {
             let earlier = counted(log.earlier, "earlier event", "earlier events");
             text.push_str(&format!("- … {earlier}\n"));
         }
-        text.extend(log.timeline.iter().map(String::as_str));
+        for (at, line) in &log.timeline {
+            let at = reader.map_or_else(|| time::minute(*at), |now| time::local(*at, now));
+            text.push_str(&format!("- {at} {line}\n"));
+        }
     }
     text
 }
 
-/// Renders an event of the timeline.
+/// Renders an event of the timeline, without its time.
 fn line(recorded: &Recorded, standing: Option<FrameStanding>) -> String {
     let what = story::happened_in(&recorded.event, standing);
-    let at = time::minute(recorded.at);
-    format!("- {at} {what} ({})\n", recorded.session)
+    format!("{what} ({})", recorded.session)
 }
 
 fn body(text: &mut String, frame: &Frame, dropped: &BTreeMap<BlobId, Seq>) {
