@@ -36,10 +36,10 @@ pub(crate) struct Autonomy {
     #[arg(long, value_name = "BOOL")]
     suggest_in_context: Option<bool>,
     /// Turn a heuristic on
-    #[arg(long, value_name = "HEURISTIC")]
+    #[arg(long, value_name = "HEURISTIC", value_parser = Heuristic::ALL.map(Heuristic::as_str))]
     enable: Option<String>,
     /// Turn a heuristic off
-    #[arg(long, value_name = "HEURISTIC")]
+    #[arg(long, value_name = "HEURISTIC", value_parser = Heuristic::ALL.map(Heuristic::as_str))]
     disable: Option<String>,
     /// Restore the defaults, and start the statistics again
     #[arg(long)]

@@ -525,3 +525,12 @@ fn how_subagents_are_tracked_is_shown_changed_and_kept() {
     let fewer = config(json!({ "removePattern": "helper$" }));
     assert!(!fewer.contains("helper$"), "{fewer}");
 }
+
+#[test]
+fn words_of_a_tool_are_not_words_of_the_command_line() {
+    let project = TestProject::new();
+    let refused = project.misused(&["autonomy", "--enable", "nope"]);
+    assert!(!refused.stderr.contains("stack_autonomy"), "{refused}");
+    assert!(refused.stderr.contains("--enable"), "{refused}");
+    assert!(refused.stderr.contains("goal_completion"), "{refused}");
+}
