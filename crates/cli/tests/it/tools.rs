@@ -534,3 +534,18 @@ fn words_of_a_tool_are_not_words_of_the_command_line() {
     assert!(refused.stderr.contains("--enable"), "{refused}");
     assert!(refused.stderr.contains("goal_completion"), "{refused}");
 }
+
+#[test]
+fn a_pattern_is_one_line() {
+    let project = TestProject::new();
+    for pattern in ["a\0b", "a\nb", "a\tb"] {
+        let arguments = json!({ "addPattern": pattern }).to_string();
+        let refused = project.misused(&["tool", "stack_config", &arguments]);
+        assert!(
+            refused.stderr.contains("without control characters"),
+            "{refused}"
+        );
+    }
+    let patterns = project.ok(&["config", "get", "subagents.patterns"]);
+    assert!(!patterns.contains("a\u{0}b"), "{patterns}");
+}

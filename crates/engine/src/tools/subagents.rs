@@ -344,6 +344,10 @@ fn patterns(settings: &Settings, more: Option<String>, less: Option<String>) -> 
             let problem = "a comma separates patterns and cannot be part of one";
             return Err(ConfigArgs::bad_argument("addPattern", problem));
         }
+        if more.chars().any(char::is_control) {
+            let problem = "a pattern is one line without control characters";
+            return Err(ConfigArgs::bad_argument("addPattern", problem));
+        }
         crate::settings::pattern(&more)
             .map_err(|problem| ConfigArgs::bad_argument("addPattern", &problem))?;
         if !all.contains(&more) {
