@@ -313,3 +313,22 @@ fn an_ignored_value_is_reported_by_config_get() {
     );
     assert_eq!(project.ok(&["config", "get", "tools"]), "core\n");
 }
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let project = TestProject::new()
+        .with_env("STACK_TOKEN_BUDGET_TOTAL", "")
+        .with_env("FLAME_CONTEXT_BUDGET_TOTAL", "");
+    let output = project.flame(&["push", "Shop"]);
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output}"
+    );
+    // An empty variable does not hide the former name of another.
+    let project = project.with_env("STACK_TOKEN_BUDGET_TOTAL", "5000");
+    assert_eq!(
+        project.ok(&["config", "get", "context.budget.total"]),
+        "5000\n"
+    );
+}

@@ -159,7 +159,8 @@ impl Settings {
         for setting in KNOWN {
             // The first name takes precedence, so it is applied last.
             for name in setting.environment().into_iter().rev() {
-                if let Some(text) = environment(&name) {
+                // Scripts empty a variable to unset it.
+                if let Some(text) = environment(&name).filter(|text| !text.is_empty()) {
                     let origin = ValueOrigin::Environment(name);
                     if let Err(error) = settings.put(setting, text, origin) {
                         bad(&mut settings, error)?;
