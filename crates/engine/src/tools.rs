@@ -158,11 +158,21 @@ pub fn named(name: &str) -> Result<&'static Tool> {
         .find(|tool| tool.name == name)
         .ok_or_else(|| EngineError::UnknownTool {
             name: name.chars().take(80).collect(),
-            nearest: settings::nearest(name, ALL.iter().map(|tool| tool.name)),
+            nearest: nearest(name),
         })
 }
 
 /// Calls a tool as an agent would. Texts from records cannot open or close a tag in the answer.
+/// Returns the tool that a name is like. All begin with the same letters, which say nothing.
+fn nearest(name: &str) -> Option<String> {
+    const PREFIX: &str = "stack_";
+    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
+    let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
+    let near = settings::nearest(wanted, ALL.iter().map(|tool| bare(tool.name)))?;
+    let tool = ALL.iter().find(|tool| bare(tool.name) == near)?;
+    Some(tool.name.to_owned())
+}
+
 pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Result<String> {
     let tool = named(name)?;
     let settled = settled(engine, actor)?;

@@ -536,6 +536,26 @@ fn words_of_a_tool_are_not_words_of_the_command_line() {
 }
 
 #[test]
+fn only_a_tool_of_a_similar_name_is_suggested() {
+    let project = TestProject::new();
+    assert_snapshot!(project.misused(&["tool", "stack_nope"]), @"
+    --- stderr
+    error: there is no tool `stack_nope`
+    hint: `flame tool --list` lists all tools
+    [exit 2]
+    ");
+    for (name, meant) in [
+        ("stack_stattus", "stack_status"),
+        ("frame_push", "stack_frame_push"),
+        ("stack_frame_pusch", "stack_frame_push"),
+    ] {
+        let refused = project.misused(&["tool", name]);
+        let hint = format!("did you mean `{meant}`?");
+        assert!(refused.stderr.contains(&hint), "{refused}");
+    }
+}
+
+#[test]
 fn a_pattern_is_one_line() {
     let project = TestProject::new();
     for pattern in ["a\0b", "a\nb", "a\tb"] {
