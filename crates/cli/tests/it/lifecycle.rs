@@ -297,8 +297,6 @@ fn a_decision_has_a_reason_and_a_tree_a_status() {
     → in progress  ○ planned  ! blocked  ✓ completed  ✗ failed  – invalidated
     ");
     assert_snapshot!(tool(&project, "stack_status", &json!({})), @"
-      → id-1  Root
-        → id-4  Now
       task 3 of 3 (0 done, 2 planned)
       next: id-2  Later
 

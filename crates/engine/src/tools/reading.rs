@@ -1,6 +1,8 @@
 //! Tools that read the stack, search it and recall from it.
 
-use flamestack_core::{Actor, FrameId, Refusal, Status};
+use std::collections::BTreeSet;
+
+use flamestack_core::{Actor, FrameHead, FrameId, Refusal, Status};
 use flamestack_store::Reading;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +13,7 @@ use crate::error::Result;
 use crate::hints::Voice;
 use crate::names::resolve;
 use crate::recall::{Patience, RECALL_TOKENS};
-use crate::views::status::StatusView;
+use crate::views::status::{OwnParts, StatusView};
 use crate::views::tree::TreeOptions;
 use crate::views::{
     Canvas, counted, details, finished_results, grouped, one_line, printable, status, tree,
@@ -61,19 +63,23 @@ impl ToolArgs for StatusArgs {
                 set_aside: Vec::new(),
             })
         })?;
-        let tree = match view.sessions.first().and_then(|here| here.path.first()) {
-            Some(top) => engine.read(|reading| tree_around(reading, &top.id, actor))?,
-            None => String::new(),
+        let path = view.sessions.first().map(|here| here.path.as_slice());
+        let (tree, is_path_shown) = match path.unwrap_or_default() {
+            [] => (String::new(), false),
+            path => engine.read(|reading| tree_around(reading, path, actor))?,
         };
-        let with_stall = engine.settings()?.switch("stalls.show_model")?;
-        Ok(status::own(&Canvas::plain(Voice::Tool), &view, with_stall) + &tree)
+        let parts = OwnParts {
+            path: !is_path_shown,
+            stall: engine.settings()?.switch("stalls.show_model")?,
+        };
+        Ok(status::own(&Canvas::plain(Voice::Tool), &view, parts) + &tree)
     }
 }
 
-/// Draws the beginning of the tree that a session works in.
-fn tree_around(reading: &dyn Reading, top: &FrameId, actor: &Actor) -> Result<String> {
+/// Draws the beginning of the tree that a session works in. Returns true if all of the session's path is in it.
+fn tree_around(reading: &dyn Reading, path: &[FrameHead], actor: &Actor) -> Result<(String, bool)> {
     let options = TreeOptions {
-        root: Some(*top),
+        root: path.first().map(|top| top.id),
         ..TreeOptions::default()
     };
     let view = tree::gather(reading, &options)?;
@@ -81,12 +87,20 @@ fn tree_around(reading: &dyn Reading, top: &FrameId, actor: &Actor) -> Result<St
     let canvas = Canvas::plain(Voice::Tool);
     let draw = |line: &tree::TreeLine| line.draw(&canvas, Some(&here), false);
     let mut text: String = view.lines.iter().take(STATUS_LINES).map(draw).collect();
+    let shown = view.lines.iter().take(STATUS_LINES);
+    let shown: BTreeSet<FrameId> = shown
+        .filter_map(|line| match line {
+            tree::TreeLine::Frame(line) => Some(line.row.frame.id),
+            tree::TreeLine::Hidden { .. } => None,
+        })
+        .collect();
+    let is_path_shown = path.iter().all(|head| shown.contains(&head.id));
     let rest = view.lines.len().saturating_sub(STATUS_LINES);
     if rest > 0 {
         let rest = counted(rest as u64, "line", "lines");
         text.push_str(&format!("… {rest} more: stack_tree\n"));
     }
-    Ok(format!("\n{text}"))
+    Ok((format!("\n{text}"), is_path_shown))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -173,13 +173,27 @@ pub(super) fn path(
 /// Maximum number of siblings among which a position is determined.
 const COUNTABLE: u64 = 10_000;
 
+/// Parts of a session's own status that are not always shown.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnParts {
+    /// The frames of its path; left out where a tree with them follows.
+    pub path: bool,
+    /// That the work repeats itself, which models are shown only if the user wants it.
+    pub stall: bool,
+}
+
 /// Renders the status of one session, for that session: without its name, which it cannot use.
-///
-/// `with_stall` adds that the work repeats itself, which models are shown only if the user wants it.
-pub fn own(canvas: &Canvas<'_>, view: &StatusView, with_stall: bool) -> String {
+pub fn own(canvas: &Canvas<'_>, view: &StatusView, parts: OwnParts) -> String {
     let mut text = String::new();
     for standing in &view.sessions {
-        text.push_str(&standing.body(canvas, false, with_stall));
+        let path = if parts.path {
+            standing.path_lines(canvas)
+        } else {
+            standing.criteria_line(canvas, "")
+        };
+        let body = path + &standing.body(canvas, false, parts.stall);
+        // Without a path there may be nothing to say but the totals.
+        text.push_str(if body.trim().is_empty() { "" } else { &body });
     }
     if view.sessions.is_empty() {
         text.push_str("no active frame\n\n");
@@ -230,7 +244,33 @@ impl SessionStatus {
             });
             return format!("{head}{}\n", frame.unwrap_or_default());
         }
-        head + &self.body(canvas, true, true)
+        head + &self.path_lines(canvas) + &self.body(canvas, true, true)
+    }
+
+    /// Draws the frames of the path, and the criteria of the last.
+    fn path_lines(&self, canvas: &Canvas<'_>) -> String {
+        let mut text = String::from(if self.cut { "  …\n" } else { "" });
+        let levels = canvas
+            .width
+            .map_or(12, |width| width.saturating_sub(30) / 2);
+        let levels = levels.clamp(1, 12);
+        let mut indent = String::new();
+        for (level, head) in self.path.iter().enumerate() {
+            indent = "  ".repeat(level.min(levels) + 1);
+            let line = frame_line(canvas, head.status, &head.id, &head.title, indent.len());
+            text.push_str(&format!("{indent}{line}\n"));
+        }
+        text + &self.criteria_line(canvas, &indent)
+    }
+
+    fn criteria_line(&self, canvas: &Canvas<'_>, indent: &str) -> String {
+        let Some(criteria) = self.criteria.as_ref().filter(|_| !self.path.is_empty()) else {
+            return String::new();
+        };
+        let criteria = canvas.excerpt(criteria, 100, indent.len() + 14);
+        let criteria = canvas.ink(Ink::Dim, &format!("done when: {criteria}"));
+        let indent = format!("{indent}  ");
+        canvas.hanging(&indent, &indent, &criteria)
     }
 
     /// Returns the reason why the session does not go on without the user.
@@ -245,26 +285,10 @@ impl SessionStatus {
         Some(format!("{halt}: {}", life.last.why()))
     }
 
-    /// Draws path, position and next step; `with_host` adds what the host says of the session,
+    /// Draws position and next step; `with_host` adds what the host says of the session,
     /// `with_stall` how it repeats itself.
     fn body(&self, canvas: &Canvas<'_>, with_host: bool, with_stall: bool) -> String {
-        let mut text = String::from(if self.cut { "  …\n" } else { "" });
-        let levels = canvas
-            .width
-            .map_or(12, |width| width.saturating_sub(30) / 2);
-        let levels = levels.clamp(1, 12);
-        let mut indent = String::new();
-        for (level, head) in self.path.iter().enumerate() {
-            indent = "  ".repeat(level.min(levels) + 1);
-            let line = frame_line(canvas, head.status, &head.id, &head.title, indent.len());
-            text.push_str(&format!("{indent}{line}\n"));
-        }
-        if let Some(criteria) = self.criteria.as_ref().filter(|_| !self.path.is_empty()) {
-            let criteria = canvas.excerpt(criteria, 100, indent.len() + 14);
-            let criteria = canvas.ink(Ink::Dim, &format!("done when: {criteria}"));
-            let indent = format!("{indent}  ");
-            text.push_str(&canvas.hanging(&indent, &indent, &criteria));
-        }
+        let mut text = String::new();
         if let Some(host) = Hosted(&self.session).line().filter(|_| with_host) {
             text.push_str(&canvas.hanging("  ", "    ", &canvas.ink(Ink::Dim, &host)));
         }
