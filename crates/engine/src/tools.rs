@@ -236,7 +236,7 @@ fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T> {
     })
 }
 
-/// A whole number, which a model may also write as `1000.0` or `1e3`.
+// A whole number, which a model may also write as `1000.0` or `1e3`. (A doc comment would become a description.)
 #[derive(Clone, Copy, Debug, JsonSchema)]
 #[schemars(transparent)]
 struct WholeNumber(u64);

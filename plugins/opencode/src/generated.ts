@@ -471,7 +471,6 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "number"
         },
         "minMessageCount": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         },
         "propagateSummaries": {
@@ -627,7 +626,6 @@ export const TOOLS: ToolDeclaration[] = [
     "schema": {
       "properties": {
         "errorCount": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         },
         "potentialGoal": {
@@ -641,11 +639,9 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "array"
         },
         "recentMessages": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         },
         "tokenCount": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         }
       },
@@ -668,7 +664,6 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "array"
         },
         "noProgressTurns": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         },
         "successSignals": {
@@ -678,7 +673,6 @@ export const TOOLS: ToolDeclaration[] = [
           "type": "array"
         },
         "tokenCount": {
-          "description": "A whole number, which a model may also write as `1000.0` or `1e3`.",
           "type": "number"
         }
       },

@@ -569,3 +569,15 @@ fn a_pattern_is_one_line() {
     let patterns = project.ok(&["config", "get", "subagents.patterns"]);
     assert!(!patterns.contains("a\u{0}b"), "{patterns}");
 }
+
+#[test]
+fn a_schema_has_no_words_for_programmers() {
+    for tool in flamestack_engine::tools::ALL {
+        let schema = (tool.schema)().to_string();
+        assert!(
+            !schema.contains("may also write"),
+            "{}: {schema}",
+            tool.name
+        );
+    }
+}
