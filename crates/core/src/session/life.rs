@@ -24,6 +24,8 @@ pub const STOPPED: &str = "stopped by the user";
 pub const SESSION_DELETED: &str = "its session was deleted";
 /// Description of the interruption of a subagent whose host ended while it ran.
 pub const CUT_OFF: &str = "cut off with the host";
+/// Reason for the stop of a subagent with the call that started it.
+const PARENT_ENDED: &str = "the call of its parent ended";
 /// Description of the interruption of a subagent whose session was deleted.
 const DELETED: &str = "the session was deleted";
 
@@ -62,6 +64,7 @@ impl Transition {
         let why = known.map_or("the session was seen for the first time", |rule| rule.why);
         match &self.detail {
             // What hosts say of a stop repeats the rule.
+            Some(detail) if detail.as_str() == PARENT_ENDED => PARENT_ENDED.to_owned(),
             Some(detail) if detail.as_str() != STOPPED => format!("{why}: {detail}"),
             _ => why.to_owned(),
         }
@@ -458,11 +461,11 @@ fn signal(event: &Event) -> Option<(Signal, Option<Text>)> {
         Event::CompactionBegun(_) => plain(Signal::CompactionBegun),
         Event::SessionCompacted { .. } => plain(Signal::Compacted),
         Event::SessionReverted { .. } | Event::SessionRestored { .. } => plain(Signal::Reverted),
-        Event::SubagentEnded { end, .. } => plain(match end {
-            SubagentEnd::Done => Signal::Finished,
-            SubagentEnd::Failed => Signal::TurnFailed,
-            SubagentEnd::Aborted => Signal::Aborted,
-        }),
+        Event::SubagentEnded { end, .. } => match end {
+            SubagentEnd::Done => plain(Signal::Finished),
+            SubagentEnd::Failed => plain(Signal::TurnFailed),
+            SubagentEnd::Aborted => Some((Signal::Aborted, Text::new(PARENT_ENDED).ok())),
+        },
         Event::SessionClosed { why, .. } => Some((Signal::Closed, why.clone())),
         Event::FrameInvalidated { reason, .. } => Some((Signal::Closed, Some(reason.clone()))),
         _ => None,

@@ -545,3 +545,16 @@ fn old_journals_tell_a_cut_off_and_a_deletion_by_their_words() {
     let (life, _) = folded(&[opened(), prompted(), how("the session was deleted")]);
     assert_eq!(life.state, SessionState::Closed);
 }
+
+#[test]
+fn a_subagent_that_ends_with_its_parents_call_was_not_stopped_by_the_user() {
+    let ended = [
+        child_started(&me(), &parent()),
+        prompted(),
+        child_ended(&me(), End::Aborted),
+    ];
+    let (life, _) = folded(&ended);
+    assert_eq!(life.last.why(), "the call of its parent ended");
+    let stopped = [child_started(&me(), &parent()), prompted(), aborted()];
+    assert_eq!(folded(&stopped).0.last.why(), "the user stopped the turn");
+}

@@ -34,7 +34,7 @@ const APPLICATION_ID: i64 = 0x464c_4d53;
 /// Migrations of the journal's format, one file in `schema/` each.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_journal.sql")];
 /// Version of the projections; stores with another version are folded again.
-const PROJECTIONS_VERSION: &str = "20";
+const PROJECTIONS_VERSION: &str = "21";
 /// Schema of all projections.
 pub(super) const PROJECTIONS: &str = include_str!("schema/projections.sql");
 
