@@ -24,7 +24,7 @@ Output is fitted to the terminal, or to COLUMNS; times are in your time zone, or
 ///
 /// Work is a tree of frames. `flame push` opens one, `flame pop` closes it with its results, and
 /// `flame tree` shows the state of everything. Name a frame by its id or its title, or by the beginning
-/// of either.
+/// of either (of a title at least three characters).
 #[derive(Parser)]
 #[command(name = "flame", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {

@@ -55,20 +55,38 @@ fn with_number(error: clap::Error) -> clap::Error {
     let source = error.source().map(ToString::to_string);
     let tip = match source.as_deref() {
         Some("invalid digit found in string" | "cannot parse integer from empty string") => {
-            "write a whole number"
+            "write a whole number".to_owned()
         }
-        Some("number too large to fit in target type") => "write a smaller number",
-        _ => return error,
+        Some("number too large to fit in target type") => "write a smaller number".to_owned(),
+        Some(reason) => match allowed(reason) {
+            Some(allowed) => allowed,
+            None => return error,
+        },
+        None => return error,
     };
     let mut worded = clap::Error::new(error.kind()).with_cmd(&Cli::command());
     for (kind, value) in error.context() {
         worded.insert(kind, value.clone());
     }
-    suggest(&mut worded, tip);
+    suggest(&mut worded, &tip);
     worded
 }
 
-fn suggest(error: &mut clap::Error, tip: &'static str) {
-    let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+/// Returns the numbers that are allowed, of a reason such as `0 is not in 1..=4294967295`.
+fn allowed(reason: &str) -> Option<String> {
+    let (_, range) = reason.split_once(" is not in ")?;
+    let (least, most) = range.split_once("..=")?;
+    let is_unlimited = [u64::from(u32::MAX), u64::MAX]
+        .iter()
+        .any(|limit| limit.to_string() == most);
+    Some(if is_unlimited {
+        format!("it must be at least {least}")
+    } else {
+        format!("it must be from {least} to {most}")
+    })
+}
+
+fn suggest(error: &mut clap::Error, tip: &str) {
+    let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip.to_owned())]);
     error.insert(ContextKind::Suggested, tip);
 }

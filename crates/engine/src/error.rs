@@ -349,9 +349,9 @@ impl EngineError {
             Self::NoSuchEntry { id, .. } => {
                 return Some(match voice {
                     Voice::Cli => format!(
-                        "`flame recall {id}` summarises the frame, `flame log {id}` shows it in full"
+                        "`flame recall {id}` summarizes the frame, `flame log {id}` shows it in full"
                     ),
-                    Voice::Tool => format!("the query `{id}` summarises the frame"),
+                    Voice::Tool => format!("the query `{id}` summarizes the frame"),
                 });
             }
             Self::LostText(_) => match voice {

@@ -21,6 +21,7 @@ pub mod hand_off;
 pub mod hints;
 pub mod ingest;
 pub mod json;
+pub mod json_problem;
 mod left_open;
 pub mod logs;
 pub mod maintenance;

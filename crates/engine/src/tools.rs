@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::Engine;
 use crate::error::{EngineError, Result};
 use crate::hints::Voice;
+use crate::json_problem::in_plain_words;
 use crate::request::Request;
 use crate::settings;
 use crate::views::receipt;
@@ -162,7 +163,6 @@ pub fn named(name: &str) -> Result<&'static Tool> {
         })
 }
 
-/// Calls a tool as an agent would. Texts from records cannot open or close a tag in the answer.
 /// Returns the tool that a name is like. All begin with the same letters, which say nothing.
 fn nearest(name: &str) -> Option<String> {
     const PREFIX: &str = "stack_";
@@ -173,6 +173,7 @@ fn nearest(name: &str) -> Option<String> {
     Some(tool.name.to_owned())
 }
 
+/// Calls a tool as an agent would. Texts from records cannot open or close a tag in the answer.
 pub fn call(engine: &Engine, actor: &Actor, name: &str, arguments: Value) -> Result<String> {
     let tool = named(name)?;
     let settled = settled(engine, actor)?;
@@ -225,9 +226,10 @@ fn parse<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T> {
     };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
+        let problem = in_plain_words(&error.inner().to_string());
         let problem = match path.as_str() {
-            "." => error.inner().to_string(),
-            _ => format!("at `{}`: {}", quoted(&path), error.inner()),
+            "." => problem,
+            _ => format!("at `{}`: {problem}", quoted(&path)),
         };
         EngineError::BadArguments {
             tool: tool.to_owned(),

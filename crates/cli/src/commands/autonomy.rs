@@ -26,10 +26,10 @@ pub(crate) struct Autonomy {
     /// Suggest nothing, show suggestions, or act at boundaries
     #[arg(long, value_name = "LEVEL", value_parser = ["manual", "suggest", "auto"])]
     level: Option<String>,
-    /// Least score of a suggestion to open a frame, in percent
+    /// Minimum score of a suggestion to open a frame, in percent
     #[arg(long, value_name = "N")]
     push_threshold: Option<u64>,
-    /// Least score of a suggestion to close a frame, in percent
+    /// Minimum score of a suggestion to close a frame, in percent
     #[arg(long, value_name = "N")]
     pop_threshold: Option<u64>,
     /// Put the pending suggestion into the context, as a line for the model

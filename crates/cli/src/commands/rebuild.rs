@@ -92,7 +92,7 @@ fn print(
             counted(found.events, "event", "events"),
             from.display()
         ))?;
-        if found.events > 0 {
+        if found.events > 0 && !found.is_whole() {
             output.line(if found.cut {
                 "The end of that file is missing, with everything written after the last of them."
             } else {
@@ -101,8 +101,8 @@ fn print(
         }
     }
     output.line(format!(
-        "Folded {} into {}.",
-        counted(rebuilt.events, "event", "events"),
-        counted(rebuilt.frames, "frame", "frames")
+        "Rebuilt {} from {}.",
+        counted(rebuilt.frames, "frame", "frames"),
+        counted(rebuilt.events, "event", "events")
     ))
 }

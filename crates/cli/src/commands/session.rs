@@ -255,7 +255,7 @@ fn create(ctx: &CommandContext, new: &NewSession, output: &mut Output) -> Result
     if output.is_json() {
         return output.data(&json!({ "session": made.to_string(), "state": "custom" }));
     }
-    output.line(format!("Made {made}: {}", new.purpose.trim()))
+    output.line(format!("Created {made}: {}", new.purpose.trim()))
 }
 
 fn link(

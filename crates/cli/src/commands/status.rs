@@ -95,7 +95,7 @@ impl Status {
                 if view.totals.of(flamestack_core::Status::InProgress) > 0 {
                     "`flame activate ID` switches to one that is in progress, `flame push TITLE` starts another."
                 } else {
-                    "`flame push TITLE` starts one."
+                    "`flame push TITLE` starts a frame."
                 },
             ))?;
             output.line("")?;

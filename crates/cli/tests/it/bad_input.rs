@@ -373,7 +373,7 @@ fn what_is_not_there_is_called_by_its_name() {
     $ flame recall id-1#3
     --- stderr
     error: there is no id-1#3: no session of id-1 is recorded
-    hint: `flame recall id-1` summarises the frame, `flame log id-1` shows it in full
+    hint: `flame recall id-1` summarizes the frame, `flame log id-1` shows it in full
     [exit 1]
     $ flame recall 
     --- stderr
@@ -528,4 +528,20 @@ fn a_title_can_be_piped() {
     let pushed = project.flame_reading(&["push", "-"], b"Password\nlogin\n");
     assert_snapshot!(pushed, @"id-1 “Password login” is in progress, at the root of a new tree");
     project.turned_away(1, &["push", "-"], b"\n");
+}
+
+#[test]
+fn a_number_out_of_range_says_the_range() {
+    let project = TestProject::new();
+    let refused = project.misused(&["tree", "--depth", "0"]);
+    assert!(
+        refused.stderr.contains("it must be at least 1"),
+        "{refused}"
+    );
+    assert!(!refused.stderr.contains("4294967295"), "{refused}");
+    let refused = project.misused(&["run", "x", "--jobs", "65"]);
+    assert!(
+        refused.stderr.contains("it must be from 1 to 64"),
+        "{refused}"
+    );
 }

@@ -97,7 +97,7 @@ fn recovery_says_what_came_back() {
     let count: usize = recovered.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(count > 20 && count < ward.events.len(), "{said}");
     assert!(
-        folded.starts_with(&format!("Folded {count} events")),
+        folded.ends_with(&format!(" from {count} events.")),
         "{said}"
     );
     // Once is enough.
@@ -283,7 +283,7 @@ fn an_altered_event_is_named() {
     assert_snapshot!(ward.project.flame(&["rebuild", "--recover"]), @"
     Recovered 314 events from DIR/state/projects/shop-HASH/set-aside/TIME; 2 events could not be read.
     Anything written after the last of them is no longer in the file.
-    Folded 314 events into 301 frames.
+    Rebuilt 301 frames from 314 events.
     [exit 1]
     ");
     assert_snapshot!(ward.project.flame(&["doctor"]), @"

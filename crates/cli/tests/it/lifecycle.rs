@@ -114,7 +114,7 @@ fn planned_work_is_blocked_and_begun_work_is_moved() {
 fn a_frame_without_a_conversation_is_summarised_from_its_record() {
     let project = TestProject::new();
     project.ok(&["push", "Hashing"]);
-    assert_snapshot!(project.flame(&["summarize"]), @"nothing is recorded in id-1 “Hashing” to summarise");
+    assert_snapshot!(project.flame(&["summarize"]), @"nothing is recorded in id-1 “Hashing” to summarize");
     project.ok(&["note", "decision", "argon2", "--why", "pure Rust"]);
     project.ok(&["note", "failed", "bcrypt", "--why", "needs C"]);
     project.ok(&["note", "test", "hash::round_trip"]);
@@ -139,7 +139,7 @@ fn a_frame_without_a_conversation_is_summarised_from_its_record() {
     ");
     project.ok(&["push", "Empty"]);
     assert_snapshot!(tool(&project, "stack_frame_pop", &json!({ "status": "completed" })), @"
-    nothing is recorded in id-3 “Empty” to summarise
+    nothing is recorded in id-3 “Empty” to summarize
     id-3 “Empty” is completed (claimed)
     that was the root: the whole tree is finished
     no frame is active now
@@ -402,13 +402,13 @@ fn commits_are_resolved_and_missing_files_are_doubted() {
     --- stderr
     error: “no-such-branch” is not a commit
     hint: give its hash, or in a repository HEAD, a branch or a tag
+    [exit 1]
+    ");
     // It is no evidence: without any, the work is only claimed to be done.
     project.ok(&["push", "Unproven"]);
     project.refused(&["note", "commit", &unknown]);
     let popped = project.ok(&["pop", "done"]);
     assert!(popped.contains("completed (claimed)"), "{popped}");
-    [exit 1]
-    ");
     project.ok(&["note", "artifact", "README.md", "https://example.org/a"]);
     assert_snapshot!(project.flame(&["note", "artifact", "REDME.md"]), @"
     id-1 “Root” has a new artifact

@@ -370,7 +370,7 @@ fn projects_are_listed_relinked_and_forgotten() {
     project.git(&["init", "--quiet"]);
     assert_snapshot!(project.flame(&["status"]), @"
     Nothing is in progress here.
-    `flame push TITLE` starts one.
+    `flame push TITLE` starts a frame.
 
     shop · no frames yet
     --- stderr

@@ -9,7 +9,7 @@ fn a_piece_of_work_from_push_to_pop() {
     let project = TestProject::new();
     assert_snapshot!(project.flame(&["status"]), @"
     Nothing is in progress here.
-    `flame push TITLE` starts one.
+    `flame push TITLE` starts a frame.
 
     shop · no frames yet
     ");
@@ -171,7 +171,7 @@ fn finishing_the_root_finishes_the_tree() {
     ");
     assert_snapshot!(project.flame(&["status"]), @"
     Nothing is in progress here.
-    `flame push TITLE` starts one.
+    `flame push TITLE` starts a frame.
 
     shop · 2 frames: 2 completed
     ");

@@ -375,7 +375,7 @@ fn wrong_calls_are_explained() {
     ");
     assert_snapshot!(project.misused(&["tool", "stack_tree", r#"{"showFull":"yes"}"#]), @r#"
     --- stderr
-    error: invalid arguments for stack_tree: at `showFull`: invalid type: string "yes", expected a boolean
+    error: invalid arguments for stack_tree: at `showFull`: expected a boolean, not the text "yes"
     hint: `flame tool stack_tree --schema` shows its arguments
     [exit 2]
     "#);
@@ -415,7 +415,7 @@ fn wrong_calls_are_explained() {
     ] });
     assert_snapshot!(project.misused(&["tool", "stack_frame_plan_children", &nested.to_string()]), @"
     --- stderr
-    error: invalid arguments for stack_frame_plan_children: at `children[1].children[0].title`: invalid type: integer `7`, expected a string
+    error: invalid arguments for stack_frame_plan_children: at `children[1].children[0].title`: expected a string, not the number `7`
     hint: `flame tool stack_frame_plan_children --schema` shows its arguments
     [exit 2]
     ");

@@ -236,7 +236,7 @@ fn rebuilding_gives_the_same() {
         .map(|line| project.ok(line))
     };
     let before = see();
-    assert_snapshot!(project.flame(&["rebuild"]), @"Folded 17 events into 4 frames.");
+    assert_snapshot!(project.flame(&["rebuild"]), @"Rebuilt 4 frames from 17 events.");
     assert_eq!(see(), before);
     for file in ["index.db", "logs"] {
         let path = project.file(file);
@@ -473,4 +473,14 @@ fn a_full_disk_is_reported_as_such() {
     assert!(doctor.stdout.contains("free some disk space"), "{doctor}");
     // What is recorded can still be read.
     assert!(tree.stdout.contains("Root"), "{tree}");
+}
+
+#[test]
+fn the_recovery_of_a_sound_store_misses_nothing() {
+    let project = TestProject::new();
+    project.push("Login");
+    assert_snapshot!(project.flame(&["rebuild", "--recover"]), @"
+    Recovered 3 events from DIR/state/projects/shop-HASH/set-aside/TIME; no gaps between them.
+    Rebuilt 1 frame from 3 events.
+    ");
 }

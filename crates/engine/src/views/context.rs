@@ -19,7 +19,7 @@ pub fn plain(context: &Context) -> String {
         }
     }
     let around = context.tokens.saturating_sub(inside);
-    text.push_str(&row("tags around", around, total, ""));
+    text.push_str(&row("markup", around, total, ""));
     text.push_str(&row("all", context.tokens, total, ""));
     text.push_str(&format!(
         "\n{} of {} tokens by {}, as of event {}\n",
@@ -36,7 +36,7 @@ pub fn plain(context: &Context) -> String {
         ("overhead", budget.overhead),
     ];
     let parts = parts.map(|(name, tokens)| format!("{name} {}", grouped(tokens as u64)));
-    text.push_str(&format!("divided in a shortage as {}\n", parts.join(", ")));
+    text.push_str(&format!("if it does not all fit: {}\n", parts.join(", ")));
     text
 }
 

@@ -31,7 +31,7 @@ impl Hosted<'_> {
             ("copy of", copy_of.as_ref().map(ToString::to_string)),
             ("model", self.model()),
             ("cost", self.cost()),
-            ("summarised", times(seen.compactions)),
+            ("summarized", times(seen.compactions)),
             ("stopped", times(seen.interruptions)),
             ("diff", self.diff()),
         ];

@@ -216,7 +216,7 @@ fn sentence(reading: &dyn Reading, recorded: &Recorded) -> Result<Option<String>
         Event::SummaryArrived {
             frame,
             summary: None,
-        } => format!("nothing is recorded in {} to summarise", name(frame)?),
+        } => format!("nothing is recorded in {} to summarize", name(frame)?),
         Event::FrameUnblocked { frame, planned } => {
             let state = if *planned { "planned" } else { "in progress" };
             format!("{} is {state} again", name(frame)?)

@@ -129,7 +129,7 @@ fn a_whole_number_may_be_written_in_any_way() {
     invalid arguments for stack_search: at `limit`: -1 is not a whole number, 0 or more
     invalid arguments for stack_search: at `limit`: "ten" is not a whole number, 0 or more
     the query has no word to look for
-    invalid arguments for stack_frame_plan_children: at `children[0]`: invalid type: string "A", expected an object with `title` and `successCriteria`
+    invalid arguments for stack_frame_plan_children: at `children[0]`: expected an object with `title` and `successCriteria`, not the text "A"
     "#);
 }
 

@@ -8,6 +8,7 @@ use flamestack_core::event::Results;
 use flamestack_core::frame::{Awaiting, LogEntry, Origin, Outcome, Span};
 use flamestack_core::id::{BlobId, FrameId, SHELL, SessionRef, Timestamp};
 use flamestack_core::{Author, Evidence, Frame, Note, Session, Text, Title};
+use flamestack_engine::json_problem::in_plain_words;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -267,7 +268,8 @@ pub(super) fn read_sessions(value: &Value) -> Result<Vec<Session>, FileProblem> 
         return Err(FileProblem::new(newer, hint).partial());
     }
     let extension = StateExtension::deserialize(value).map_err(|error| {
-        let message = format!("the `flamestack` object is damaged: {error}");
+        let problem = in_plain_words(&error.to_string());
+        let message = format!("the `flamestack` object is damaged: {problem}");
         let hint =
             "remove the `flamestack` object from the file: the rest can be imported without it";
         FileProblem::new(message, hint).partial()

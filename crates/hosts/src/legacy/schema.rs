@@ -11,6 +11,7 @@ use flamestack_core::frame::Invalidation;
 use flamestack_core::id::Timestamp;
 use flamestack_core::text::{PROSE_LIMIT, TITLE_LIMIT, TextProblem, condense};
 use flamestack_core::{Author, Frame, FrameId, Note, Status, Text, Title};
+use flamestack_engine::json_problem::in_plain_words;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Number, Value};
@@ -126,7 +127,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FilePr
 pub(super) fn known_fields<'a, T: Deserialize<'a>>(object: &'a Object) -> Result<T, FieldProblem> {
     serde_path_to_error::deserialize(object).map_err(|error| FieldProblem {
         field: error.path().to_string(),
-        message: error.into_inner().to_string(),
+        message: in_plain_words(&error.into_inner().to_string()),
     })
 }
 

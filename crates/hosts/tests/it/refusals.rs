@@ -42,15 +42,15 @@ fn files_that_are_not_a_state() {
     hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
     insta::assert_snapshot!(refusal("{\"frames\": {}, \"rootFrameIDs\": {}}"), @"
-    DIR/state.json: `rootFrameIDs` is invalid: invalid type: map, expected a sequence
+    DIR/state.json: `rootFrameIDs` is invalid: expected a list, not an object
     hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
     insta::assert_snapshot!(refusal("{\"frames\": {}, \"activeFrameID\": 3}"), @"
-    DIR/state.json: `activeFrameID` is invalid: invalid type: integer `3`, expected a string
+    DIR/state.json: `activeFrameID` is invalid: expected a string, not the number `3`
     hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
     insta::assert_snapshot!(refusal("{\"frames\": {}, \"updatedAt\": \"today\"}"), @"
-    DIR/state.json: `updatedAt` is invalid: invalid type: string \"today\", expected a JSON number
+    DIR/state.json: `updatedAt` is invalid: expected a JSON number, not the text \"today\"
     hint: correct the file and import it again, or name another directory if this is not the file of a stack
     ");
     insta::assert_snapshot!(refusal("{\"frames\": {}, \"flamestack\": {\"format\": 9}}"), @"
@@ -58,7 +58,7 @@ fn files_that_are_not_a_state() {
     hint: update Flamestack and import it again
     ");
     insta::assert_snapshot!(refusal("{\"frames\": {}, \"flamestack\": 1}"), @"
-    DIR/state.json: the `flamestack` object is damaged: invalid type: integer `1`, expected an object
+    DIR/state.json: the `flamestack` object is damaged: expected an object, not the number `1`
     hint: remove the `flamestack` object from the file: the rest can be imported without it
     ");
 }
@@ -78,11 +78,11 @@ fn invalid_frames() {
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","artifacts":["a",2]}"#), @"
-    DIR/state.json: frame `ses_1` has an invalid `artifacts[1]`: invalid type: integer `2`, expected a string
+    DIR/state.json: frame `ses_1` has an invalid `artifacts[1]`: expected a string, not the number `2`
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","createdAt":"1"}"#), @"
-    DIR/state.json: frame `ses_1` has an invalid `createdAt`: invalid type: string \"1\", expected a JSON number
+    DIR/state.json: frame `ses_1` has an invalid `createdAt`: expected a JSON number, not the text \"1\"
     hint: correct this field in the file, or remove the frame, and import it again
     ");
     insta::assert_snapshot!(frames(r#""ses_1":{"status":"planned","title":"a\u0000b"}"#), @"

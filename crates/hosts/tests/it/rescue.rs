@@ -90,7 +90,7 @@ fn if_no_frame_can_be_read_the_first_error_is_returned() {
         .to_string();
     assert!(
         error.ends_with(
-            "frame `ses_1` has an invalid `status`: invalid type: integer `1`, expected a string"
+            "frame `ses_1` has an invalid `status`: expected a string, not the number `1`"
         ),
         "{error}"
     );
