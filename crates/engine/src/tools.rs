@@ -329,9 +329,8 @@ fn executed(engine: &Engine, actor: &Actor, request: &Request) -> Result<String>
     } else {
         engine.commands().execute(actor, request)?
     };
-    let lines = engine.read(|reading| {
-        receipt::lines(reading, engine.project(), actor, &receipt, Voice::Tool)
-    })?;
+    let lines = engine
+        .read(|reading| receipt::lines(reading, engine.project(), actor, &receipt, Voice::Tool))?;
     Ok(lines.join("\n"))
 }
 

@@ -551,7 +551,7 @@ fn a_subagent_that_ends_with_its_parents_call_was_not_stopped_by_the_user() {
     let ended = [
         child_started(&me(), &parent()),
         prompted(),
-        child_ended(&me(), End::Aborted),
+        child_ended(&me(), SubagentEnd::Aborted),
     ];
     let (life, _) = folded(&ended);
     assert_eq!(life.last.why(), "the call of its parent ended");
