@@ -55,7 +55,7 @@ describe("flame run and a server that is not as expected", () => {
 
   it("says that a program cannot be started", async () => {
     assert.match(await refused(undefined, { FLAME_OPENCODE: "/nowhere/opencode" }), /could not be started[^]*install OpenCode/)
-    assert.match(await refused(undefined, { FLAME_OPENCODE: "/bin/false" }), /could not be started: it ended at once/)
+    assert.match(await refused(undefined, { FLAME_OPENCODE: "/bin/false" }), /could not be started: it ended immediately/)
   })
 
   it("says that a password is wrong, and works with the right one", async () => {

@@ -111,7 +111,7 @@ describe("flame run and its options", () => {
       const refusals = [
         [[], 2, /GOAL/],
         [["Goal", "--strategy", "sideways"], 2, /depth_first, parallel, free/],
-        [["Goal", "--jobs", "0"], 2, /1\.\.=64/],
+        [["Goal", "--jobs", "0"], 2, /from 1 to 64/],
         [["Goal", "--max-cost", "0"], 2, /above 0/],
         [["Goal", "--permissions", "nowhere"], 1, /nowhere/],
         [["Goal", "--model", "gpt"], 2, /provider\/model/],

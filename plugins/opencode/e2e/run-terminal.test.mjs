@@ -100,7 +100,7 @@ describe("flame run on a terminal", { skip }, () => {
       await onTerminal(runs, ["--plan", runs.plan], { columns: 80 }, async (screen) => {
         await shows(screen, "▶", "0 of 3 finished")
         screen.press("\x03")
-        await shows(screen, "pausing: what runs may finish; Ctrl-C again stops at once")
+        await shows(screen, "pausing: what runs may finish; Ctrl-C again stops immediately")
         wait.open()
         const end = await shows(screen, "exit 1", "echo icanon")
         assert.match(end, /Paused · \d+ s/)
