@@ -86,7 +86,8 @@ impl Check {
             ctx.engine.commands().execute(&ctx.actor, &request)?;
             None
         } else {
-            let label = one_line(&line, 60);
+            // Redacted before it is cut: a part of a secret is not recognised.
+            let label = one_line(&ctx.engine.redactor().redact(&line), 60);
             let logs = ctx.engine.logs();
             logs.append(&ctx.actor, Some(frame.as_str()), &label, &text, Some(note))?;
             let kept = ctx

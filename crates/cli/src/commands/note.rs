@@ -225,7 +225,9 @@ fn keep(
             "write it in a few words",
         ));
     }
-    let label = format!("note: {}", one_line(text, 70));
+    // Redacted before it is cut: a part of a secret is not recognised.
+    let clean = ctx.engine.redactor().redact(text);
+    let label = format!("note: {}", one_line(&clean, 70));
     let receipt = ctx
         .engine
         .logs()

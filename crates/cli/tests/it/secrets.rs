@@ -84,6 +84,21 @@ fn a_secret_is_in_none_of_the_files() {
 }
 
 #[test]
+fn a_secret_is_redacted_before_a_label_is_cut() {
+    let project = TestProject::new();
+    project.opened(&["push", "Encrypt the backups", "--root"]);
+    // Longer than a label: its beginning alone is not recognised.
+    let random = "Q9XV7LKM2T4WZ8N3";
+    let key = format!("AGE-SECRET-KEY-1{}", random.repeat(4).split_at(58).0);
+    project.ok(&["note", &format!("Use {key} for it")]);
+    let checked = project.flame(&["check", "--", "echo", &key]);
+    assert_eq!(checked.code, Some(0), "{checked}");
+    let found = holding(project.dir(), random);
+    assert_eq!(found, Vec::<String>::new());
+    project.well();
+}
+
+#[test]
 fn a_secret_in_an_imported_file_stays_there() {
     let project = TestProject::new();
     let [key, ..] = keys();
