@@ -363,7 +363,7 @@ impl Gap {
         let before = view.run(view.run(closed, 2, bold), 16, is_blank);
         let (sign, length) = sign(view, before, quoted)?;
         let after = before + length;
-        let mut end = view.run(view.run(after, 2, bold), 16, is_blank);
+        let mut end = after_colour(view, view.run(view.run(after, 2, bold), 16, is_blank));
         if sign == Sign::Comma && !view.is(end, is_quote) {
             return None;
         }
@@ -374,6 +374,13 @@ impl Gap {
         let tight = length == 1 && end - at == 1;
         Some(Self { end, sign, tight })
     }
+}
+
+/// Returns the end of the colour at `at`, in which terminals print values.
+fn after_colour(view: View<'_>, at: usize) -> usize {
+    let codes = view.run(at + 2, 16, |byte| byte.is_ascii_digit() || byte == b';');
+    let colour = view.has(at, "\u{1b}[") && view.at(codes) == Some(b'm');
+    if colour { codes + 1 } else { at }
 }
 
 /// Returns the end of the quote that closes a name, and of the bracket of `env["KEY"]`.

@@ -26,6 +26,7 @@ use std::ops::Range;
 mod armour;
 mod assign;
 mod custom;
+mod hidden;
 mod literal;
 mod rule;
 mod rules;
@@ -36,6 +37,7 @@ mod view;
 
 use custom::Custom;
 pub use custom::{BadRule, Redactor, UNNAMED};
+use hidden::{Around, Scan};
 use view::View;
 
 /// Returns `text` with every secret that the built-in rules know replaced by `[redacted:KIND]`;
@@ -73,24 +75,34 @@ struct Finding {
 
 /// Searches `text` once. Returns nothing if it holds no secret.
 fn search(text: &str, custom: Option<&Custom>) -> Option<String> {
-    let Findings { secrets, hidden } = Findings::of(text, custom);
-    if !secrets.is_empty() {
-        return Some(replace(text, &secrets));
-    }
-    if hidden.is_empty() {
-        return None;
-    }
+    let mut scan = Scan::new(text);
+    let mut secrets = find_all(text, custom, |at| scan.follow(at));
+    let hidden = scan.finish();
     // A zero-width space or a colour inside a token hides it from every pattern, and from no
-    // reader: search again without them.
-    let mut visible = String::with_capacity(text.len());
-    // Where the parts of `visible` begin, there and in `text`.
-    let mut parts = vec![(0, 0)];
-    for Range { start, end } in hidden {
-        let (_, copied) = *parts.last()?;
-        visible.push_str(text.get(copied..start)?);
-        parts.push((visible.len(), end));
+    // reader. What a reader sees comes first, as the text itself may hold a part that is enough.
+    let parts = hidden::around(text, &hidden);
+    let seen = parts
+        .iter()
+        .filter_map(|around| find_visible(text, around, custom));
+    let seen: Vec<Finding> = seen.flatten().collect();
+    if !seen.is_empty() {
+        secrets = seen;
     }
-    visible.push_str(text.get(parts.last()?.1..)?);
+    (!secrets.is_empty()).then(|| replace(text, &secrets))
+}
+
+/// Returns the secrets of a part of `text`, searched without what is invisible in it.
+fn find_visible(text: &str, around: &Around<'_>, custom: Option<&Custom>) -> Option<Vec<Finding>> {
+    let Around { part, hidden } = around;
+    let mut visible = String::with_capacity(part.len());
+    // Where the parts of `visible` begin, there and in `text`.
+    let mut parts = vec![(0, part.start)];
+    for Range { start, end } in *hidden {
+        let (_, copied) = *parts.last()?;
+        visible.push_str(text.get(copied..*start)?);
+        parts.push((visible.len(), *end));
+    }
+    visible.push_str(text.get(parts.last()?.1..part.end)?);
     let place = |at: usize| {
         let part = parts.partition_point(|(start, _)| *start <= at);
         let (start, original) = parts
@@ -99,24 +111,17 @@ fn search(text: &str, custom: Option<&Custom>) -> Option<String> {
             .unwrap_or_default();
         original + (at - start)
     };
-    let mut secrets = Findings::of(&visible, custom).secrets;
+    let mut secrets = find_all(&visible, custom, |_| {});
+    // What a cut may have shortened is found whole without it.
+    secrets.retain(|secret| {
+        let is_cut = secret.start == 0 && part.start > 0;
+        !is_cut && (secret.end < visible.len() || part.end == text.len())
+    });
     for secret in &mut secrets {
         secret.start = place(secret.start);
         secret.end = place(secret.end.saturating_sub(1)) + 1;
     }
-    (!secrets.is_empty()).then(|| replace(text, &secrets))
-}
-
-/// Returns the length of the invisible sequence that `text` begins with, if any.
-fn invisible(text: &str) -> usize {
-    const HIDDEN: &[char] = &['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
-    if let Some(codes) = text.strip_prefix("\u{1b}[") {
-        let last = codes.trim_start_matches(|char: char| matches!(char, '0'..='9' | ';' | '?'));
-        let ends = last.starts_with(|char: char| char.is_ascii_alphabetic());
-        return if ends { text.len() - last.len() + 1 } else { 0 };
-    }
-    text.strip_prefix(HIDDEN)
-        .map_or(0, |rest| text.len() - rest.len())
+    Some(secrets)
 }
 
 fn replace(text: &str, findings: &[Finding]) -> String {
@@ -135,45 +140,30 @@ fn replace(text: &str, findings: &[Finding]) -> String {
     clean
 }
 
-/// The findings of one search, in order and without overlap.
-#[derive(Default)]
-struct Findings {
-    secrets: Vec<Finding>,
-    /// Invisible sequences inside words.
-    hidden: Vec<Range<usize>>,
-}
-
-impl Findings {
-    fn of(text: &str, custom: Option<&Custom>) -> Self {
-        let bytes = text.as_bytes();
-        let mut view = View { bytes, floor: 0 };
-        let (mut at, mut findings) = (0, Self::default());
-        while let Some(place) = rules::next(bytes, at) {
-            let secret = rules::find(view, place);
-            if let (Some(Finding { start, end, .. }), Some(custom)) = (secret, custom)
-                && text
-                    .get(start..end)
-                    .is_some_and(|secret| custom.allows(secret))
-            {
-                at = end.max(place + 1);
-                continue;
-            }
-            let wall = secret
-                .map(|secret| secret.end)
-                .or_else(|| marker(view, place));
-            at = wall.unwrap_or(place + 1);
-            view.floor = wall.unwrap_or(view.floor);
-            findings.secrets.extend(secret);
-            let end = place + text.get(place..).map_or(0, invisible);
-            // Between words it hides nothing, and terminal output is full of it there.
-            let word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_graphic());
-            if end > place && word(view.back(place, 1)) && word(view.at(end)) {
-                findings.hidden.push(place..end);
-                at = end;
-            }
+/// Returns the secrets of one search, in order and without overlap. Reports how far it is.
+fn find_all(text: &str, custom: Option<&Custom>, mut reach: impl FnMut(usize)) -> Vec<Finding> {
+    let bytes = text.as_bytes();
+    let mut view = View { bytes, floor: 0 };
+    let (mut at, mut secrets) = (0, Vec::new());
+    while let Some(place) = rules::next(bytes, at) {
+        reach(place);
+        let secret = rules::find(view, place);
+        if let (Some(Finding { start, end, .. }), Some(custom)) = (secret, custom)
+            && text
+                .get(start..end)
+                .is_some_and(|secret| custom.allows(secret))
+        {
+            at = end.max(place + 1);
+            continue;
         }
-        findings
+        let wall = secret
+            .map(|secret| secret.end)
+            .or_else(|| marker(view, place));
+        at = wall.unwrap_or(place + 1);
+        view.floor = wall.unwrap_or(view.floor);
+        secrets.extend(secret);
     }
+    secrets
 }
 
 /// Returns the end of the replacement that begins at `at`, if one does.

@@ -72,8 +72,22 @@ impl<'t> View<'t> {
         if back(6) == Some(b'\\') && back(5) == Some(b'u') {
             return (1..=4).all(hex);
         }
-        let codes = |byte: u8| byte.is_ascii_digit() || byte == b';';
-        back(1) == Some(b'm') && self.back(self.run_back(index - 1, 16, codes), 1) == Some(b'[')
+        let Some(last) = back(1).filter(u8::is_ascii_alphanumeric) else {
+            return false;
+        };
+        // `ESC ( B` selects characters, as `tput sgr0` does.
+        if back(2) == Some(b'(') && back(3) == Some(0x1b) {
+            return true;
+        }
+        let codes = |byte: u8| byte.is_ascii_digit() || b";?".contains(&byte);
+        let start = self.run_back(index - 1, 16, codes);
+        match self.back(start, 1) {
+            // The first byte may be lost on the way.
+            Some(b'[') => last == b'm' || self.back(start, 2) == Some(0x1b),
+            // The last byte of U+009B, which is `ESC [` in one character.
+            Some(0x9b) => self.back(start, 2) == Some(0xc2),
+            _ => false,
+        }
     }
 }
 

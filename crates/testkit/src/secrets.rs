@@ -269,19 +269,47 @@ fn private_keys(dice: &mut Dice) -> Vec<Leak> {
     leaks
 }
 
-/// Returns tokens with something invisible inside.
+/// Returns tokens with something invisible inside: one of every range of characters that are drawn
+/// as nothing, and the sequences that terminals take for commands.
 fn disguised(dice: &mut Dice) -> Vec<Leak> {
-    let inside = [
-        ("a zero-width space", "\u{200b}"),
-        ("a word joiner", "\u{2060}"),
-        ("a byte order mark", "\u{feff}"),
+    const NOTHING: &str = "\
+        00AD 034F 061C 115F 1160 17B4 180B 180E 200B 200C 200D 200E 200F 202A 202E 2060 2064 2066 \
+        2069 206F 3164 FE00 FE0F FEFF FFA0 FFF0 1BCA0 1D173 E0001 E0041 E007F E0100";
+    const SEQUENCES: &[(&str, &str)] = &[
         ("bold", "\u{1b}[1m"),
         ("red", "\u{1b}[0;31m"),
+        ("a true colour", "\u{1b}[38:2:255:0:0m"),
         ("the end of a colour", "\u{1b}[0m"),
         ("an erased line", "\u{1b}[K"),
+        ("a hidden cursor", "\u{1b}[?25l"),
+        ("a colour in one character", "\u{9b}31m"),
+        ("another character set", "\u{1b}(B"),
+        ("a saved cursor", "\u{1b}7"),
+        ("a link", "\u{1b}]8;;https://example.org\u{1b}\\"),
+        (
+            "a link that a bell ends",
+            "\u{1b}]8;;https://example.org\u{7}",
+        ),
+        (
+            "a link in one character",
+            "\u{9d}8;;https://example.org\u{9c}",
+        ),
+        ("a window title", "\u{1b}]0;a title\u{7}"),
+        ("a string for the terminal", "\u{1b}Pq#0\u{1b}\\"),
+        ("two colours", "\u{1b}[0m\u{1b}[31m"),
+        ("a colour and a zero-width space", "\u{1b}[1m\u{200b}"),
     ];
-    let leak = |(name, hidden): (&str, &str)| {
-        let (left, right) = (dice.draw('a', 12), dice.draw('a', 24));
+    let mut inside: Vec<(String, String)> = NOTHING
+        .split(' ')
+        .filter_map(|code| {
+            let hidden = char::from_u32(u32::from_str_radix(code, 16).ok()?)?;
+            Some((format!("U+{code}"), hidden.to_string()))
+        })
+        .collect();
+    let sequences = SEQUENCES.iter();
+    inside.extend(sequences.map(|(name, hidden)| ((*name).to_owned(), (*hidden).to_owned())));
+    let leak = |(name, hidden): (String, String)| {
+        let (left, right) = (dice.draw('a', 18), dice.draw('a', 18));
         Leak {
             family: "Disguised",
             kind: format!("with {name} inside"),
@@ -289,10 +317,26 @@ fn disguised(dice: &mut Dice) -> Vec<Leak> {
                 "token {}{left}{hidden}{right} leaked",
                 ["gh", "p_"].concat()
             ),
-            secrets: vec![right],
+            secrets: vec![left, right],
         }
     };
-    inside.into_iter().map(leak).collect()
+    let mut leaks: Vec<_> = inside.into_iter().map(leak).collect();
+    let (left, right, password) = (dice.draw('a', 40), dice.draw('a', 12), dice.password());
+    leaks.extend([
+        Leak {
+            family: "Disguised",
+            kind: "with a zero-width space after what is enough".to_owned(),
+            text: format!("{}{left}\u{200b}{right}", ["gh", "p_"].concat()),
+            secrets: vec![left, right],
+        },
+        Leak {
+            family: "Disguised",
+            kind: "a coloured value".to_owned(),
+            text: format!("password: \u{1b}[32m{password}\u{1b}[39m"),
+            secrets: vec![password],
+        },
+    ]);
+    leaks
 }
 
 /// Returns lines of this repository below `root`: lock files, source and documents. Files about
@@ -360,6 +404,7 @@ pub fn drawn_lines(dice: &mut Dice, count: usize) -> Vec<String> {
             format!("   {number}: {name}::frame::{name}h{} at src/{name}.rs:{number}", dice.draw('h', 16)),
             format!("index {}..{} 100644", dice.draw('h', 9), dice.draw('h', 9)),
             format!("MIIDdzCCAl+gAwIBAgIE{}", dice.draw('b', 44)),
+            format!("\u{1b}[32m{name}\u{1b}[0m \u{1b}]8;;https://{name}.org\u{7}{hash}\u{1b}]8;;\u{7}"),
             format!("!function(e,t){{var n=e.{name},r=t[\"{name}\"]||{{}};return n.key=r.k{number}}}(this)"),
         ]);
     }

@@ -300,6 +300,13 @@ fn digests_and_ids_stay_however_they_are_drawn() {
 }
 
 #[test]
+fn invisible_characters_and_escapes_stay() {
+    unchanged("👩\u{200d}💻 soft\u{ad}hyphens, \u{200e}left and \u{202b}right\u{202c}");
+    unchanged("\u{1b}[32mok\u{1b}[0m token\u{1b}[1m:\u{1b}[0m none, pass\u{200b}word=");
+    unchanged("\u{1b}]8;;https://example.org/a1b2\u{7}a link\u{1b}]8;;\u{7} and \u{1b}]unended");
+}
+
+#[test]
 fn images_in_base64_stay() {
     let mut dice = Dice(23);
     unchanged(&format!(

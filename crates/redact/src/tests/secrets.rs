@@ -178,6 +178,23 @@ fn tokens_are_gone_from_every_context() {
 }
 
 #[test]
+fn tokens_on_a_long_line_are_gone_whole_wherever_something_is_invisible() {
+    let mut dice = Dice(9);
+    let mut token = || ["ghp", "_", &dice.draw(Dice::ALNUM, 36)].concat();
+    let (seen, hidden) = (token(), token());
+    let (left, right) = hidden.split_at(20);
+    let filler = "word ".repeat(4000);
+    // What is near to something invisible ends somewhere within the first 20 KB after it.
+    for distance in (7_900..8_300).step_by(7).chain(3_900..3_902) {
+        let before = &filler[..distance];
+        let text = format!("{seen} {before} a\u{200b}b {before} {seen} {left}\u{ad}{right}");
+        let clean = gone(&text, &seen);
+        assert!(!clean.contains(&right[..12]), "{distance}");
+        assert_eq!(clean.matches("[redacted:github-token]").count(), 3);
+    }
+}
+
+#[test]
 fn tokens_go_with_their_key_and_keep_their_kind() {
     let mut dice = Dice(2);
     for (kind, prefix, alphabet, length) in VENDORS {
