@@ -53,6 +53,8 @@ enum Form {
     Query,
     /// `("key", "value")`.
     Pair,
+    /// `${KEY:-value}`.
+    Default,
     /// Everything else.
     Plain,
 }
@@ -65,7 +67,10 @@ pub(crate) fn find(spot: Spot<'_>, kind: &'static str, named: Named) -> Option<F
     if !name.fits(named, form) {
         return None;
     }
-    let literal = Literal::read(view, at, form == Form::Query);
+    let mut literal = Literal::read(view, at, form == Form::Query);
+    if form == Form::Default && !literal.quoted() {
+        literal = literal.until(view, b'}');
+    }
     let value = view.slice(literal.start..literal.end);
     let written = match (literal.quoted(), form) {
         (true, _) => Written::Quoted,
@@ -146,7 +151,9 @@ impl<'t> Name<'t> {
     fn around(spot: Spot<'t>) -> Option<Self> {
         let Spot { view, at, .. } = spot;
         let start = view.run_back(at, LONGEST, is_name);
-        let end = view.run(spot.end, LONGEST, is_name);
+        // The dash of `${KEY-default}` ends the name.
+        let dash = if is_expanded(view, start) { b'-' } else { 0 };
+        let end = view.run(spot.end, LONGEST, |byte| is_name(byte) && byte != dash);
         if at - start == LONGEST || end - spot.end == LONGEST {
             return None;
         }
@@ -285,8 +292,27 @@ fn is_between_words(left: Option<u8>, right: Option<u8>) -> bool {
     }
 }
 
+/// Returns true if the name at `start` is of a variable that is expanded, as in `${NAME}`.
+fn is_expanded(view: View<'_>, start: usize) -> bool {
+    view.back(start, 1) == Some(b'{') && view.back(start, 2) == Some(b'$')
+}
+
+/// Returns where the default of the variable begins whose name ends at `at`: `${KEY:-…}` of shells,
+/// `${key:…}` of Spring. The text after `:?` is a message.
+fn default_of(view: View<'_>, at: usize) -> Option<usize> {
+    let after = at + usize::from(view.at(at) == Some(b':'));
+    match view.at(after)? {
+        b'-' | b'=' | b'+' => Some(after + 1),
+        b'?' | b'}' => None,
+        _ => (after > at).then_some(after),
+    }
+}
+
 /// Returns where the value of `name` begins, and how the two are put together.
 fn value_of(view: View<'_>, name: &Name<'_>) -> Option<(usize, Form)> {
+    if is_expanded(view, name.start) {
+        return default_of(view, name.end).map(|at| (at, Form::Default));
+    }
     // Flags of PowerShell have one dash: `-Password`.
     let flag = view.has(name.start, "--")
         || view.has(name.start, "-") && view.is(name.start + 1, |byte| byte.is_ascii_uppercase());

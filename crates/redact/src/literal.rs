@@ -36,6 +36,16 @@ impl Literal {
         self.close.is_some()
     }
 
+    /// Returns the beginning of the value, up to the first `end`.
+    pub(crate) fn until(self, view: View<'_>, end: u8) -> Self {
+        let value = view.slice(self.start..self.end);
+        let Some(place) = value.iter().position(|byte| *byte == end) else {
+            return self;
+        };
+        let (end, cut) = (self.start + place, false);
+        Self { end, cut, ..self }
+    }
+
     fn read_quoted(view: View<'_>, start: usize, close: (u8, usize)) -> Self {
         let bare = Self::read_bare(view, start, WINDOW, false);
         let (end, cut) = if let Some(end) = closing(view, start, close, WINDOW) {

@@ -404,6 +404,7 @@ pub fn drawn_lines(dice: &mut Dice, count: usize) -> Vec<String> {
             format!("   {number}: {name}::frame::{name}h{} at src/{name}.rs:{number}", dice.draw('h', 16)),
             format!("index {}..{} 100644", dice.draw('h', 9), dice.draw('h', 9)),
             format!("MIIDdzCCAl+gAwIBAgIE{}", dice.draw('b', 44)),
+            format!("API_KEY=${{API_KEY:?missing}} URL=${{API_URL:-https://{name}.org}} X=${{TOKEN:-$OTHER}}"),
             format!("\u{1b}[32m{name}\u{1b}[0m \u{1b}]8;;https://{name}.org\u{7}{hash}\u{1b}]8;;\u{7}"),
             format!("!function(e,t){{var n=e.{name},r=t[\"{name}\"]||{{}};return n.key=r.k{number}}}(this)"),
         ]);

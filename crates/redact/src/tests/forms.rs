@@ -284,3 +284,16 @@ fn flags_glued_to_their_value_are_left_alone_but_for_databases() {
     let password = Dice(19).draw(Dice::LOWER, 8) + "7";
     replaced("mysql -uroot -p§ db", &password, "password");
 }
+
+#[test]
+fn defaults_of_variables_are_gone_and_messages_stay() {
+    let mut dice = Dice(20);
+    let (password, key) = (dice.draw(Dice::LOWER, 8) + "7!", dice.draw(Dice::ALNUM, 30));
+    replaced("A=${DB_PASSWORD:-§} B=1", &password, "password");
+    replaced("A=${DB_PASSWORD:=§}/x}", &password, "password");
+    replaced("A=\"${DB_PASSWORD-§}\"", &password, "password");
+    replaced("url: ${db.password:§}", &password, "password");
+    replaced("A=${API_KEY:-'§'}", &key, "api-key");
+    unchanged("A=${API_KEY:?missing1} B=${API_KEY?missing1}");
+    unchanged("A=${API_KEY:-${OTHER1}} B=${DB_PASSWORD:-$OTHER1}");
+}

@@ -215,6 +215,13 @@ design token: color.primary.500
 [redacted:github-token]
 password=[redacted:password]
 https://user:[redacted:password]@host/
+API_KEY=${API_KEY:?missing}
+API_KEY=${API_KEY:?set the key first, see docs/setup2.md}
+API_KEY=${API_KEY:-$OTHER_API_KEY2}
+TOKEN=${TOKEN:=${OTHER_TOKEN2}}
+DB_PASSWORD=${DB_PASSWORD:-}
+password: ${DB_PASSWORD:-changeme}
+echo ${TOKEN:0:8} ${TOKEN%%-*} ${API_KEY//[0-9]/x}
 バージョン1.2.3を使ってください。コミットは1df6cf1です🎉
 "#;
 
