@@ -90,6 +90,7 @@ fn rule(
     let edge = match shape {
         _ if has("alone") => "NoName",
         _ if has("apart") => "NoBase64",
+        _ if has("first") => "First",
         _ if has("scheme") => "Letter",
         _ if has("anywhere") || lead != "0" => "Any",
         "Token" | "Context" => "NoLetter",

@@ -15,7 +15,7 @@ use crate::Finding;
 use crate::literal::Literal;
 use crate::rule::Spot;
 use crate::rules;
-use crate::value::{Strength, Written, has, holds_marker, is_slug, strength};
+use crate::value::{Strength, Written, holds_marker, is_jumble, is_slug, is_telling, strength};
 use crate::view::{View, is_base64, is_blank, is_quote, words};
 
 /// The keyword of a name, and with it what else the name must say.
@@ -114,6 +114,7 @@ fn suffices(named: Named, form: Form, value: &[u8], strength: Strength, quoted: 
         Form::Env | Form::Flag if password => Strength::Digits,
         _ if password && quoted && is_passphrase(value) => Strength::Words,
         _ if password && strength == Strength::Digits => Strength::Digits,
+        _ if password && is_jumble(value) => Strength::Words,
         _ if password => Strength::Mixed,
         Form::Env if long && !constant && named != Named::Pat => Strength::Words,
         Form::Flag | Form::Spaced | Form::Query if long => Strength::Mixed,
@@ -126,8 +127,7 @@ fn suffices(named: Named, form: Form, value: &[u8], strength: Strength, quoted: 
 /// Labels of forms are single words ("Passwort") and constants say what they are for; a passphrase
 /// is longer than the former and unlike the latter.
 fn is_passphrase(value: &[u8]) -> bool {
-    let mut telling = ["pass", "pwd", "secret", "token", "key", "auth"].into_iter();
-    value.len() >= 16 && !telling.any(|part| has(value, part))
+    value.len() >= 16 && !is_telling(value)
 }
 
 /// A name around a keyword.
@@ -207,11 +207,17 @@ impl<'t> Name<'t> {
         const HARMLESS: &str = "\
             next page continuation cancellation cancel sync resume fencing lease request change \
             idempotency eos bos pad stop special mask";
+        /// Owners of passwords in one word with them: `SSHPASS`, but neither `BYPASS` nor `SUBPASS`.
+        const OWNERS: &str = "\
+            ssh db pg my mysql sql smtp mail imap ftp root admin user redis mongo ldap vnc wifi sudo \
+            become keystore store";
         let last = self.end == self.keyword.end;
         let before = self.view.slice(self.start..self.keyword.start);
         match named {
             Named::Password | Named::Secret | Named::Credential => true,
-            Named::Short => last && self.begins_word(),
+            Named::Short => {
+                last && (self.begins_word() || form == Form::Env && self.is_qualified(OWNERS))
+            }
             Named::Token => !self.is_qualified(HARMLESS),
             Named::Key => {
                 let query = form == Form::Query && before.is_empty();
@@ -308,6 +314,25 @@ fn default_of(view: View<'_>, at: usize) -> Option<usize> {
     }
 }
 
+/// Returns true if the name at `start` is the first argument of a function that takes the name of a
+/// setting and then its value, or the value that it has if it is not set.
+fn is_looked_up(view: View<'_>, start: usize) -> bool {
+    const FUNCTIONS: &str = "\
+        define getenv get_env environ.get environ.setdefault env fetch putenv setenv getordefault \
+        getproperty setproperty";
+    let open = view.run_back(start.saturating_sub(1), 4, is_blank);
+    if view.back(open, 1) != Some(b'(') {
+        return false;
+    }
+    let called = view.slice(view.run_back(open - 1, 32, is_name)..open - 1);
+    words(FUNCTIONS).any(|function| {
+        let begin = called.len().saturating_sub(function.len());
+        let ends = called.get(begin..).unwrap_or_default();
+        let before = begin.checked_sub(1).and_then(|place| called.get(place));
+        ends.eq_ignore_ascii_case(function) && before.is_none_or(|byte| *byte == b'.')
+    })
+}
+
 /// Returns where the value of `name` begins, and how the two are put together.
 fn value_of(view: View<'_>, name: &Name<'_>) -> Option<(usize, Form)> {
     if is_expanded(view, name.start) {
@@ -344,6 +369,7 @@ fn value_of(view: View<'_>, name: &Name<'_>) -> Option<(usize, Form)> {
     }
     let asked = matches!(view.back(name.start, 1), Some(b'?' | b'&'));
     let form = match gap.sign {
+        Sign::Comma if is_looked_up(view, name.start) => Form::Plain,
         Sign::Comma => Form::Pair,
         _ if flag => Form::Flag,
         Sign::Equals if asked => Form::Query,

@@ -17,8 +17,9 @@
 //! read as the finding that it replaced. Text that held a secret is searched again until nothing
 //! more is found; ordinary text is searched once.
 //!
-//! Deliberately not recognised: `-pVALUE` flags of most programs, prose ("the password is …"), values with blanks
-//! in them, templates and placeholders (`${VAR}`, `<token>`, `xxxx`, `changeme`).
+//! Deliberately not recognised: `-pVALUE` flags of most programs, prose ("the password is …"), a
+//! word where only a whole line or statement makes it a password, most values with blanks in them,
+//! templates and placeholders (`${VAR}`, `<token>`, `xxxx`, `changeme`).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,6 +35,7 @@ mod rules;
 mod tests;
 mod value;
 mod view;
+mod wrapped;
 
 use custom::Custom;
 pub use custom::{BadRule, Redactor, UNNAMED};

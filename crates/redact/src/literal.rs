@@ -102,6 +102,13 @@ fn opening(view: View<'_>, at: usize) -> Option<(usize, (u8, usize))> {
     let quote_at = |at: usize| {
         let slashes = view.run(at, 8, |byte| byte == b'\\');
         let quote = view.at(slashes).filter(|byte| is_quote(*byte))?;
+        // Three quotes of TOML and Python, after which a line may end.
+        let triple = view.run(slashes, 3, |byte| byte == quote) == slashes + 3;
+        if triple && slashes == at {
+            let line = view.run(at + 3, 2, |byte| b"\r\n".contains(&byte));
+            let start = view.run(line, 64, |byte| line > at + 3 && is_blank(byte));
+            return Some((start, (quote, 0)));
+        }
         Some((slashes + 1, (quote, slashes - at)))
     };
     let prefixed = view.is(at, |byte| b"bfruBFRU@".contains(&byte));

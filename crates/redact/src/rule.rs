@@ -37,6 +37,8 @@ pub(crate) enum Shape {
     Name(Named),
     /// A private key.
     Armour,
+    /// A token on several lines.
+    Wrapped,
 }
 
 /// The bytes that may precede a keyword.
@@ -46,6 +48,7 @@ enum Edge {
     NoLetter,
     NoName,
     NoBase64,
+    First,
     Letter,
 }
 
@@ -68,6 +71,7 @@ impl Rule {
             Edge::NoLetter => view.edge(at, letter),
             Edge::NoName => view.edge(at, is_name),
             Edge::NoBase64 => view.edge(at, |byte| is_name(byte) || b"+/".contains(&byte)),
+            Edge::First => view.is_first_word(at),
             Edge::Letter => view.back(at, 1).is_some_and(letter),
         };
         let graphic = |byte: u8| byte.is_ascii_graphic();
@@ -133,12 +137,18 @@ impl Pattern {
         Some(Match { start, body, end })
     }
 
+    /// Returns true if the pattern says what follows the secret.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.after.is_some()
+    }
+
     /// Returns the end of the secret that begins where `span` does, what must follow it included
     /// in the span.
     pub(crate) fn secret_end(&self, bytes: &[u8], span: Range<usize>) -> Option<usize> {
         let end = self.secret.end(bytes, span.clone())?;
         match self.after {
-            Some(after) => (span.start..end).find(|at| after.end(bytes, *at..end) == Some(end)),
+            // What follows may be the end of the text, which has no byte.
+            Some(after) => (span.start..=end).find(|at| after.end(bytes, *at..end) == Some(end)),
             None => Some(end),
         }
     }

@@ -14,7 +14,7 @@ use crate::rule::{
 };
 use crate::value::holds_marker;
 use crate::view::{self, View, count};
-use crate::{Finding, armour, assign};
+use crate::{Finding, armour, assign, wrapped};
 
 include!("hash.rs");
 
@@ -103,6 +103,7 @@ pub(crate) fn find(view: View<'_>, at: usize) -> Option<Finding> {
             Shape::Context(pattern) => find_context(rule, pattern, spot),
             Shape::Name(named) => assign::find(spot, rule.kind, *named),
             Shape::Armour => armour::private_key(spot),
+            Shape::Wrapped => wrapped::jwt(spot, rule.kind),
         }
     })
 }
@@ -114,6 +115,7 @@ pub(crate) fn token_at(view: View<'_>, at: usize) -> Option<Finding> {
         let (rule, spot) = keyword.rule_at(view, at)?;
         match &rule.shape {
             Shape::Token(pattern) => find_token(rule, pattern, spot),
+            Shape::Wrapped => wrapped::jwt(spot, rule.kind),
             _ => None,
         }
     })
@@ -124,11 +126,14 @@ fn find_context(rule: &Rule, pattern: &Pattern, spot: Spot<'_>) -> Option<Findin
     let view = spot.view;
     let found = rule.search(pattern, spot)?;
     let secret = view.slice(found.body..found.end);
-    let templated = view.is(found.end, |byte| b"$<{([".contains(&byte));
+    let templated = !pattern.is_followed() && view.is(found.end, |byte| b"$<{([".contains(&byte));
     let token = token_at(view, found.body);
     let accepted = || !templated && !holds_marker(secret) && (pattern.check)(secret);
     let kind = token.map_or(rule.kind, |token| token.kind);
-    (token.is_some() || accepted()).then(|| whole(pattern, view, found, kind))?
+    let found = (token.is_some() || accepted()).then(|| whole(pattern, view, found, kind))??;
+    // A token may continue on the next lines.
+    let end = token.map_or(found.end, |token| token.end.max(found.end));
+    Some(Finding { end, ..found })
 }
 
 /// Returns the token whose prefix is at `spot`.

@@ -92,6 +92,14 @@ pub(crate) fn has_digit(body: &[u8]) -> bool {
     is_varied(body) && body.iter().take(64).any(u8::is_ascii_digit)
 }
 
+/// A digit, or letters of both cases that are not the words of a placeholder.
+pub(crate) fn is_jumbled(body: &[u8]) -> bool {
+    let begin = body.get(..64).unwrap_or(body);
+    let cases =
+        begin.iter().any(u8::is_ascii_uppercase) && begin.iter().any(u8::is_ascii_lowercase);
+    has_digit(body) || is_varied(body) && cases && !is_placeholder(begin)
+}
+
 /// Several beginnings are tried, as a name may precede what is random.
 pub(crate) fn is_random_somewhere(body: &[u8]) -> bool {
     let mut beginnings = [20, 32, 64, body.len().min(64)].into_iter();
@@ -109,6 +117,22 @@ pub(crate) fn is_word(value: &[u8]) -> bool {
 
 pub(crate) fn is_mixed(value: &[u8]) -> bool {
     strength(value, Written::Quoted) >= Strength::Mixed
+}
+
+/// Any word with a letter, in a place where numbers are of something else.
+pub(crate) fn is_wordy(value: &[u8]) -> bool {
+    strength(value, Written::Quoted) >= Strength::Words
+}
+
+/// Letters with a digit or a special character, unlike names of things: `CRAM-MD5`, `db_pass1`.
+pub(crate) fn is_no_name(value: &[u8]) -> bool {
+    is_mixed(value) && !is_slug(value) && !is_telling(value)
+}
+
+/// Names say what they are for.
+pub(crate) fn is_telling(value: &[u8]) -> bool {
+    let mut parts = ["pass", "pwd", "secret", "token", "key", "auth"].into_iter();
+    parts.any(|part| has(value, part))
 }
 
 /// Opaque credentials in a header.
@@ -196,9 +220,11 @@ pub(crate) fn is_url_password(password: &[u8]) -> bool {
 /// A password that was not encoded for its URL. A path after a port is not a password.
 pub(crate) fn is_raw_password(password: &[u8]) -> bool {
     let mut parts = password.split(|byte| b"/?#".contains(byte));
-    let port = parts
-        .next()
-        .is_none_or(|part| part.iter().all(u8::is_ascii_digit));
+    // No port is empty before a `#`: that is the first character of a password.
+    let port = !password.starts_with(b"#")
+        && parts
+            .next()
+            .is_none_or(|part| part.iter().all(u8::is_ascii_digit));
     !port && !has(password, "$") && is_url_password(password)
 }
 
@@ -358,6 +384,13 @@ pub(crate) fn looks_random(value: &[u8]) -> bool {
 /// every second neighbour changes; of `camelCaseNames` every fifth at most, as only the capital is
 /// counted, and twice where no word follows it.
 fn changes_often(value: &[u8]) -> bool {
+    let changes = changes(value);
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    changes * 5 >= value.len() && digits >= 2 || changes * 4 >= value.len()
+}
+
+/// Returns how often letters, digits and cases change places.
+fn changes(value: &[u8]) -> usize {
     let classes = || value.iter().map(|byte| Class::of(*byte));
     let after_next = classes().skip(2).map(Some).chain([None]);
     let changes = classes().zip(classes().skip(1)).zip(after_next);
@@ -367,9 +400,7 @@ fn changes_often(value: &[u8]) -> bool {
         (Class::Lower, Class::Upper) => 1 + usize::from(next != Some(Class::Lower)),
         (left, right) => usize::from(left != right),
     });
-    let changes: usize = changes.sum();
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    changes * 5 >= value.len() && digits >= 2 || changes * 4 >= value.len()
+    changes.sum()
 }
 
 /// One long word that cannot be pronounced, with digits inside, or all of hex.
@@ -390,6 +421,31 @@ fn is_gibberish(run: &[u8]) -> bool {
         vowel || !byte.is_ascii_alphabetic()
     };
     hex || numbers.count() >= 2 || run.split(vowel).any(|run| run.len() >= 7)
+}
+
+/// Letters of both cases that are no words, although no digit is among them: pairs that are rare in
+/// words, and capitals inside. Half of the pairs of a random text are rare or change the case; of
+/// 100 names in programs, none is like that, or one.
+pub(crate) fn is_jumble(value: &[u8]) -> bool {
+    /// The letters that often follow each letter in words and in programs, `a` in the lowest bit.
+    const FOLLOW: [u32; 26] = [
+        0x13e_bd6f, 0x16_4917, 0x1e_4d95, 0x16_4919, 0xff_f97f, 0x1e_4939, 0x16_6991, 0x1a_4111,
+        0x2ae_f87f, 0x0, 0x4_0110, 0x11c_4919, 0x14_d113, 0x3c_ed7d, 0x7e_fd6f, 0x1e_c991,
+        0x10_0000, 0x13e_fd7d, 0x11c_ddd5, 0x11e_d9b5, 0xe_b977, 0x4111, 0x2_6111, 0x8_8111,
+        0x4_a000, 0x10,
+    ];
+    let cases =
+        value.iter().any(u8::is_ascii_uppercase) && value.iter().any(u8::is_ascii_lowercase);
+    if value.len() < 10 || !cases || !value.iter().all(u8::is_ascii_alphabetic) || is_telling(value)
+    {
+        return false;
+    }
+    let letter = |byte: u8| usize::from(byte.to_ascii_lowercase() - b'a');
+    let rare = value.array_windows().filter(|[left, right]| {
+        let follow = FOLLOW.get(letter(*left)).copied().unwrap_or_default();
+        follow >> letter(*right) & 1 == 0
+    });
+    (rare.count() + changes(value)) * 2 >= value.len()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -60,6 +60,15 @@ impl<'t> View<'t> {
         !self.back(index, 1).is_some_and(joined) || self.after_escape(index)
     }
 
+    /// Returns true if the word at `index` is the first of its line, of a quoted text, or after the
+    /// prompt of a shell.
+    pub(crate) fn is_first_word(self, index: usize) -> bool {
+        let start = self.run_back(index, 16, is_blank);
+        let before = self.back(start, 1);
+        let begins = |byte: u8| b"\r\n>|+".contains(&byte) || is_quote(byte);
+        before.is_none_or(begins) || self.after_escape(start)
+    }
+
     fn after_escape(self, index: usize) -> bool {
         let back = |n| self.back(index, n);
         let hex = |n| back(n).is_some_and(|byte| byte.is_ascii_hexdigit());

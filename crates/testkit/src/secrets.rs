@@ -60,6 +60,8 @@ impl Dice {
             'l' => LOWER.to_owned(),
             'b' => [UPPER, LOWER, DIGITS, "+/"].concat(),
             'w' => [UPPER, LOWER, DIGITS, "-_"].concat(),
+            'm' => [UPPER, LOWER].concat(),
+            'n' => [UPPER, LOWER, "-_"].concat(),
             _ => [UPPER, "234567"].concat(),
         };
         let alphabet = alphabet.as_bytes();
@@ -101,7 +103,8 @@ impl Dice {
                 (Some(letter), Some(length), Some((_, after))) => {
                     let mut part = self.draw(letter, length);
                     // Random text of any length has a digit, but not each short one.
-                    if length > 12 && !part.contains(|c: char| c.is_ascii_digit()) {
+                    let digits = !['l', 'm', 'n'].contains(&letter);
+                    if digits && length > 12 && !part.contains(|c: char| c.is_ascii_digit()) {
                         part.replace_range(3..4, "7");
                     }
                     (part, after)
@@ -405,6 +408,10 @@ pub fn drawn_lines(dice: &mut Dice, count: usize) -> Vec<String> {
             format!("index {}..{} 100644", dice.draw('h', 9), dice.draw('h', 9)),
             format!("MIIDdzCCAl+gAwIBAgIE{}", dice.draw('b', 44)),
             format!("API_KEY=${{API_KEY:?missing}} URL=${{API_URL:-https://{name}.org}} X=${{TOKEN:-$OTHER}}"),
+            format!("Users are identified by {name}; AUTH {name} and -p {number} are left"),
+            format!("password: PasswordField, db_password: getPassword, newPassword: userPwdText // {name}"),
+            format!("import {name} from \"@/{name}/x\"; postgres://{name}@/{name} and {name}:@/{name}"),
+            format!("cat {name} | docker login -u {name} --password-stdin < {name}.txt"),
             format!("\u{1b}[32m{name}\u{1b}[0m \u{1b}]8;;https://{name}.org\u{7}{hash}\u{1b}]8;;\u{7}"),
             format!("!function(e,t){{var n=e.{name},r=t[\"{name}\"]||{{}};return n.key=r.k{number}}}(this)"),
         ]);

@@ -297,3 +297,55 @@ fn defaults_of_variables_are_gone_and_messages_stay() {
     unchanged("A=${API_KEY:?missing1} B=${API_KEY?missing1}");
     unchanged("A=${API_KEY:-${OTHER1}} B=${DB_PASSWORD:-$OTHER1}");
 }
+
+#[test]
+fn values_keep_what_is_around_them_in_formats_of_their_own() {
+    let mut dice = Dice(21);
+    let (word, password) = (dice.draw(Dice::LOWER, 8), dice.draw(Dice::LOWER, 8) + "7x");
+    let netrc = "machine h login ada account fin password §\nmachine i login ben\n";
+    replaced(netrc, &word, "password");
+    replaced(
+        "db:5432:shop:ada:§\n",
+        &(word.clone() + "\\:x7"),
+        "password",
+    );
+    replaced("CREATE USER ada IDENTIFIED BY §;", &word, "password");
+    replaced("ALTER ROLE ada PASSWORD $$§$$;", &word, "password");
+    replaced("> AUTH §\nOK", &password, "password");
+    replaced(
+        "docker login -u a --password-stdin <<< '§'\n",
+        &word,
+        "password",
+    );
+    replaced("printf '%s' '§' | docker login -u a\n", &word, "password");
+    replaced("Driver={x};PWD={§};Encrypt=yes", &password, "password");
+    replaced("password = \"\"\"§\"\"\"\n", &password, "password");
+    replaced("os.getenv(\"DB_PASSWORD\", '§')", &password, "password");
+    replaced("password: \u{1b}[32m§\u{1b}[39m", &password, "password");
+    replaced("root:§@/shop?a=1", &password, "password");
+    replaced("htpasswd -bc .htpasswd ada § && ls", &word, "password");
+}
+
+#[test]
+fn a_token_that_is_wrapped_takes_no_sentence_with_it() {
+    let mut dice = Dice(22);
+    let mut line = |length| dice.draw(Dice::B64URL, length).replace('-', "7");
+    let wrapped = format!(
+        "eyJ{}.eyJ{}\n{}\n{}.{}",
+        line(20),
+        line(40),
+        line(64),
+        line(20),
+        line(43)
+    );
+    replaced("token\n§\nDone\n", &wrapped, "jwt");
+    replaced(
+        "Authorization: Bearer §\nHost: example.org",
+        &wrapped,
+        "jwt",
+    );
+    let whole = format!("eyJ{}.eyJ{}.{}", line(20), line(60), line(43));
+    replaced("§\nnext1Line2Of3Text4\n", &whole, "jwt");
+    let text = format!("{whole}\n{whole}\n");
+    assert_eq!(gone(&text, &whole), "[redacted:jwt]\n[redacted:jwt]\n");
+}

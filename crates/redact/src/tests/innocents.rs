@@ -222,6 +222,47 @@ TOKEN=${TOKEN:=${OTHER_TOKEN2}}
 DB_PASSWORD=${DB_PASSWORD:-}
 password: ${DB_PASSWORD:-changeme}
 echo ${TOKEN:0:8} ${TOKEN%%-*} ${API_KEY//[0-9]/x}
+password: PasswordField
+password: userPwdText
+password: getPasswordFromVault
+password: XMLHttpRequest
+"password": "MotDePasse"
+AUTH LOGIN
+AUTH CRAM-MD5
+see the AUTH section2
+Machine login and password fields
+on each machine the login and password fields
+machine the login and password fields of forms
+Rows are identified by name
+Create a user identified by email
+alter role names identified by prefixes in logs
+mysql -u root -p shop
+docker run --name mysql -p3306:3306 mysql
+printf '%s' "$TOKEN" | docker login -u ada --password-stdin
+echo $TOKEN | docker login -u ada --password-stdin
+docker login --password-stdin < token1.txt
+docker login --password-stdin <<< "$TOKEN1"
+gh secret set NAME --body "$(cat key1.pem)"
+UID={user};PWD={password};
+f"UID={user};PWD={db_pass1}"
+COMPASS=north-east1
+BYPASS=always-on1
+import x from "@/components/user2"
+postgres://ada@/shop
+user:{password}@/shop
+user:${DB_PASS}@/shop
+password = """The password of the user"""
+{"k":"name1","p":"q1","d":"30","oct":"october"}
+os.getenv("DB_PASSWORD", "password")
+define("DB_PASSWORD_FIELD", "password1")
+i18n.get("password", "Forgot1?")
+curl -u "$USER:$PASS1" https://example.org
+curl -su $USER:${PASS1} https://example.org
+sqlcmd -S db -U sa -P $PASSWORD1
+htpasswd -c .htpasswd ada
+nuget setapikey $NUGET_KEY1
+GOCSPX-your-client-secret-goes-here
+eyJhbGciOiJIUzI1NiJ9 is a header
 バージョン1.2.3を使ってください。コミットは1df6cf1です🎉
 "#;
 
